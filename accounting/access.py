@@ -1,0 +1,55 @@
+"""Which teams a person may read or edit: the only door to them. Deny unless granted."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+from accounting.models import Membership, OrganisationRole, Person, TeamRole
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one request may see.
+
+    Attributes:
+        team_ids: the teams it may read; None means every team, unmapped usage and the
+            platform's line as well.
+        lead_of: the teams it leads.
+        is_admin: may edit teams, bindings, prices, clusters.
+        is_finance: reads every team, prices and exports.
+    """
+
+    team_ids: frozenset[int] | None
+    lead_of: frozenset[int] = frozenset()
+    is_admin: bool = False
+    is_finance: bool = False
+
+    @property
+    def sees_all(self) -> bool:
+        """True when nothing is hidden from it."""
+        return self.team_ids is None
+
+    def sees_team(self, team_id: int) -> bool:
+        """True when it may read this team."""
+        return self.team_ids is None or team_id in self.team_ids
+
+
+EVERYTHING = Scope(team_ids=None, is_admin=True, is_finance=True)  # commands, workers
+NOTHING = Scope(team_ids=frozenset())
+
+
+def scope_of(user: AbstractBaseUser | AnonymousUser) -> Scope:
+    """The scope of a person; two queries. A user without role or team sees nothing."""
+    if not user.is_authenticated or not user.is_active:
+        return NOTHING
+    person = Person.objects.filter(user_id=user.pk).first()
+    role = person.role if person else OrganisationRole.NONE
+    memberships = list(
+        Membership.objects.filter(user_id=user.pk).values_list("team_id", "role")
+    )
+    leads = frozenset(team for team, kind in memberships if kind == TeamRole.LEAD)
+    if role == OrganisationRole.ADMIN:
+        return Scope(None, leads, is_admin=True, is_finance=True)
+    if role == OrganisationRole.FINANCE:
+        return Scope(None, leads, is_finance=True)
+    return Scope(frozenset(team for team, _ in memberships), leads)

@@ -1,0 +1,100 @@
+"""What all samples so far showed of pods, nodes, GPUs and scrapers: the evidence.
+
+Every record is a merge (union, minimum, maximum, latest) of samples, so that reading the
+same data again, in pieces or in another order gives the same inventory. Holds and presence
+are derived from it (`hold`, `presence`), never stored in it. All times are milliseconds.
+
+`actions.ingest` loads the part of a cluster's inventory that a period needs, folds new
+series into it (`observe`) and saves what changed; `mapping` turns records into rows.
+"""
+
+from dataclasses import dataclass, field
+
+from accounting.domain.series import PodName, Scraper, Times
+
+ContainerKey = tuple[str, str, str]  # ("main" | "init", container, resource as sanitised)
+
+
+@dataclass(slots=True)
+class PodRecord:
+    """Everything that kube-state showed of one pod uid."""
+
+    uid: str
+    namespace: str
+    name: str
+    first_ms: int  # first and last sample of any of its series
+    last_ms: int
+    last_step_ms: int  # longest step of the scrapers that gave the last sample
+    scrapers: set[Scraper] = field(default_factory=set)
+    node: str = ""
+    node_first_ms: int | None = None  # first sample that shows a node
+    created_ms: int | None = None
+    scheduled_ms: int | None = None
+    terminal_phase: str = ""  # Succeeded or Failed
+    terminal_first_ms: int | None = None  # first sample that says so
+    completion_ms: int | None = None  # value of its last sample
+    completion_at_ms: int | None = None  # when that sample was taken
+    requests: dict[ContainerKey, int] = field(default_factory=dict)
+    sidecars: set[str] = field(default_factory=set)  # restartable init containers
+    owner_kind: str = ""  # the controller, as kube_pod_owner shows it
+    owner_name: str = ""
+    priority_class: str = ""
+    labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Span:
+    """Samples from `first_ms` to `last_ms` without a gap of more than 1.5 steps."""
+
+    first_ms: int
+    last_ms: int
+    step_ms: int  # step at the last sample
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """Everything that kube-state showed of one node name."""
+
+    name: str
+    spans: list[Span] = field(default_factory=list)
+    capacity: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class GpuRecord:
+    """When and where one UUID was sampled; `spans` by node name."""
+
+    uuid: str
+    model: str = ""
+    spans: dict[str, list[Span]] = field(default_factory=dict)
+
+
+LabelKey = tuple[str, str, str, PodName]  # uuid, instance, vgpu, pod as named
+
+
+@dataclass(slots=True)
+class ScraperRecord:
+    """One scraper: whether it renames labels, and when it read kube-state."""
+
+    scraper: Scraper
+    shows_exported: bool = False
+    kube_times: Times | None = None  # None: not a kube-state scraper
+
+
+@dataclass(slots=True)
+class Inventory:
+    """The evidence of one cluster (or of the part of it that was loaded)."""
+
+    pods: dict[str, PodRecord] = field(default_factory=dict)  # by uid
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    gpus: dict[str, GpuRecord] = field(default_factory=dict)  # by UUID
+    scrapers: dict[Scraper, ScraperRecord] = field(default_factory=dict)
+    gpu_labels: dict[LabelKey, Times] = field(default_factory=dict)
+    own_pods: set[tuple[str, str]] = field(default_factory=set)  # (namespace, pod)
+    namespaces: dict[str, list[tuple[int, dict[str, str]]]] = field(
+        default_factory=dict
+    )
+    owners: dict[tuple[str, str, str], tuple[str, str]] = field(
+        default_factory=dict
+    )  # (namespace, kind, name) -> (kind, name)

@@ -1,0 +1,27 @@
+"""A fault in the data, as a value: never an exception, never dropped."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """What could not be believed or attributed, where, and what to do about it.
+
+    Attributes:
+        code: stable word for programs, e.g. `duty_above_range`.
+        subject: the GPU, pod, node or metric name it is about.
+        message: one sentence for a person.
+        advice: what to do, one sentence.
+        at_stake_ms: share-weighted milliseconds it touches; 0 when none or unknown.
+        first_ms, last_ms: when it was seen.
+        severity: `info`, `warning` or `error`.
+    """
+
+    code: str
+    subject: str
+    message: str
+    first_ms: int
+    last_ms: int
+    advice: str = ""
+    at_stake_ms: int = 0
+    severity: str = "warning"

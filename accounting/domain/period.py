@@ -1,0 +1,98 @@
+"""Half-open periods of time, in integer milliseconds since 1970 (UTC).
+
+Every period here is [start, end): the start belongs to it, the end does not. Windows are
+five minutes on the UTC grid (rules.md N1).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+WINDOW_MS = 300_000  # rules.md N1
+HOUR_MS = 3_600_000
+DAY_MS = 86_400_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_ms(instant: datetime) -> int:
+    """Milliseconds of an aware instant; refuses a naive one.
+
+    Raises:
+        ValueError: `instant` has no time zone.
+    """
+    if instant.tzinfo is None:
+        raise ValueError(f"{instant!r} has no time zone")
+    return (instant - EPOCH) // timedelta(milliseconds=1)
+
+
+def to_instant(ms: int) -> datetime:
+    """The UTC instant of `ms` milliseconds since 1970."""
+    return EPOCH + timedelta(milliseconds=ms)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Period:
+    """[start_ms, end_ms), both in milliseconds since 1970; empty when they are equal.
+
+    Raises:
+        ValueError: the end lies before the start.
+    """
+
+    start_ms: int
+    end_ms: int
+
+    def __post_init__(self) -> None:
+        if self.end_ms < self.start_ms:
+            raise ValueError(f"period ends before it starts: {self}")
+
+    @classmethod
+    def of(cls, start: datetime, end: datetime) -> "Period":
+        """The period between two aware instants."""
+        return cls(to_ms(start), to_ms(end))
+
+    @property
+    def start(self) -> datetime:
+        """First instant, UTC."""
+        return to_instant(self.start_ms)
+
+    @property
+    def end(self) -> datetime:
+        """First instant that is not in it any more, UTC."""
+        return to_instant(self.end_ms)
+
+    @property
+    def length_ms(self) -> int:
+        """Milliseconds from start to end; 0 when empty."""
+        return self.end_ms - self.start_ms
+
+    def contains(self, instant_ms: int) -> bool:
+        """True when the instant lies in it; the end does not."""
+        return self.start_ms <= instant_ms < self.end_ms
+
+    def intersection(self, other: "Period") -> "Period | None":
+        """The common part, or None when they share no millisecond."""
+        start, end = (
+            max(self.start_ms, other.start_ms),
+            min(self.end_ms, other.end_ms),
+        )
+        return Period(start, end) if start < end else None
+
+    def windows(self) -> Iterator["Period"]:
+        """Every window of the UTC grid that it touches, whole, in order."""
+        return self._grid(WINDOW_MS)
+
+    def hours(self) -> Iterator["Period"]:
+        """Every UTC hour that it touches, whole, in order."""
+        return self._grid(HOUR_MS)
+
+    def _grid(self, size_ms: int) -> Iterator["Period"]:
+        start = self.start_ms - self.start_ms % size_ms
+        while start < self.end_ms:
+            yield Period(start, start + size_ms)
+            start += size_ms
+
+
+def window_of(instant_ms: int) -> Period:
+    """The window that contains an instant."""
+    start = instant_ms - instant_ms % WINDOW_MS
+    return Period(start, start + WINDOW_MS)

@@ -1,0 +1,112 @@
+"""Frozen rows that queries return and that pages, the API, commands and exports share.
+
+Milliseconds are share-weighted integers; money is Decimal with 6 places, split over a list
+by largest remainder (rules.md N28), None where any of the row's time has no price (N26).
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from accounting.domain.line import STATES
+
+USAGE_DIMENSIONS = (
+    "team",
+    "namespace",
+    "workload",
+    "workload_type",
+    "pod",
+    "gpu",
+    "node",
+    "cluster",
+    "model",
+    "lifecycle",
+    "tier",
+    "day",
+    "hour",
+)
+LEDGER_DIMENSIONS = ("gpu", "node", "cluster", "hour", "day", "model", "lifecycle")
+UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """Held time of one combination of dimensions (`report usage`, design.md section 9)."""
+
+    key: dict[str, str]  # dimension -> value, in the order asked for; pod adds more keys
+    busy_ms: int
+    idle_ms: int
+    unknown_ms: int
+    charge: Decimal | None
+    idle_charge: Decimal | None
+    currency: str
+    estimated: bool
+    samples_expected: int = 0
+    samples_used: int = 0
+    energy_joules: float | None = None
+    peak_memory_bytes: int | None = None
+    sm_active: float | None = None
+    tensor_active: float | None = None
+    dram_active: float | None = None
+
+    @property
+    def allocated_ms(self) -> int:
+        """busy + idle + unknown."""
+        return self.busy_ms + self.idle_ms + self.unknown_ms
+
+    @property
+    def efficiency(self) -> float | None:
+        """busy / (busy + idle); None when nothing was observed (N34)."""
+        observed = self.busy_ms + self.idle_ms
+        return self.busy_ms / observed if observed else None
+
+    @property
+    def coverage(self) -> float | None:
+        """observed / allocated; None when nothing was allocated (N34)."""
+        allocated = self.allocated_ms
+        return (self.busy_ms + self.idle_ms) / allocated if allocated else None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """The seven states of one combination of dimensions, and their money (`report ledger`)."""
+
+    key: dict[str, str]
+    milliseconds: dict[str, int]  # by state, in the order of STATES
+    charges: dict[str, Decimal | None]  # by state; they sum to `wall_charge`
+    currency: str
+    samples_expected: int = 0
+    samples_used: int = 0
+
+    @property
+    def wall_ms(self) -> int:
+        """Sum of the seven states: the time that GPUs were there."""
+        return sum(self.milliseconds[state] for state in STATES)
+
+    @property
+    def wall_charge(self) -> Decimal | None:
+        """Sum of the seven charges; None when one of them is unknown."""
+        amounts = list(self.charges.values())
+        if any(amount is None for amount in amounts):
+            return None
+        return sum((a for a in amounts if a is not None), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRow:
+    """One hold (`report holds`, rules.md N35). Times in milliseconds since 1970."""
+
+    cluster: str
+    namespace: str
+    pod: str
+    uid: str
+    node: str
+    resource: str
+    units: int
+    share: str  # "1", or a fraction such as "1/7"
+    created_ms: int | None
+    bound_ms: int
+    ended_ms: int | None
+    ended_by: str
+    wait_ms: int | None
+    team: str = ""
+    workload: str = ""

@@ -1,0 +1,96 @@
+"""What every door yields: one metric of one thing, as samples in time.
+
+A door (accounting.sources) parses labels and scales once, by the catalogue; everything
+behind it sees canonical metrics and units only. Prometheus, a scrape and a file give equal
+series for equal data.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.int64]  # milliseconds since 1970, ascending
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scraper:
+    """Who took the samples: `job`, `instance` and replica labels (rules.md N3)."""
+
+    job: str = ""
+    instance: str = ""
+    replica: str = ""  # prometheus_replica, replica, __replica__, prometheus; joined by ","
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PodName:
+    """A pod as a metric label names it; `uid` is empty where the exporter gives none."""
+
+    namespace: str
+    pod: str
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuKey:
+    """Which GPU (part) an exporter's series speaks of, and whom it names.
+
+    `exported` comes from `exported_*` labels, `plain` from plain ones; which of them is a
+    workload depends on the scraper (trap T6) and is decided in `inventory`.
+    """
+
+    uuid: str
+    node: str  # Hostname, hostname, exported_node, node: the first that is set
+    instance: str = ""  # GPU_I_ID; "" is the whole GPU
+    profile: str = ""  # GPU_I_PROFILE
+    model: str = ""  # normalised: blanks as dashes, sharing and MIG suffixes cut
+    vgpu: str = ""
+    exported: PodName | None = None
+    plain: PodName | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Samples of one metric.
+
+    Attributes:
+        metric: canonical id of the catalogue: `duty_engine`, `duty_util`, `power_watts`,
+            `power_limit_watts`, `energy_joules`, `memory_used_bytes`, `gpu_other` (an
+            exporter metric that only proves presence), `up`, or a kube-state name as it is
+            (`kube_pod_info`).
+        name: as the source spells it.
+        scraper: who took them.
+        labels: all labels of kube-state and `up` series (with `exported_` stripped where
+            kube-state was scraped with honor_labels=false); empty for exporter series.
+        gpu: what an exporter series speaks of; None for others.
+        times_ms: ascending; equal times are allowed (rules.md N2 decides between them).
+        values: in the canonical unit (duty: ratio 0 to 1); NaN where the source said NaN
+            or a blank sentinel.
+    """
+
+    metric: str
+    name: str
+    scraper: Scraper
+    times_ms: Times
+    values: Values
+    labels: Mapping[str, str] = field(default_factory=dict)
+    gpu: GpuKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The answer of a door for one period.
+
+    Attributes:
+        series: every series of the catalogue with a sample in the period.
+        is_partial: the source said that its answer is not whole (`warnings`).
+        notes: faults met on the way, as (code, subject, message).
+        interval_ms: the source's configured interval, or None (rules.md N4).
+    """
+
+    series: tuple[Series, ...]
+    is_partial: bool = False
+    notes: tuple[tuple[str, str, str], ...] = ()
+    interval_ms: int | None = None

@@ -1,0 +1,173 @@
+"""Clusters, their metric sources, nodes and GPUs, and where each GPU was when."""
+
+import pghistory
+from django.db import models
+from django.db.models import F, Q
+
+
+@pghistory.track()
+class Cluster(models.Model):
+    """One Kubernetes cluster."""
+
+    id = models.SmallAutoField(primary_key=True)
+    name = models.CharField(max_length=63, unique=True)
+    kubernetes = models.JSONField(default=dict, blank=True)  # for scheduler_view
+    shard_count = models.PositiveSmallIntegerField(default=1)
+    is_demo = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SourceKind(models.TextChoices):
+    """The three doors (design.md section 5)."""
+
+    PROMETHEUS = "prometheus"
+    SCRAPE = "scrape"
+    OPENMETRICS = "openmetrics"
+
+
+@pghistory.track()
+class Source(models.Model):
+    """One place that a cluster's metrics are read from.
+
+    `settings` holds the non-secret settings of the kind (url, targets, headers, ...);
+    secrets are named there as files or environment variables, never stored.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="sources"
+    )
+    name = models.CharField(max_length=63)
+    kind = models.CharField(max_length=11, choices=SourceKind.choices)
+    settings = models.JSONField(default=dict, blank=True)
+    interval_s = models.PositiveIntegerField(null=True, blank=True)  # rules.md N4
+    scales = models.JSONField(default=dict, blank=True)  # name -> ratio | percent (N8)
+    is_active = models.BooleanField(default=True)
+    last_read_at = models.DateTimeField(null=True, blank=True)
+    last_sample_at = models.DateTimeField(null=True, blank=True)
+    last_error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["cluster", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="source_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.name}"
+
+
+class Node(models.Model):
+    """One node name of one cluster; node objects under it come and go (`NodeSpan`)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="nodes")
+    name = models.CharField(max_length=253)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="node_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NodeFact(models.Model):
+    """What a node said of itself from one sample on, until the next row of that node.
+
+    `capacity` is Kubernetes resource -> units (sanitised spelling of kube-state);
+    `labels` are kube-state's `label_*` keys. The derived columns are what reports use.
+    """
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="facts")
+    valid_from = models.DateTimeField()
+    capacity = models.JSONField(default=dict)
+    labels = models.JSONField(default=dict)
+    model = models.CharField(max_length=200, blank=True)
+    lifecycle = models.CharField(max_length=16, default="unknown")
+    instance_type = models.CharField(max_length=100, blank=True)
+    zone = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["node", "valid_from"], name="node_fact_unique"
+            )
+        ]
+
+
+class NodeSpan(models.Model):
+    """Evidence: a node object was sampled from `first_ms` to `last_ms` without a gap of
+    more than 1.5 steps (rules.md N11 fine print)."""
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="spans")
+    first_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+    step_ms = models.PositiveIntegerField()  # the step at the last sample
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["node", "first_ms"], name="node_span_unique")
+        ]
+
+
+class Gpu(models.Model):
+    """One physical GPU by UUID, or a node's placeholder `<node>/<n>` (rules.md N16)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="gpus")
+    uuid = models.CharField(max_length=300)
+    is_placeholder = models.BooleanField(default=False)
+    model = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "uuid"], name="gpu_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.uuid
+
+
+class GpuSpan(models.Model):
+    """Evidence: a GPU was sampled on a node from `first_ms` to `last_ms` without a gap of
+    more than 1.5 steps (rules.md N14, N15)."""
+
+    gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="spans")
+    node = models.ForeignKey(Node, on_delete=models.CASCADE)
+    first_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+    step_ms = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["gpu", "node", "first_ms"], name="gpu_span_unique"
+            )
+        ]
+
+
+class GpuPresence(models.Model):
+    """Derived: one GPU was there, on one node, in [start_ms, end_ms) (rules.md N14-N16).
+
+    `end_ms` null: still there. Replaced by `actions.ingest` when evidence changes.
+    """
+
+    gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="presences")
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="presences")
+    start_ms = models.BigIntegerField()
+    end_ms = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["gpu", "start_ms"], name="gpu_presence_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(end_ms__isnull=True) | Q(end_ms__gte=F("start_ms")),
+                name="gpu_presence_start_before_end",
+            ),
+        ]

@@ -1,0 +1,87 @@
+"""Evidence kept per hour so that holds, presence and labels can be derived again.
+
+None of it is a raw metric value: only *when* something was sampled. `times` is a
+zlib-compressed little-endian int32 array of milliseconds since the hour's start.
+"""
+
+from django.db import models
+
+from accounting.models.cluster import Cluster, Gpu
+
+
+class Scraper(models.Model):
+    """One scraper of metrics: `job`, `instance`, replica labels (rules.md N3)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    job = models.CharField(max_length=500, blank=True)
+    instance = models.CharField(max_length=500, blank=True)
+    replica = models.CharField(max_length=500, blank=True)
+    shows_exported = models.BooleanField(default=False)  # ever showed exported_pod
+    is_kube_state = models.BooleanField(default=False)
+    group = models.CharField(max_length=64, blank=True)  # kube-state shard it belongs to
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job", "instance", "replica"], name="scraper_unique"
+            )
+        ]
+
+
+class ScrapeHour(models.Model):
+    """When one kube-state scraper was read, in one hour (rules.md N9)."""
+
+    scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE)
+    hour_start = models.DateTimeField()
+    times = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scraper", "hour_start"], name="scrape_hour_unique"
+            )
+        ]
+
+
+class GpuLabelHour(models.Model):
+    """When samples of one GPU (part) named one pod, in one hour (rules.md N17)."""
+
+    gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE)
+    hour_start = models.DateTimeField()
+    instance = models.CharField(max_length=16, blank=True)
+    vgpu = models.CharField(max_length=16, blank=True)
+    namespace = models.CharField(max_length=63)
+    pod = models.CharField(max_length=253)
+    pod_uid = models.CharField(max_length=64, blank=True)
+    times = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=[
+                    "gpu",
+                    "hour_start",
+                    "instance",
+                    "vgpu",
+                    "namespace",
+                    "pod",
+                    "pod_uid",
+                ],
+                name="gpu_label_hour_unique",
+            )
+        ]
+
+
+class OwnPod(models.Model):
+    """A pod that an `up` series names: an exporter's own, never a workload (trap T6)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    namespace = models.CharField(max_length=63)
+    pod = models.CharField(max_length=253)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "namespace", "pod"], name="own_pod_unique"
+            )
+        ]

@@ -1,0 +1,151 @@
+"""What has been ingested, and what must be computed again. The truth about work to do
+lives here; Celery and Redis only ring the bell."""
+
+from django.db import models
+
+from accounting.models.cluster import Cluster, Source
+
+
+class WindowState(models.TextChoices):
+    """Life of one window of one shard."""
+
+    PENDING = "pending"  # due, or dirty: its facts are missing or out of date
+    CLAIMED = "claimed"  # a worker has it until `lease_until`
+    DONE = "done"
+    PARTIAL = "partial"  # done, but the source said its answer was not whole
+    FAILED = "failed"  # waits until `next_attempt_at`
+
+
+class IngestWindow(models.Model):
+    """One five-minute window of one shard of one cluster: the window ledger.
+
+    Claims are conditional updates that raise `fence`; a commit whose fence is not the
+    row's is refused (invariant I13).
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    shard = models.PositiveSmallIntegerField(default=0)
+    window_start = models.DateTimeField()
+    state = models.CharField(
+        max_length=8, choices=WindowState.choices, default=WindowState.PENDING
+    )
+    fence = models.BigIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    worker = models.CharField(max_length=200, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(null=True)
+    last_error = models.TextField(blank=True)
+    reason = models.CharField(max_length=40, blank=True)  # why pending: new, late, ...
+    content_hash = models.BinaryField(null=True)  # of the facts written
+    rows = models.PositiveIntegerField(default=0)
+    samples_expected = models.PositiveIntegerField(default=0)
+    samples_seen = models.PositiveIntegerField(default=0)
+    read_ms = models.PositiveIntegerField(default=0)  # how long the last run took
+    read_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "shard", "window_start"], name="ingest_window_unique"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["state", "next_attempt_at"], name="ingest_window_by_state"
+            )
+        ]
+
+
+class DirtyHour(models.Model):
+    """An hour of a cluster whose rollup is out of date; cleared by `actions.rollup`."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    hour_start = models.DateTimeField()
+    marked_at = models.DateTimeField(auto_now_add=True)
+    reason = models.CharField(max_length=40)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "hour_start"], name="dirty_hour_unique"
+            )
+        ]
+
+
+class BufferSeries(models.Model):
+    """One series of a source that cannot be asked again (a scrape, a file)."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE)
+    digest = models.BinaryField()  # sha-256 of name and sorted labels
+    name = models.CharField(max_length=300)
+    labels = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "digest"], name="buffer_series_unique"
+            )
+        ]
+
+
+class BufferBlock(models.Model):
+    """Samples of one source and hour, as they came: the short memory of sources that
+    cannot be asked again, so that a late sample can still change its windows.
+
+    Dropped with the facts of its time (docs/decisions). Not the ledger: nothing reports it.
+    """
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE)
+    hour_start = models.DateTimeField()
+    content_hash = models.BinaryField()
+    first_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+    samples = models.PositiveIntegerField()
+    payload = models.BinaryField()  # zlib of series ids, times, values
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "hour_start", "content_hash"],
+                name="buffer_block_unique",
+            )
+        ]
+
+
+class IssueSeverity(models.TextChoices):
+    """How much a data issue matters to a bill."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class DataIssue(models.Model):
+    """One fault in the data: what, where, how much is at stake, what to do.
+
+    Keyed by (cluster, code, subject); `resolved_at` is set when the cause is gone.
+    """
+
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
+    code = models.CharField(max_length=40)
+    subject = models.CharField(max_length=500)
+    severity = models.CharField(
+        max_length=7, choices=IssueSeverity.choices, default=IssueSeverity.WARNING
+    )
+    message = models.TextField()
+    advice = models.TextField(blank=True)
+    first_seen = models.DateTimeField()
+    last_seen = models.DateTimeField()
+    at_stake_ms = models.BigIntegerField(default=0)
+    at_stake_charge = models.DecimalField(max_digits=20, decimal_places=6, null=True)
+    count = models.PositiveIntegerField(default=1)
+    resolved_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "code", "subject"],
+                name="data_issue_unique",
+                nulls_distinct=False,
+            )
+        ]

@@ -1,0 +1,175 @@
+"""Pods as kube-state shows them, the workloads they belong to, and what they held."""
+
+from django.db import models
+from django.db.models import F, Q
+
+from accounting.models.cluster import Cluster, Node
+from accounting.models.organisation import Team
+
+
+class Namespace(models.Model):
+    """One namespace of one cluster."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT)
+    name = models.CharField(max_length=63)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="namespace_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NamespaceLabels(models.Model):
+    """A namespace's labels from one sample on, until its next row."""
+
+    namespace = models.ForeignKey(
+        Namespace, on_delete=models.CASCADE, related_name="label_history"
+    )
+    valid_from = models.DateTimeField()
+    labels = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["namespace", "valid_from"], name="namespace_labels_unique"
+            )
+        ]
+
+
+class Workload(models.Model):
+    """The topmost controller of pods, or a lone pod (rules.md N25)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT)
+    namespace = models.ForeignKey(Namespace, on_delete=models.PROTECT)
+    kind = models.CharField(max_length=63)  # Job, Deployment, Pod, ...
+    name = models.CharField(max_length=253)
+    type = models.CharField(max_length=32, blank=True)  # training, notebook, ...
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "namespace", "kind", "name"], name="workload_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class Owner(models.Model):
+    """Evidence: `kind/name` in a namespace is controlled by `owner_kind/owner_name`
+    (kube_replicaset_owner, kube_job_owner)."""
+
+    namespace = models.ForeignKey(Namespace, on_delete=models.CASCADE)
+    kind = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    owner_kind = models.CharField(max_length=63)
+    owner_name = models.CharField(max_length=253)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["namespace", "kind", "name"], name="owner_unique"
+            )
+        ]
+
+
+class Pod(models.Model):
+    """One pod uid and everything that all samples of it showed so far.
+
+    The evidence columns (`*_ms`, `containers`, ...) mirror `domain.inventory.PodRecord`;
+    merging them is order-free, so that a pod is a function of the samples alone.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="pods")
+    uid = models.CharField(max_length=320)  # or <namespace>/<pod>, inferred (N13)
+    namespace = models.ForeignKey(Namespace, on_delete=models.PROTECT)
+    name = models.CharField(max_length=253)
+    workload = models.ForeignKey(
+        Workload, null=True, on_delete=models.PROTECT, related_name="pods"
+    )
+    node = models.ForeignKey(Node, null=True, on_delete=models.PROTECT)
+    priority_class = models.CharField(max_length=253, blank=True)
+    is_inferred = models.BooleanField(default=False)  # no kube-state: labels only
+    first_ms = models.BigIntegerField(null=True)
+    last_ms = models.BigIntegerField(null=True)
+    record = models.JSONField(default=dict)  # the whole PodRecord, as mapping.py writes it
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "uid"], name="pod_unique")
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "last_ms"], name="pod_by_last_sample")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class PodAttribution(models.Model):
+    """Resolved: to which team (null = unmapped), tier and workload type a pod counted in
+    [valid_from, valid_to) (rules.md N24). Rebuilt by `actions.teams.resolve_pods`."""
+
+    pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="attributions")
+    team = models.ForeignKey(Team, null=True, on_delete=models.PROTECT)
+    tier = models.CharField(max_length=253, blank=True)
+    workload_type = models.CharField(max_length=32, blank=True)
+    valid_from = models.DateTimeField()
+    valid_to = models.DateTimeField()  # "infinity" as year 9999, so that joins are plain
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pod", "valid_from"], name="pod_attribution_unique"
+            )
+        ]
+
+
+class EndedBy(models.TextChoices):
+    """How a hold ended (rules.md N11)."""
+
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    GONE = "gone"
+
+
+class PodHold(models.Model):
+    """Derived: one pod keeping units of one resource on one node (design.md section 1).
+
+    Replaced by `actions.ingest` when evidence changes. `booked_until_ms` is where its
+    time ends so far when `ended_ms` is null (N11). The `total_*` columns are filled when
+    its facts expire, so that a receipt outlives them (N32).
+    """
+
+    pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="holds")
+    node = models.ForeignKey(Node, on_delete=models.PROTECT)
+    resource = models.CharField(max_length=317)  # Kubernetes' spelling: nvidia.com/gpu
+    units = models.PositiveIntegerField()
+    share_numerator = models.PositiveIntegerField(default=1)  # of one unit
+    share_denominator = models.PositiveIntegerField(default=1)
+    created_ms = models.BigIntegerField(null=True)
+    bound_ms = models.BigIntegerField()
+    ended_ms = models.BigIntegerField(null=True)
+    booked_until_ms = models.BigIntegerField(null=True)
+    ended_by = models.CharField(max_length=9, blank=True, choices=EndedBy.choices)
+    is_inferred = models.BooleanField(default=False)
+    total_busy_ms = models.BigIntegerField(null=True)
+    total_idle_ms = models.BigIntegerField(null=True)
+    total_unknown_ms = models.BigIntegerField(null=True)
+    total_charge = models.DecimalField(max_digits=20, decimal_places=6, null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pod", "resource"], name="hold_unique"),
+            models.CheckConstraint(
+                condition=Q(ended_ms__isnull=True) | Q(ended_ms__gte=F("bound_ms")),
+                name="hold_start_before_end",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["bound_ms", "ended_ms"], name="hold_by_time"),
+        ]

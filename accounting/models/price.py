@@ -1,0 +1,67 @@
+"""Prices: what a team is charged and what a GPU costs us, per GPU-hour, from a time on."""
+
+import pghistory
+from django.contrib.postgres.constraints import ExclusionConstraint
+from django.contrib.postgres.fields import RangeOperators
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
+from accounting.models.organisation import TsTzRange
+
+
+@pghistory.track()
+class UnitPrice(models.Model):
+    """One price of one GPU model (rules.md N26-N28).
+
+    Empty `profile`, `lifecycle`, `tier` and a missing cluster match anything; of the rows
+    that match, the one that sets most wins, ties in the order cluster, profile,
+    lifecycle, tier. Written by `actions.prices`; ended, never deleted.
+    """
+
+    model = models.CharField(max_length=200)  # normalised, e.g. NVIDIA-A100-SXM4-80GB
+    profile = models.CharField(max_length=64, blank=True)  # MIG profile, e.g. 1g.10gb
+    lifecycle = models.CharField(max_length=16, blank=True)  # spot, on-demand, reserved
+    cluster = models.ForeignKey(
+        "accounting.Cluster", null=True, blank=True, on_delete=models.PROTECT
+    )
+    tier = models.CharField(max_length=253, blank=True)  # PriorityClass name
+    currency = models.CharField(max_length=3)
+    rate_per_gpu_hour = models.DecimalField(max_digits=12, decimal_places=6)
+    cost_per_gpu_hour = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True
+    )
+    valid_from = models.DateTimeField()
+    valid_to = models.DateTimeField(null=True, blank=True)
+    source_note = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["model", "valid_from", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(rate_per_gpu_hour__gte=0), name="price_rate_not_negative"
+            ),
+            models.CheckConstraint(
+                condition=Q(cost_per_gpu_hour__isnull=True)
+                | Q(cost_per_gpu_hour__gte=0),
+                name="price_cost_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),
+                name="price_start_before_end",
+            ),
+            ExclusionConstraint(
+                name="price_no_overlap",
+                expressions=[
+                    ("model", RangeOperators.EQUAL),
+                    ("profile", RangeOperators.EQUAL),
+                    ("lifecycle", RangeOperators.EQUAL),
+                    ("tier", RangeOperators.EQUAL),
+                    (Coalesce("cluster_id", 0), RangeOperators.EQUAL),
+                    (TsTzRange("valid_from", "valid_to"), RangeOperators.OVERLAPS),
+                ],
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.rate_per_gpu_hour} {self.currency} per GPU-hour"
