@@ -24,7 +24,6 @@ class PodRecord:
     name: str
     first_ms: int  # first and last sample of any of its series
     last_ms: int
-    last_step_ms: int  # longest step of the scrapers that gave the last sample
     scrapers: set[Scraper] = field(default_factory=set)
     node: str = ""
     node_first_ms: int | None = None  # first sample that shows a node
@@ -80,6 +79,7 @@ class ScraperRecord:
     scraper: Scraper
     shows_exported: bool = False
     kube_times: Times | None = None  # None: not a kube-state scraper
+    interval_ms: int | None = None  # declared by its source (N4)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,302 @@
+"""Samples and holds into the milliseconds of the seven states (rules.md N18-N23).
+
+The one formula of the product. For every GPU and window the lines sum to the time it was
+there: everything is exact (integers and fractions of a billionth of a millisecond) and is
+rounded once, by largest remainder.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from accounting.domain.duty import GpuDuty, WindowDuty, gpu_duties, window_duty
+from accounting.domain.issue import Issue
+from accounting.domain.line import STATES, Line
+from accounting.domain.period import Period
+from accounting.domain.rounding import Exact, largest_remainder
+from accounting.domain.series import Reading
+from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.track import BILLION, DEFAULT_STEP_MS, Valid
+
+ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # models.FactFlag
+PLATFORM = ""  # the pod uid of the line that nobody held
+WHOLE = -1  # the instance of a whole GPU
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLedger:
+    """The facts of one window."""
+
+    window: Period
+    lines: tuple[Line, ...]
+    issues: tuple[Issue, ...]
+    samples_expected: int
+    samples_seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who has which part of a GPU in a segment; `flags` say how that is known."""
+
+    uid: str
+    share: Fraction
+    flags: int = 0
+
+
+Holders = tuple[Holder, ...]
+
+
+@dataclass(slots=True)
+class _GpuSum:
+    """What adds up for one GPU in one window, in billionths of a millisecond."""
+
+    amounts: dict[tuple[str, str], Exact] = field(
+        default_factory=lambda: defaultdict(int)
+    )
+    flags: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    samples: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    over_share: Exact = 0
+    present_ms: int = 0
+
+
+def attribute(
+    windows: Sequence[Period],
+    readings: Sequence[Reading],
+    timelines: dict[str, NodeTimeline],
+) -> list[WindowLedger]:
+    """The ledger of adjoining windows.
+
+    Args:
+        windows: adjoining and in order.
+        readings: with samples from 30 min before the first to 10 min after the last window.
+        timelines: of every node with a GPU in those windows.
+
+    Returns:
+        One WindowLedger for each window.
+    """
+    if not windows:
+        return []
+    whole = Period(windows[0].start_ms, windows[-1].end_ms)
+    duties, issues = gpu_duties(readings, whole)
+    lines: dict[Period, list[Line]] = {window: [] for window in windows}
+    found: dict[Period, list[Issue]] = {window: [] for window in windows}
+    found[windows[0]].extend(issues)
+    for _, timeline in sorted(timelines.items()):
+        for window in windows:
+            here, faults = _node_window(timeline, duties, window)
+            lines[window].extend(here)
+            found[window].extend(faults)
+    return [_ledger(window, lines[window], found[window]) for window in windows]
+
+
+def _ledger(window: Period, lines: list[Line], issues: list[Issue]) -> WindowLedger:
+    return WindowLedger(
+        window=window,
+        lines=tuple(lines),
+        issues=tuple(issues),
+        samples_expected=sum(line.samples_expected for line in lines),
+        samples_seen=sum(line.samples_used for line in lines),
+    )
+
+
+def _node_window(
+    timeline: NodeTimeline, duties: dict[str, GpuDuty], window: Period
+) -> tuple[list[Line], list[Issue]]:
+    known = {
+        uuid: window_duty(duties[uuid], window, timeline.changes.get(uuid, ()))
+        for uuid in timeline.presences
+        if uuid in duties
+    }
+    busiest = _by_activity(timeline, known, window)
+    sums: dict[str, _GpuSum] = defaultdict(_GpuSum)
+    issues: list[Issue] = []
+    for segment in timeline.within(window):
+        part = segment.period.intersection(window)
+        if part is None:
+            continue
+        holders, faults = _holders(segment, busiest, timeline)
+        issues.extend(faults)
+        for uuid, those in holders.items():
+            duty = known.get(uuid, WindowDuty())
+            _add(sums[uuid], part, those, duty, is_seen=segment.is_seen)
+    lines: list[Line] = []
+    for uuid in sorted(sums):
+        duty = known.get(uuid, WindowDuty())
+        lines.extend(_round(uuid, timeline.node, sums[uuid], duty))
+        if duty.is_suspect:
+            issues.append(_suspect(uuid, window, sums[uuid]))
+    return lines, issues
+
+
+def _by_activity(
+    timeline: NodeTimeline, known: dict[str, WindowDuty], window: Period
+) -> dict[str, tuple[bool, int, str]]:
+    """The order in which a pool's GPUs are filled: busy time in the window before any
+    attribution, most first, then UUID, placeholders last (N18)."""
+    order: dict[str, tuple[bool, int, str]] = {}
+    for uuid, presences in timeline.presences.items():
+        active = 0
+        for piece in known.get(uuid, WindowDuty()).pieces:
+            for presence in presences:
+                start = max(piece.start_ms, presence.start_ms, window.start_ms)
+                end = min(piece.end_ms, presence.end_ms, window.end_ms)
+                active += max(0, end - start) * piece.duty
+        order[uuid] = (uuid in timeline.placeholders, -active, uuid)
+    return order
+
+
+def _holders(
+    segment: Segment, order: dict[str, tuple[bool, int, str]], timeline: NodeTimeline
+) -> tuple[dict[str, Holders], list[Issue]]:
+    """Who has which part of every GPU of a node in a segment."""
+    issues: list[Issue] = []
+    found: dict[str, Holders] = {}
+    for uuid, items in segment.mapped.items():
+        total = sum((share for _, share in items), Fraction(0))
+        scale = max(Fraction(1), total)
+        if total > 1:
+            issues.append(_too_much(uuid, segment.period, "a GPU"))
+        flag = ESTIMATED if total > 1 else 0
+        found[uuid] = tuple(
+            Holder(uid, share / scale, flag | _inferred(uid, timeline))
+            for uid, share in items
+        )
+    left = wanted = sum((item.weight for item in segment.pool), Fraction(0))
+    flag = INFERRED | (ESTIMATED if len(segment.pool) > 1 else 0)
+    if wanted > len(segment.unmapped):
+        issues.append(_too_much(timeline.node, segment.period, "a node's GPUs"))
+        flag |= ESTIMATED
+    for uuid in sorted(segment.unmapped, key=order.__getitem__):
+        take = min(Fraction(1), left)
+        left -= take
+        found[uuid] = tuple(
+            Holder(item.uid, take * item.weight / wanted, flag)
+            for item in segment.pool
+            if take
+        )
+    return found, issues
+
+
+def _inferred(uid: str, timeline: NodeTimeline) -> int:
+    return INFERRED if uid in timeline.inferred else 0
+
+
+def _add(
+    total: _GpuSum, part: Period, holders: Holders, duty: WindowDuty, *, is_seen: bool
+) -> None:
+    """Add one GPU's time in one segment to its sum."""
+    held = sum((holder.share for holder in holders), Fraction(0))
+    length = part.length_ms
+    total.present_ms += length
+    covered, active, excess = _measure(part, duty.pieces, held)
+    believed = 0 if duty.is_suspect else covered
+    for holder in holders:
+        share = _plain(holder.share)
+        busy: Exact = 0
+        if believed and held:
+            busy = _plain((active - excess) * holder.share / held)
+        _put(total, holder.uid, "busy", busy)
+        _put(total, holder.uid, "idle", share * believed * BILLION - busy)
+        _put(total, holder.uid, "unknown", share * (length - believed) * BILLION)
+        suspect = SUSPECT if duty.is_suspect and covered else 0
+        total.flags[holder.uid] |= holder.flags | suspect
+    unheld = _plain(1 - held)
+    if unheld:
+        stray = _plain(excess) if is_seen else 0
+        rest = unheld * length * BILLION - stray
+        _put(total, PLATFORM, "stray", stray)
+        _put(total, PLATFORM, "free" if is_seen else "dark", rest)
+        if not is_seen:
+            total.over_share += _plain(excess)
+    inside = sum(part.contains(at) for at in duty.sample_times)
+    for uid in [holder.uid for holder in holders] + ([PLATFORM] if unheld else []):
+        total.samples[uid] += inside
+
+
+def _measure(
+    part: Period, pieces: Sequence[Valid], held: Fraction
+) -> tuple[int, int, Exact]:
+    """Covered milliseconds; activity; and how much of it goes beyond what is held (N22).
+
+    Activity is in billionths of a millisecond of the whole GPU.
+    """
+    covered, active = 0, 0
+    excess: Exact = 0
+    for piece in pieces:
+        length = min(piece.end_ms, part.end_ms) - max(piece.start_ms, part.start_ms)
+        if length <= 0:
+            continue
+        covered += length
+        active += length * piece.duty
+        if held < 1:
+            excess += length * max(Fraction(0), piece.duty - held * BILLION)
+    return covered, active, _plain(excess)
+
+
+def _plain(value: Exact) -> Exact:
+    """A whole number as int: faster, and equal."""
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
+    return value
+
+
+def _put(total: _GpuSum, uid: str, state: str, amount: Exact) -> None:
+    if amount:
+        total.amounts[uid, state] += amount
+
+
+def _round(uuid: str, node: str, total: _GpuSum, duty: WindowDuty) -> list[Line]:
+    """Whole milliseconds, rounded once over the GPU's lines (N23)."""
+    if not total.present_ms:
+        return []
+    ordered = sorted(
+        total.amounts.items(), key=lambda item: (item[0][0], STATES.index(item[0][1]))
+    )
+    whole = largest_remainder(ordered, BILLION, total.present_ms)
+    by_uid: dict[str, dict[str, int]] = defaultdict(dict)
+    for (uid, state), ms in whole.items():
+        by_uid[uid][f"{state}_ms"] = ms
+    step = duty.step_ms or DEFAULT_STEP_MS
+    return [
+        Line(
+            uuid=uuid,
+            node=node,
+            instance=WHOLE,
+            pod_uid=uid,
+            **states,
+            over_share_ms=int(total.over_share // BILLION) if uid == PLATFORM else 0,
+            flags=total.flags.get(uid, 0),
+            metric=duty.metric,
+            samples_expected=sum(states.values()) // step,
+            samples_used=total.samples[uid],
+        )
+        for uid, states in by_uid.items()
+    ]
+
+
+def _suspect(uuid: str, window: Period, total: _GpuSum) -> Issue:
+    unknown = sum(
+        amount for (_, state), amount in total.amounts.items() if state == "unknown"
+    )
+    return Issue(
+        code="suspect_silence",
+        subject=uuid,
+        message="Its metric shows only zeros while utilisation or power say it worked.",
+        advice="Restart the exporter, or look for another profiler on this node.",
+        first_ms=window.start_ms,
+        last_ms=window.end_ms,
+        at_stake_ms=int(unknown // BILLION),
+    )
+
+
+def _too_much(subject: str, period: Period, what: str) -> Issue:
+    return Issue(
+        code="more_held_than_there",
+        subject=subject,
+        message=f"Holds ask for more than {what} can give; they are scaled to it.",
+        advice="Check the node's capacity, labels and pods of that time.",
+        first_ms=period.start_ms,
+        last_ms=period.end_ms,
+        at_stake_ms=period.length_ms,
+    )

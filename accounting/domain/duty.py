@@ -1,0 +1,244 @@
+"""The duty of every GPU: its tracks, and which of them counts in a window (N3, N7, N8, N21)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from accounting.domain.issue import Issue
+from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.series import Reading, Series
+from accounting.domain.track import (
+    BILLION,
+    MAX_DUTY,
+    STEP_LOOKBACK_MS,
+    Steps,
+    Track,
+    Valid,
+    distinct,
+    fill,
+)
+
+ENGINE, UTIL = "duty_engine", "duty_util"
+METRIC_CODE = {ENGINE: 1, UTIL: 2}  # models.DutyMetric
+SUSPECT_SAMPLES = 5  # N21
+SUSPECT_UTIL = BILLION // 5  # N21: mean of GPU_UTIL of 0.2 or more
+
+
+@dataclass(slots=True)
+class GpuDuty:
+    """All tracks of one GPU, by metric, and its power where that is scraped."""
+
+    tracks: dict[str, list[Track]] = field(
+        default_factory=lambda: {ENGINE: [], UTIL: []}
+    )
+    power: list[Series] = field(default_factory=list)
+    power_limit: list[Series] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowDuty:
+    """What is known of one GPU in one window.
+
+    Attributes:
+        pieces: where samples speak, in order and disjoint.
+        metric: code of the metric that counts; 0 where there is none.
+        sample_times: of the counting track, in the window.
+        step_ms: of the counting track; 0 without one.
+        is_suspect: its zeros are not believed (N21).
+    """
+
+    pieces: tuple[Valid, ...] = ()
+    metric: int = 0
+    sample_times: tuple[int, ...] = ()
+    step_ms: int = 0
+    is_suspect: bool = False
+
+
+def gpu_duties(
+    readings: Sequence[Reading], period: Period
+) -> tuple[dict[str, GpuDuty], list[Issue]]:
+    """Tracks by GPU from all readings; faults of values as issues.
+
+    Only whole-GPU series count; instances of partitioned GPUs come with their own lines.
+    """
+    parts: dict[tuple[str, str, object], list[Series]] = defaultdict(list)
+    nodes: dict[tuple[str, str, object], tuple[str, int | None]] = {}
+    duties: dict[str, GpuDuty] = defaultdict(GpuDuty)
+    issues: list[Issue] = []
+    for reading in readings:
+        rejected = _wrong_scales(reading, period, issues)
+        for series in reading.series:
+            gpu = series.gpu
+            if gpu is None or gpu.instance:
+                continue
+            if series.metric in (ENGINE, UTIL):
+                checked = _without(series, rejected.get(series.name, ()))
+                issues.extend(_out_of_range(checked, period))
+                key = (gpu.uuid, series.metric, series.scraper)
+                parts[key].append(checked)
+                nodes[key] = (gpu.node, reading.interval_ms)
+            elif series.metric == "power_watts":
+                duties[gpu.uuid].power.append(series)
+            elif series.metric == "power_limit_watts":
+                duties[gpu.uuid].power_limit.append(series)
+    by_node: dict[tuple[str, str], list[Steps]] = defaultdict(list)
+    for key, found in parts.items():
+        uuid, metric, scraper = key
+        times, duty, differing = distinct(found)
+        if differing:
+            issues.append(_differing(uuid, differing, period))
+        node, interval = nodes[key]
+        others = by_node[node, metric]
+        steps = Steps(times, interval, others)
+        others.append(steps)
+        track = Track(scraper, times, duty, steps)  # type: ignore[arg-type]
+        duties[uuid].tracks[metric].append(track)
+    for known in duties.values():
+        for tracks in known.tracks.values():
+            tracks.sort(key=lambda track: track.scraper)
+    return dict(duties), issues
+
+
+def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> WindowDuty:
+    """Which metric and track count in a window, and where they speak (N3, N5-N7)."""
+    metric = _choose(duty, window, changes)
+    if metric is None:
+        return WindowDuty()
+    ordered = sorted(
+        duty.tracks[metric], key=lambda track: (-track.count(window), track.scraper)
+    )
+    pieces: list[Valid] = []
+    for track in ordered:
+        pieces = fill(pieces, track.valid(window, changes))
+    first = ordered[0]
+    times = tuple(t for t in _times_in(first, window))
+    return WindowDuty(
+        pieces=tuple(pieces),
+        metric=METRIC_CODE[metric],
+        sample_times=times,
+        step_ms=first.steps.at(window.start_ms),
+        is_suspect=_is_suspect(duty, first, window),
+    )
+
+
+def _times_in(track: Track, window: Period) -> list[int]:
+    low, high = np.searchsorted(track.times, [window.start_ms, window.end_ms])
+    return track.times[int(low) : int(high)]
+
+
+def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None:
+    engine = max((t.count(window) for t in duty.tracks[ENGINE]), default=0)
+    util = max((t.count(window) for t in duty.tracks[UTIL]), default=0)
+    if engine or util:
+        return ENGINE if 2 * engine >= util else UTIL
+    for metric in (ENGINE, UTIL):
+        if any(track.valid(window, changes) for track in duty.tracks[metric]):
+            return metric
+    return None
+
+
+def _is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
+    """Zeros that other metrics contradict (N21)."""
+    low, high = np.searchsorted(chosen.times, [window.start_ms, window.end_ms])
+    values = chosen.duty[int(low) : int(high)]
+    if len(values) < SUSPECT_SAMPLES or any(values):
+        return False
+    for track in duty.tracks[UTIL]:
+        a, b = np.searchsorted(track.times, [window.start_ms, window.end_ms])
+        seen = track.duty[int(a) : int(b)]
+        if seen and sum(seen) >= SUSPECT_UTIL * len(seen):
+            return True
+    power, limit = _mean(duty.power, window), _mean(duty.power_limit, window)
+    return power is not None and limit is not None and power > limit / 2
+
+
+def _mean(parts: Sequence[Series], window: Period) -> float | None:
+    values = []
+    for part in parts:
+        low, high = np.searchsorted(part.times_ms, [window.start_ms, window.end_ms])
+        values.extend(part.values[int(low) : int(high)].tolist())
+    good = [value for value in values if value == value]
+    return sum(good) / len(good) if good else None
+
+
+def _wrong_scales(
+    reading: Reading, period: Period, issues: list[Issue]
+) -> dict[str, list[Period]]:
+    """Windows in which a `_RATIO` name plainly carries percent (N8)."""
+    high: dict[str, list[int]] = defaultdict(list)
+    for series in reading.series:
+        if series.metric in (ENGINE, UTIL) and series.name.endswith("_RATIO"):
+            wrong = (series.values > MAX_DUTY) & (series.values <= 100)
+            high[series.name].extend(series.times_ms[wrong].tolist())
+    rejected: dict[str, list[Period]] = {}
+    for name, times in high.items():
+        starts = [t - t % WINDOW_MS for t in times]
+        bad = sorted({s for s in starts if starts.count(s) >= 3})
+        rejected[name] = [Period(s, s + WINDOW_MS) for s in bad]
+        inside = [s for s in bad if period.contains(s)]
+        if inside:
+            issues.append(
+                Issue(
+                    code="duty_scale",
+                    subject=name,
+                    message=f"{name} carries values above 1: percent under a ratio's name.",
+                    advice=f"Declare `scales: {{{name}: percent}}` for this source.",
+                    first_ms=inside[0],
+                    last_ms=inside[-1] + WINDOW_MS,
+                    severity="error",
+                )
+            )
+    return rejected
+
+
+def _without(series: Series, periods: Sequence[Period]) -> Series:
+    if not periods:
+        return series
+    values = series.values.copy()
+    for period in periods:
+        low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
+        values[int(low) : int(high)] = np.nan
+    return Series(
+        series.metric,
+        series.name,
+        series.scraper,
+        series.times_ms,
+        values,
+        series.labels,
+        series.gpu,
+    )
+
+
+def _out_of_range(series: Series, period: Period) -> list[Issue]:
+    with np.errstate(invalid="ignore"):
+        odd = (series.values > 1) | (series.values < 0)
+    if not odd.any():
+        return []
+    times = series.times_ms[odd]
+    times = times[(times >= period.start_ms) & (times < period.end_ms)]
+    if not len(times) or series.gpu is None:
+        return []
+    return [
+        Issue(
+            code="duty_out_of_range",
+            subject=f"{series.gpu.uuid} {series.name}",
+            message="Duty outside 0 to 1: up to 1.1 it counts as 1, else as no data.",
+            advice="Check the exporter's version and the source's `scales`.",
+            first_ms=int(times[0]),
+            last_ms=int(times[-1]),
+            severity="info",
+        )
+    ]
+
+
+def _differing(uuid: str, count: int, period: Period) -> Issue:
+    return Issue(
+        code="samples_differ",
+        subject=uuid,
+        message=f"{count} samples of one series differ at one time; the smaller counts.",
+        advice="Look for two writers of the same series.",
+        first_ms=period.start_ms - STEP_LOOKBACK_MS,
+        last_ms=period.end_ms,
+    )

@@ -1,0 +1,459 @@
+"""Folds samples into the evidence of a cluster (`inventory`).
+
+Folding is idempotent and free of order: the same samples again, in pieces or later, give the
+same inventory. Only samples inside the period are folded; those around it (the reading's
+margins) serve to tell the step of the first and last ones.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from accounting.domain.inventory import (
+    GpuRecord,
+    Inventory,
+    LabelKey,
+    NodeRecord,
+    PodRecord,
+    ScraperRecord,
+    Span,
+)
+from accounting.domain.period import Period
+from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series, Times
+from accounting.domain.track import Steps, far_apart
+from accounting.domain.unit import kubernetes_resource
+
+TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class Touched:
+    """Which records a fold changed: what must be saved and derived again."""
+
+    pods: set[str] = field(default_factory=set)
+    nodes: set[str] = field(default_factory=set)
+    gpus: set[str] = field(default_factory=set)
+    scrapers: set[Scraper] = field(default_factory=set)
+    labels: set[LabelKey] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=set)
+
+
+def observe(
+    inventory: Inventory, readings: Sequence[Reading], period: Period
+) -> Touched:
+    """Fold every sample of `readings` that lies in `period` into `inventory`.
+
+    Args:
+        inventory: changed in place.
+        readings: of all sources of the cluster, with their margins.
+        period: half-open; samples outside are context only.
+
+    Returns:
+        What was touched.
+    """
+    touched = Touched()
+    everything = [(series, reading) for reading in readings for series in reading.series]
+    _own_pods_and_scrapers(inventory, everything, touched)
+    _kube_times(inventory, everything, period, touched)
+    _objects(inventory, everything, period, touched)
+    _gpus(inventory, everything, period, touched)
+    return touched
+
+
+Everything = Sequence[tuple[Series, Reading]]
+
+
+def within(series: Series, period: Period) -> slice:
+    """The samples of a series that lie in a period."""
+    low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
+    return slice(int(low), int(high))
+
+
+def scraper_record(inventory: Inventory, scraper: Scraper) -> ScraperRecord:
+    """The record of a scraper, made where it is missing."""
+    return inventory.scrapers.setdefault(scraper, ScraperRecord(scraper))
+
+
+def named_pod(inventory: Inventory, series: Series) -> PodName | None:
+    """Whom a GPU series names, or None (trap T6, rules.md fine print N3).
+
+    Where a scraper ever shows `exported_pod`, its plain workload labels are its own; else a
+    pod that an `up` series names is.
+    """
+    gpu = series.gpu
+    if gpu is None or gpu.exported is not None or gpu.plain is None:
+        return gpu.exported if gpu else None
+    record = inventory.scrapers.get(series.scraper)
+    if record is not None and record.shows_exported:
+        return None
+    if (gpu.plain.namespace, gpu.plain.pod) in inventory.own_pods:
+        return None
+    return gpu.plain
+
+
+def _own_pods_and_scrapers(
+    inventory: Inventory, everything: Everything, touched: Touched
+) -> None:
+    for series, _ in everything:
+        if series.metric == "up" and series.labels.get("pod"):
+            own = (series.labels.get("namespace", ""), series.labels["pod"])
+            inventory.own_pods.add(own)
+        elif series.gpu is not None and series.gpu.exported is not None:
+            record = scraper_record(inventory, series.scraper)
+            if not record.shows_exported:
+                record.shows_exported = True
+                touched.scrapers.add(series.scraper)
+
+
+def _kube_times(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    """When each kube-state scraper was read, in the period."""
+    seen: dict[Scraper, set[bytes]] = defaultdict(set)
+    times: dict[Scraper, set[int]] = defaultdict(set)
+    for series, reading in everything:
+        if not series.metric.startswith("kube_"):
+            continue
+        scraper_record(inventory, series.scraper).interval_ms = reading.interval_ms
+        inside = series.times_ms[within(series, period)]
+        key = inside.tobytes()
+        if key and key not in seen[series.scraper]:
+            seen[series.scraper].add(key)
+            times[series.scraper].update(inside.tolist())
+    for scraper, found in times.items():
+        record = scraper_record(inventory, scraper)
+        known = [] if record.kube_times is None else record.kube_times.tolist()
+        union = sorted(found.union(known))
+        if len(union) != len(known):
+            record.kube_times = np.array(union, np.int64)
+            touched.scrapers.add(scraper)
+
+
+def kube_steps(inventory: Inventory) -> dict[Scraper, Steps]:
+    """The steps of every kube-state scraper (rules.md N9)."""
+    return {
+        scraper: Steps(record.kube_times.tolist(), record.interval_ms)
+        for scraper, record in inventory.scrapers.items()
+        if record.kube_times is not None
+    }
+
+
+def add_times(
+    spans: list[Span], times: Iterable[int], step_at: Callable[[int], int]
+) -> bool:
+    """Add sample times to spans; True when anything changed.
+
+    Two samples belong to one span when the gap between them is at most 1.5 steps of the
+    earlier one, so that the result is a function of all samples, in any order.
+    """
+    before = [(span.first_ms, span.last_ms, span.step_ms) for span in spans]
+    pieces = list(before)
+    for at in times:
+        pieces.append((at, at, step_at(at)))
+    pieces.sort()
+    merged: list[Span] = []
+    for first, last, step in pieces:
+        top = merged[-1] if merged else None
+        if top is not None and not far_apart(first - top.last_ms, top.step_ms):
+            if last >= top.last_ms:
+                top.last_ms, top.step_ms = last, step
+        else:
+            merged.append(Span(first, last, step))
+    spans[:] = merged
+    return before != [(span.first_ms, span.last_ms, span.step_ms) for span in spans]
+
+
+def merge_changes(
+    history: list[tuple[int, Value]], observed: Sequence[tuple[int, Value]], last_ms: int
+) -> bool:
+    """Replace what a history says of [first observed, last_ms]; True when it changed.
+
+    Args:
+        history: (from, value), ascending; changed in place.
+        observed: (time, value) of the samples or of their changes, ascending.
+        last_ms: time of the last sample behind `observed`.
+    """
+    if not observed:
+        return False
+    kept = [item for item in history if item[0] < observed[0][0]]
+    later = [item for item in history if item[0] > last_ms]
+    result: list[tuple[int, Value]] = []
+    for item in [*kept, *observed, *later]:
+        if not result or result[-1][1] != item[1]:
+            result.append(item)
+    if result == history:
+        return False
+    history[:] = result
+    return True
+
+
+def _objects(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    nodes: dict[str, list[Series]] = defaultdict(list)
+    for series, _ in everything:
+        metric = series.metric
+        if metric.startswith("kube_pod_"):
+            _pod(inventory, series, period, touched)
+        elif metric.startswith("kube_node_"):
+            nodes[series.labels.get("node", "")].append(series)
+        elif metric == "kube_namespace_labels":
+            _namespace(inventory, series, period, touched)
+        elif metric in _OWNED:
+            _owner(inventory, series)
+    steps = kube_steps(inventory)
+    for name, found in nodes.items():
+        if name:
+            _node(inventory, name, found, period, steps, touched)
+
+
+_OWNED = {"kube_replicaset_owner": "ReplicaSet", "kube_job_owner": "Job"}
+_OWNED_LABEL = {"kube_replicaset_owner": "replicaset", "kube_job_owner": "job_name"}
+
+
+def _owner(inventory: Inventory, series: Series) -> None:
+    labels = series.labels
+    kind, name = labels.get("owner_kind", ""), labels.get("owner_name", "")
+    if kind in ("", "<none>") or labels.get("owner_is_controller") == "false":
+        return
+    own = labels.get(_OWNED_LABEL[series.metric], "")
+    key = (labels.get("namespace", ""), _OWNED[series.metric], own)
+    inventory.owners[key] = (kind, name)
+
+
+def _namespace(
+    inventory: Inventory, series: Series, period: Period, touched: Touched
+) -> None:
+    times = series.times_ms[within(series, period)]
+    name = series.labels.get("namespace", "")
+    if not len(times) or not name:
+        return
+    history = inventory.namespaces.setdefault(name, [])
+    if merge_changes(history, [(int(times[0]), _labels(series))], int(times[-1])):
+        touched.namespaces.add(name)
+
+
+def _labels(series: Series) -> dict[str, str]:
+    return {
+        key: value for key, value in series.labels.items() if key.startswith("label_")
+    }
+
+
+def _pod(
+    inventory: Inventory, series: Series, period: Period, touched: Touched
+) -> None:
+    inside = within(series, period)
+    times = series.times_ms[inside]
+    labels = series.labels
+    if not len(times) or not labels.get("pod"):
+        return
+    first, last = int(times[0]), int(times[-1])
+    namespace, name = labels.get("namespace", ""), labels["pod"]
+    uid = labels.get("uid") or f"{namespace}/{name}"
+    pod = inventory.pods.get(uid)
+    if pod is None:
+        pod = PodRecord(uid, namespace, name, first, last)
+        inventory.pods[uid] = pod
+    pod.first_ms, pod.last_ms = min(pod.first_ms, first), max(pod.last_ms, last)
+    pod.scrapers.add(series.scraper)
+    touched.pods.add(uid)
+    node = labels.get("node", "")
+    if node and (pod.node_first_ms is None or first < pod.node_first_ms):
+        pod.node, pod.node_first_ms = node, first
+    fold = _POD_METRICS.get(series.metric)
+    if fold is not None:
+        fold(pod, series, inside)
+
+
+def _pod_info(pod: PodRecord, series: Series, inside: slice) -> None:
+    pod.priority_class = series.labels.get("priority_class") or pod.priority_class
+
+
+def _pod_owner(pod: PodRecord, series: Series, inside: slice) -> None:
+    labels = series.labels
+    kind = labels.get("owner_kind", "")
+    if labels.get("owner_is_controller") == "true" and kind not in ("", "<none>"):
+        pod.owner_kind, pod.owner_name = kind, labels.get("owner_name", "")
+
+
+def _pod_labels(pod: PodRecord, series: Series, inside: slice) -> None:
+    times = series.times_ms[inside]
+    merge_changes(pod.labels, [(int(times[0]), _labels(series))], int(times[-1]))
+
+
+def _seconds(series: Series, inside: slice) -> int | None:
+    """The last value inside, a Unix time, in milliseconds; None where it is no time."""
+    value = float(series.values[inside][-1])
+    return round(value * 1000) if np.isfinite(value) and value > 0 else None
+
+
+def _pod_created(pod: PodRecord, series: Series, inside: slice) -> None:
+    pod.created_ms = _seconds(series, inside) or pod.created_ms
+
+
+def _pod_scheduled(pod: PodRecord, series: Series, inside: slice) -> None:
+    pod.scheduled_ms = _seconds(series, inside) or pod.scheduled_ms
+
+
+def _pod_completion(pod: PodRecord, series: Series, inside: slice) -> None:
+    at, value = int(series.times_ms[inside][-1]), _seconds(series, inside)
+    if value is not None and at >= (pod.completion_at_ms or 0):
+        pod.completion_ms, pod.completion_at_ms = value, at
+
+
+def _pod_phase(pod: PodRecord, series: Series, inside: slice) -> None:
+    phase = series.labels.get("phase", "")
+    if phase not in TERMINAL_PHASES:
+        return
+    shown = series.times_ms[inside][series.values[inside] == 1]
+    if len(shown):
+        first = int(shown[0])
+        if pod.terminal_first_ms is None or first < pod.terminal_first_ms:
+            pod.terminal_phase, pod.terminal_first_ms = phase, first
+
+
+def _requests(kind: str) -> Callable[[PodRecord, Series, slice], None]:
+    def fold(pod: PodRecord, series: Series, inside: slice) -> None:
+        resource = kubernetes_resource(series.labels.get("resource", ""))
+        value = float(series.values[inside][-1])
+        if resource is not None and np.isfinite(value):
+            key = (kind, series.labels.get("container", ""), resource)
+            pod.requests[key] = int(value)
+
+    return fold
+
+
+def _init_info(pod: PodRecord, series: Series, inside: slice) -> None:
+    if series.labels.get("restart_policy") == "Always":
+        pod.sidecars.add(series.labels.get("container", ""))
+
+
+_POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
+    "kube_pod_info": _pod_info,
+    "kube_pod_owner": _pod_owner,
+    "kube_pod_labels": _pod_labels,
+    "kube_pod_created": _pod_created,
+    "kube_pod_status_scheduled_time": _pod_scheduled,
+    "kube_pod_completion_time": _pod_completion,
+    "kube_pod_status_phase": _pod_phase,
+    "kube_pod_container_resource_requests": _requests("main"),
+    "kube_pod_init_container_resource_requests": _requests("init"),
+    "kube_pod_init_container_info": _init_info,
+}
+
+
+def _node(
+    inventory: Inventory,
+    name: str,
+    found: Sequence[Series],
+    period: Period,
+    steps: dict[Scraper, Steps],
+    touched: Touched,
+) -> None:
+    node = inventory.nodes.setdefault(name, NodeRecord(name))
+    times: dict[int, int] = {}
+    seen: set[bytes] = set()
+    for series in found:
+        inside = series.times_ms[within(series, period)]
+        key = inside.tobytes()
+        if key and key not in seen:
+            seen.add(key)
+            for at in inside.tolist():
+                times[at] = max(times.get(at, 0), steps[series.scraper].at(at))
+    if not times:
+        return
+    changed = add_times(node.spans, sorted(times), times.__getitem__)
+    capacity = _capacities(found, period)
+    if capacity:
+        changed |= merge_changes(node.capacity, capacity, max(times))
+    shown = [
+        (int(s.times_ms[within(s, period)][0]), _labels(s))
+        for s in found
+        if s.metric == "kube_node_labels" and len(s.times_ms[within(s, period)])
+    ]
+    if shown:
+        ordered = sorted(shown, key=lambda item: item[0])
+        changed |= merge_changes(node.labels, ordered, max(times))
+    if changed:
+        touched.nodes.add(name)
+
+
+def _capacities(
+    found: Sequence[Series], period: Period
+) -> list[tuple[int, dict[str, int]]]:
+    """The GPU capacity of a node at each change in the period.
+
+    `kube_node_status_capacity`; where it shows no GPU resource, `_allocatable`.
+    """
+    for metric in ("kube_node_status_capacity", "kube_node_status_allocatable"):
+        at: dict[int, dict[str, int]] = defaultdict(dict)
+        for series in found:
+            resource = kubernetes_resource(series.labels.get("resource", ""))
+            if series.metric != metric or resource is None:
+                continue
+            inside = within(series, period)
+            values = series.values[inside].tolist()
+            for t, value in zip(series.times_ms[inside].tolist(), values, strict=True):
+                if value == value:  # not NaN
+                    at[t][resource] = int(value)
+        changes: list[tuple[int, dict[str, int]]] = []
+        for t in sorted(at):
+            if not changes or changes[-1][1] != at[t]:
+                changes.append((t, at[t]))
+        if changes:
+            return changes
+    return []
+
+
+def _gpus(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    places: dict[tuple[str, str], dict[bytes, Times]] = defaultdict(dict)
+    labels: dict[LabelKey, dict[bytes, Times]] = defaultdict(dict)
+    intervals: dict[tuple[str, str], int | None] = {}
+    for series, reading in everything:
+        gpu = series.gpu
+        if gpu is None:
+            continue
+        _model(inventory, gpu, touched)
+        key = (gpu.uuid, gpu.node)
+        places[key].setdefault(series.times_ms.tobytes(), series.times_ms)
+        intervals[key] = reading.interval_ms
+        named = named_pod(inventory, series)
+        inside = series.times_ms[within(series, period)]
+        if named is not None and len(inside):
+            label = (gpu.uuid, gpu.instance, gpu.vgpu, named)
+            labels[label].setdefault(inside.tobytes(), inside)
+    steps_of: dict[bytes, Steps] = {}
+    for (uuid, node), arrays in places.items():
+        times = np.unique(np.concatenate(list(arrays.values())))
+        steps = steps_of.setdefault(
+            times.tobytes(), Steps(times.tolist(), intervals[uuid, node])
+        )
+        low, high = np.searchsorted(times, [period.start_ms, period.end_ms])
+        spans = inventory.gpus[uuid].spans.setdefault(node, [])
+        if add_times(spans, times[low:high].tolist(), steps.at):
+            touched.gpus.add(uuid)
+        if not spans:
+            del inventory.gpus[uuid].spans[node]
+    for label, arrays in labels.items():
+        known = inventory.gpu_labels.get(label)
+        parts = [*arrays.values()] if known is None else [known, *arrays.values()]
+        union = np.unique(np.concatenate(parts))
+        if known is None or len(union) != len(known):
+            inventory.gpu_labels[label] = union
+            touched.labels.add(label)
+
+
+def _model(inventory: Inventory, gpu: GpuKey, touched: Touched) -> None:
+    record = inventory.gpus.get(gpu.uuid)
+    if record is None:
+        record = inventory.gpus.setdefault(gpu.uuid, GpuRecord(gpu.uuid))
+        touched.gpus.add(gpu.uuid)
+    if gpu.model and not record.model:
+        record.model = gpu.model
+        touched.gpus.add(gpu.uuid)

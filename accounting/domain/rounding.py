@@ -1,0 +1,67 @@
+"""The only rounding: largest remainder, so that sums are exact by construction."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Exact = int | Fraction
+
+
+def largest_remainder(
+    amounts: Sequence[tuple[Key, Exact]], unit: int, total: int
+) -> dict[Key, int]:
+    """Whole units for each amount, which sum to `total` (rules.md N23, N28).
+
+    Args:
+        amounts: (key, exact amount in 1/unit), in the order that settles ties.
+        unit: how many of the amounts' parts make one whole.
+        total: what the result must sum to; within one whole of the exact sum for each line.
+
+    Returns:
+        Whole units by key, in the order given.
+
+    Raises:
+        ValueError: `total` cannot be reached by rounding each amount up or down.
+    """
+    floors = [int(amount // unit) for _, amount in amounts]
+    missing = total - sum(floors)
+    if missing == 0:
+        return {key: floor for (key, _), floor in zip(amounts, floors, strict=True)}
+    if not 0 <= missing <= len(amounts):
+        raise ValueError(f"{total} is not a rounding of {amounts}")
+    remainders = [
+        (-(amount - floor * unit), i)
+        for i, ((_, amount), floor) in enumerate(zip(amounts, floors, strict=True))
+    ]
+    for _, i in sorted(remainders)[:missing]:
+        floors[i] += 1
+    return {key: floor for (key, _), floor in zip(amounts, floors, strict=True)}
+
+
+def half_even(value: Decimal | Fraction, places: int) -> Decimal:
+    """Round to decimal places, half to even."""
+    quantum = Decimal(1).scaleb(-places)
+    if isinstance(value, Decimal):
+        return value.quantize(quantum, ROUND_HALF_EVEN)
+    scaled = value * 10**places
+    return Decimal(round(scaled)) * quantum  # Fraction rounds half to even
+
+
+def split_money(
+    cells: Mapping[Key, Fraction], places: int = 6
+) -> dict[Key, Decimal]:
+    """Amounts of a list, each rounded so that together they are the rounded total (N28).
+
+    Ties go to the smaller key, so keys must sort.
+    """
+    if not cells:
+        return {}
+    ordered = sorted(cells.items(), key=lambda item: item[0])  # type: ignore[type-var,return-value]
+    unit = Fraction(1, 10**places)
+    total = round(sum((amount for _, amount in ordered), Fraction(0)) / unit)
+    scaled = [(key, amount / unit) for key, amount in ordered]
+    whole = largest_remainder(scaled, 1, total)
+    quantum = Decimal(1).scaleb(-places)
+    return {key: Decimal(count) * quantum for key, count in whole.items()}
