@@ -1,0 +1,152 @@
+"""Metric names, scales and label spellings of every exporter and version: one table.
+
+A name that is not here is never summed; names that look like a GPU's go to data health.
+Sources: dcgm-exporter `etc/default-counters.csv` (3.3 to 4.8) and its 4.9 release notes
+(base units), kube-state-metrics `docs/metrics`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from accounting.domain.series import GpuKey, PodName, Scraper
+
+MEBIBYTE = 1_048_576.0
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a name means: its canonical id and what turns its value into our unit."""
+
+    id: str
+    scale: float = 1.0
+
+
+EXPORTER_METRICS: Mapping[str, Metric] = {
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": Metric("duty_engine"),
+    "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": Metric("duty_engine"),
+    "DCGM_FI_DEV_GPU_UTIL": Metric("duty_util", 0.01),
+    "DCGM_FI_DEV_GPU_UTIL_RATIO": Metric("duty_util"),
+    "DCGM_FI_DEV_POWER_USAGE": Metric("power_watts"),
+    "DCGM_FI_DEV_BOARD_POWER_WATTS": Metric("power_watts"),
+    "DCGM_FI_DEV_POWER_MGMT_LIMIT": Metric("power_limit_watts"),
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": Metric("energy_joules", 0.001),
+    "DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL": Metric("energy_joules"),
+    "DCGM_FI_DEV_FB_USED": Metric("memory_used_bytes", MEBIBYTE),
+    "DCGM_FI_DEV_FB_USED_BYTES": Metric("memory_used_bytes"),
+    "DCGM_FI_DEV_FB_FREE": Metric("memory_free_bytes", MEBIBYTE),
+    "DCGM_FI_DEV_FB_FREE_BYTES": Metric("memory_free_bytes"),
+    "DCGM_FI_DEV_FB_RESERVED": Metric("memory_reserved_bytes", MEBIBYTE),
+    "DCGM_FI_DEV_FB_RESERVED_BYTES": Metric("memory_reserved_bytes"),
+    "DCGM_FI_PROF_SM_ACTIVE": Metric("sm_active"),
+    "DCGM_FI_PROF_SM_UTIL_RATIO": Metric("sm_active"),
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": Metric("tensor_active"),
+    "DCGM_FI_PROF_TENSOR_UTIL_RATIO": Metric("tensor_active"),
+    "DCGM_FI_PROF_DRAM_ACTIVE": Metric("dram_active"),
+    "DCGM_FI_PROF_DRAM_UTIL_RATIO": Metric("dram_active"),
+}
+KUBE_METRICS = frozenset(
+    {
+        "kube_job_owner",
+        "kube_namespace_labels",
+        "kube_node_info",
+        "kube_node_labels",
+        "kube_node_status_allocatable",
+        "kube_node_status_capacity",
+        "kube_pod_completion_time",
+        "kube_pod_container_resource_requests",
+        "kube_pod_created",
+        "kube_pod_info",
+        "kube_pod_init_container_info",
+        "kube_pod_init_container_resource_requests",
+        "kube_pod_labels",
+        "kube_pod_owner",
+        "kube_pod_status_phase",
+        "kube_pod_status_scheduled_time",
+        "kube_replicaset_owner",
+    }
+)
+KEPT_PREFIXES = ("DCGM_FI_", "DCGM_EXP_")  # other exporter samples prove presence (N14)
+_GPU_LOOKING = re.compile(r"^(DCGM_|dcgm_|nvidia_|gpu_|amd_gpu|habanalabs_)")
+SCALES = {"ratio": 1.0, "percent": 0.01}
+BLANK_SENTINEL = 140737488355328.0  # DCGM's FP64 blank; INT64 blanks lie above it
+
+_NODE = ("Hostname", "hostname", "exported_node", "node")  # rules.md fine print N14
+_REPLICA = ("prometheus_replica", "replica", "__replica__", "prometheus")
+_SUFFIX = re.compile(r"(-SHARED|-MIG-.*)+$")
+
+
+def is_kept(name: str) -> bool:
+    """True for a name whose samples the ledger may need."""
+    return (
+        name in KUBE_METRICS
+        or name in EXPORTER_METRICS
+        or name == "up"
+        or name.startswith(KEPT_PREFIXES)
+    )
+
+
+def is_unknown_gpu_metric(name: str) -> bool:
+    """True for a name that looks like a GPU's and is in no table: for data health."""
+    return bool(_GPU_LOOKING.match(name)) and not is_kept(name)
+
+
+def metric_of(name: str, scales: Mapping[str, str]) -> Metric:
+    """The canonical metric of a kept name, with the scale that its source declares."""
+    known = EXPORTER_METRICS.get(name)
+    if known is None:
+        return Metric(name if name in KUBE_METRICS or name == "up" else "gpu_other")
+    if name in scales:
+        return Metric(known.id, SCALES[scales[name]])
+    return known
+
+
+def scraper_of(labels: Mapping[str, str]) -> Scraper:
+    """`job`, `instance` and the replica labels of a series."""
+    replica = ",".join(f"{key}={labels[key]}" for key in _REPLICA if labels.get(key))
+    return Scraper(labels.get("job", ""), labels.get("instance", ""), replica)
+
+
+def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
+    """Which GPU an exporter's labels speak of; None without a UUID or a node."""
+    uuid = labels.get("UUID") or labels.get("uuid") or labels.get("gpu_uuid", "")
+    node = next((labels[key] for key in _NODE if labels.get(key)), "")
+    if not uuid:
+        return None
+    return GpuKey(
+        uuid=uuid,
+        node=node,
+        instance=labels.get("GPU_I_ID", ""),
+        profile=labels.get("GPU_I_PROFILE", ""),
+        model=normal_model(labels.get("modelName") or labels.get("model_name", "")),
+        vgpu=labels.get("vgpu", ""),
+        exported=_pod_name(labels, "exported_"),
+        plain=_pod_name(labels, ""),
+    )
+
+
+def _pod_name(labels: Mapping[str, str], prefix: str) -> PodName | None:
+    for namespace, pod in (("namespace", "pod"), ("pod_namespace", "pod_name")):
+        if labels.get(f"{prefix}{pod}"):
+            uid = labels.get(f"{prefix}pod_uid") or labels.get("pod_uid", "")
+            return PodName(
+                labels.get(f"{prefix}{namespace}", ""), labels[f"{prefix}{pod}"], uid
+            )
+    return None
+
+
+def normal_model(name: str) -> str:
+    """One spelling of a GPU model: dashes, without sharing and MIG suffixes (trap T8)."""
+    return _SUFFIX.sub("", "-".join(name.split()))
+
+
+def workload_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """kube-state's own labels, also where it was scraped with honor_labels=false.
+
+    `exported_x` wins over the target's `x`; `job` and `instance` stay the scraper's.
+    """
+    found = {k: v for k, v in labels.items() if not k.startswith("exported_")}
+    for key, value in labels.items():
+        if key.startswith("exported_"):
+            found[key.removeprefix("exported_")] = value
+    return found

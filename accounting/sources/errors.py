@@ -1,0 +1,31 @@
+"""Typed errors of the doors: what a caller can do about each stands in its docstring."""
+
+
+class SourceError(Exception):
+    """A source did not give a usable answer. The message is fit for a person."""
+
+    is_temporary = False
+
+
+class Unavailable(SourceError):
+    """Down, slow, hanging or overloaded: try again later."""
+
+    is_temporary = True
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class TooMuch(SourceError):
+    """The question was too large (422, 503, a time-out, a limit): ask for less."""
+
+    is_temporary = True
+
+
+class Refused(SourceError):
+    """The source does not let us in (401, 403): the settings must change."""
+
+
+class WrongAnswer(SourceError):
+    """Not what a source of this kind says: HTML, half a JSON, a bad request."""

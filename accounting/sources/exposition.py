@@ -1,0 +1,214 @@
+"""One parser for exporter text, kube-state text and dumps with timestamps.
+
+A text that ends in `# EOF` is OpenMetrics (times in seconds), any other is Prometheus text
+(milliseconds); times are rounded half-even to milliseconds (rules.md fine print N2). Lines
+come from a stream: memory does not grow with the text. Every fault names its line.
+Sources: Prometheus text format 0.0.4; OpenMetrics 1.0 specification.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+MAX_LINE = 1_048_576  # bytes; labels of 64 KiB fit several times
+FIRST_TEXT_MS = 100_000_000_000  # 1973; smaller "milliseconds" are really seconds
+_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\\n]|\\.)*)"\s*(,|$)')
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"n": "\n", "\\": "\\", '"': '"'}
+_NUMBERS = {"NaN", "+Inf", "-Inf", "Inf"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+")
+
+
+class ExpositionError(ValueError):
+    """A text is not what it should be; the message says where, what and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawSeries:
+    """A series as the text spells it: name and labels, in the text's order."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Parser:
+    """Turns lines into (series id, time, value); series are numbered as they appear.
+
+    Attributes:
+        series: by id.
+        default_ms: the time of samples that carry none; None refuses such samples.
+        latest_ms: later times are a fault; None allows any.
+        keep: names that are wanted; others are checked for form only.
+    """
+
+    keep: Callable[[str], bool] | None = None
+    default_ms: int | None = None
+    latest_ms: int | None = None
+    series: list[RawSeries | None] = field(default_factory=list)
+    _ids: dict[str, int] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    line: int = 0
+
+    def samples(
+        self, lines: Iterable[str], *, is_openmetrics: bool
+    ) -> Iterator[tuple[int, int, float]]:
+        """Every wanted sample, in the order of the text.
+
+        Raises:
+            ExpositionError: at the first line that is wrong.
+        """
+        ended = False
+        for text in lines:
+            self.line += 1
+            if ended:
+                raise self._fault("text after # EOF", "remove it")
+            if text.startswith("#"):
+                ended = text.rstrip("\n") == "# EOF"
+                continue
+            if not text.strip():
+                if is_openmetrics:
+                    raise self._fault("an empty line", "OpenMetrics has none")
+                continue
+            sample = self._sample(text, is_openmetrics)
+            if sample is not None:
+                yield sample
+        if is_openmetrics and not ended:
+            raise ExpositionError(
+                f"line {self.line}: the text ends without # EOF: it is cut off"
+            )
+
+    def _sample(
+        self, text: str, is_openmetrics: bool
+    ) -> tuple[int, int, float] | None:
+        head, rest = self._head(text)
+        series_id = self._ids.get(head)
+        if series_id is None:
+            series_id = self._new(head)
+        if "#" in rest:  # an exemplar
+            rest = rest.partition("#")[0]
+        words = rest.split()
+        if not 1 <= len(words) <= 2:
+            raise self._fault(f"no value in {text[:80]!r}", "expected `name value [time]`")
+        value = self._value(words[0])
+        at = self._time(words[1], is_openmetrics) if len(words) == 2 else self._now()
+        if self.series[series_id] is None:
+            return None
+        return series_id, at, value
+
+    def _head(self, text: str) -> tuple[str, str]:
+        brace = text.rfind("}")
+        if brace >= 0:
+            exemplar = text.find(" # {")
+            if exemplar >= 0:
+                brace = text.rfind("}", 0, exemplar)
+            if brace >= 0:
+                return text[: brace + 1], text[brace + 1 :]
+        head, _, rest = text.partition(" ")
+        return head, rest
+
+    def _new(self, head: str) -> int:
+        name, brace, body = head.partition("{")
+        if not _NAME.fullmatch(name):
+            raise self._fault(f"{name[:80]!r} is no metric name", "is this metrics text?")
+        labels = self._labels(body.removesuffix("}")) if brace else ()
+        self.names.add(name)
+        wanted = self.keep is None or self.keep(name)
+        self._ids[head] = len(self.series)
+        self.series.append(RawSeries(name, labels) if wanted else None)
+        return self._ids[head]
+
+    def _labels(self, body: str) -> tuple[tuple[str, str], ...]:
+        found: list[tuple[str, str]] = []
+        position = 0
+        body = body.rstrip()
+        while position < len(body):
+            match = _LABEL.match(body, position)
+            if match is None:
+                raise self._fault(
+                    f"labels broken at {body[position : position + 40]!r}",
+                    'expected key="value"',
+                )
+            value = match[2]
+            if "\\" in value:
+                value = _ESCAPE.sub(lambda m: _ESCAPED.get(m[1], m[0]), value)
+            found.append((match[1], value))
+            position = match.end()
+        if len({key for key, _ in found}) != len(found):
+            raise self._fault("a label appears twice", "give each label once")
+        return tuple(found)
+
+    def _value(self, word: str) -> float:
+        if _NUMBER.fullmatch(word) or word in _NUMBERS:
+            return float(word) if not word[:2].lower() == "0x" else float(int(word, 16))
+        if word.lower() in {"nan", "inf", "+inf", "-inf"}:
+            return float(word)
+        raise self._fault(f"{word[:40]!r} is no number", "expected a value")
+
+    def _time(self, word: str, is_openmetrics: bool) -> int:
+        if not _NUMBER.fullmatch(word):
+            raise self._fault(f"{word[:40]!r} is no time", "expected a Unix time")
+        at = to_milliseconds(word) if is_openmetrics else round(Decimal(word))
+        if at < 0:
+            raise self._fault(f"time {word} lies before 1970", "check the exporter's clock")
+        if not is_openmetrics and at < FIRST_TEXT_MS:
+            raise self._fault(
+                f"time {word} looks like seconds, and Prometheus text has milliseconds",
+                "an OpenMetrics text ends with # EOF: is it cut off?",
+            )
+        if self.latest_ms is not None and at > self.latest_ms:
+            unit = "seconds" if is_openmetrics else "milliseconds"
+            raise self._fault(
+                f"time {word} lies in the future",
+                f"times are {unit} in this format; check clock and format",
+            )
+        return at
+
+    def _now(self) -> int:
+        if self.default_ms is None:
+            raise self._fault(
+                "a sample without a time", "a file to import needs a time on every sample"
+            )
+        return self.default_ms
+
+    def _fault(self, what: str, advice: str) -> ExpositionError:
+        return ExpositionError(f"line {self.line}: {what}; {advice}")
+
+
+def to_milliseconds(seconds: str) -> int:
+    """A decimal text of seconds in whole milliseconds, half-even."""
+    whole, _, fraction = seconds.partition(".")
+    if len(fraction) <= 3 and whole.isdigit() and (fraction.isdigit() or not fraction):
+        return int(whole) * 1000 + int(fraction.ljust(3, "0") or 0)
+    return round(Decimal(seconds) * 1000)
+
+
+def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Decode bytes into lines, refusing what is no text and lines without end.
+
+    Raises:
+        ExpositionError: not UTF-8, NUL bytes, or a line of more than MAX_LINE bytes.
+    """
+    tail = b""
+    number = 0
+    for chunk in chunks:
+        tail += chunk
+        if b"\0" in chunk:
+            raise ExpositionError(f"after line {number}: binary data, not metrics text")
+        *whole, tail = tail.split(b"\n")
+        if len(tail) > MAX_LINE:
+            raise ExpositionError(f"line {number + len(whole) + 1}: longer than 1 MiB")
+        for line in whole:
+            number += 1
+            yield _decoded(line, number)
+    if tail:
+        yield _decoded(tail, number + 1)
+
+
+def _decoded(line: bytes, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise ExpositionError(f"line {number}: not UTF-8 text ({error.reason})") from error

@@ -1,0 +1,124 @@
+"""Outgoing HTTP of the doors: deadlines on everything, no redirects, bounded answers."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import requests
+
+from accounting.sources.errors import Refused, SourceError, Unavailable, WrongAnswer
+
+CONNECT_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a source is reached. Secrets are read from files, at every use.
+
+    Attributes:
+        headers: sent with every request, e.g. a tenant header.
+        bearer_token_file, password_file: paths; never the secret itself.
+        ca_file: a certificate authority of one's own; "" is the system's.
+        timeout_s: for one answer, from the first byte sent to the last byte read.
+        max_bytes: larger answers are refused.
+    """
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    bearer_token_file: str = ""
+    username: str = ""
+    password_file: str = ""
+    ca_file: str = ""
+    timeout_s: float = 30.0
+    max_bytes: int = 512 * 1024 * 1024
+
+    def session(self) -> requests.Session:
+        """A session with these credentials that ignores proxies of the environment."""
+        session = requests.Session()
+        session.trust_env = False
+        session.headers.update(self.headers)
+        if self.bearer_token_file:
+            token = _secret(self.bearer_token_file)
+            session.headers["Authorization"] = f"Bearer {token}"
+        if self.username:
+            session.auth = (self.username, _secret(self.password_file))
+        if self.ca_file:
+            session.verify = self.ca_file
+        return session
+
+
+def _secret(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError as error:
+        raise Refused(f"the secret file {path} cannot be read: {error.strerror}") from error
+
+
+def fetch(session: requests.Session, url: str, access: Access, **options: object) -> bytes:
+    """The body of a successful answer, read within the deadline.
+
+    Raises:
+        SourceError: one of its kinds, by what happened.
+    """
+    deadline = time.monotonic() + access.timeout_s
+    timeout = (min(CONNECT_TIMEOUT_S, access.timeout_s), access.timeout_s)
+    try:
+        with session.request(
+            str(options.pop("method", "GET")),
+            url,
+            timeout=timeout,
+            stream=True,
+            allow_redirects=False,
+            **options,  # type: ignore[arg-type]  # passed on as requests takes them
+        ) as answer:
+            body = _read(answer, deadline, access.max_bytes, url)
+    except requests.Timeout as error:
+        raise Unavailable(f"{url}: no answer within {access.timeout_s:g} s") from error
+    except requests.ConnectionError as error:
+        raise Unavailable(f"{url}: cannot be reached ({_short(error)})") from error
+    except requests.RequestException as error:
+        raise WrongAnswer(f"{url}: {_short(error)}") from error
+    check_status(answer, body, url)
+    return body
+
+
+def _read(
+    answer: requests.Response, deadline: float, max_bytes: int, url: str
+) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    for part in answer.iter_content(64 * 1024):
+        parts.append(part)
+        size += len(part)
+        if size > max_bytes:
+            raise WrongAnswer(f"{url}: the answer is larger than {max_bytes} bytes")
+        if time.monotonic() > deadline:
+            raise Unavailable(f"{url}: the answer came too slowly and was cut off")
+    return b"".join(parts)
+
+
+def check_status(answer: requests.Response, body: bytes, url: str) -> None:
+    """Raise the typed error of an unsuccessful status."""
+    status = answer.status_code
+    if 200 <= status < 300:
+        return
+    text = body[:300].decode(errors="replace").strip()
+    error: SourceError
+    if status in (401, 403):
+        error = Refused(f"{url}: {status}, access denied; check the credentials")
+    elif status == 429 or status >= 500:
+        error = Unavailable(f"{url}: {status} {text}", _retry_after(answer))
+    elif 300 <= status < 400:
+        error = WrongAnswer(f"{url}: redirects are not followed; give the final address")
+    else:
+        error = WrongAnswer(f"{url}: {status} {text}")
+    raise error
+
+
+def _retry_after(answer: requests.Response) -> float | None:
+    text = answer.headers.get("Retry-After", "")
+    return float(text) if text.isdigit() else None
+
+
+def _short(error: Exception) -> str:
+    return str(error)[:200]

@@ -1,0 +1,207 @@
+"""Files with timestamps, plain or gzipped: the door for backfill and air-gapped sites.
+
+A file is read once, checked to its end, and spooled to disk by the hour; nothing is handed
+on before every line was right. Memory stays bounded whatever the size of the file.
+"""
+
+import gzip
+import shutil
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from accounting.domain.period import HOUR_MS
+from accounting.sources.catalogue import is_kept, is_unknown_gpu_metric
+from accounting.sources.exposition import (
+    ExpositionError,
+    Parser,
+    RawSeries,
+    limited_lines,
+)
+from accounting.sources.samples import SampleBatch
+
+CHUNK = 1 << 20  # bytes read at a time
+FLUSH_SAMPLES = 400_000  # held in memory before they go to disk (about 60 MB)
+ROW = np.dtype([("id", "<i4"), ("time", "<i8"), ("value", "<f8")])
+
+Progress = Callable[[int, int], None]  # bytes read, bytes in all
+
+
+class FileError(ValueError):
+    """A file cannot be imported; the message names the file, the place and what to do."""
+
+
+@dataclass(slots=True)
+class Spool:
+    """Checked samples on disk, by hour.
+
+    Attributes:
+        folder: one file for each hour; removed by `close`.
+        series: by id, over all files.
+        samples: how many were kept.
+        unknown: names that look like a GPU's and are in no catalogue.
+        first_ms, last_ms: of the kept samples; None when there are none.
+    """
+
+    folder: Path
+    series: list[RawSeries] = field(default_factory=list)
+    samples: int = 0
+    unknown: set[str] = field(default_factory=set)
+    first_ms: int | None = None
+    last_ms: int | None = None
+    _ids: dict[RawSeries, int] = field(default_factory=dict)
+    _hours: set[int] = field(default_factory=set)
+
+    def hours(self) -> list[int]:
+        """Starts of the hours that have samples, in milliseconds, ascending."""
+        return sorted(self._hours)
+
+    def hour(self, start_ms: int) -> SampleBatch:
+        """All samples of one hour."""
+        rows = np.fromfile(self._path(start_ms), ROW)
+        return SampleBatch(self.series, rows["id"], rows["time"], rows["value"])
+
+    def close(self) -> None:
+        """Remove the files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def series_id(self, raw: RawSeries) -> int:
+        """The id of a series over all files of the spool."""
+        known = self._ids.get(raw)
+        if known is None:
+            known = self._ids[raw] = len(self.series)
+            self.series.append(raw)
+        return known
+
+    def write(self, rows: "_Rows") -> None:
+        """Append rows to their hours' files."""
+        for start_ms, (ids, times, values) in rows.items():
+            block = np.empty(len(ids), ROW)
+            block["id"], block["time"], block["value"] = ids, times, values
+            with self._path(start_ms).open("ab") as file:
+                block.tofile(file)
+            self._hours.add(start_ms)
+            self.samples += len(ids)
+            low, high = min(times), max(times)
+            self.first_ms = low if self.first_ms is None else min(low, self.first_ms)
+            self.last_ms = high if self.last_ms is None else max(high, self.last_ms)
+
+    def _path(self, start_ms: int) -> Path:
+        return self.folder / f"{start_ms}.rows"
+
+
+_Rows = dict[int, tuple[list[int], list[int], list[float]]]
+
+
+def spool(
+    paths: Sequence[Path],
+    folder: Path,
+    *,
+    latest_ms: int,
+    on_progress: Progress | None = None,
+) -> Spool:
+    """Read and check files, and keep what the ledger needs on disk.
+
+    Args:
+        paths: OpenMetrics or timestamped Prometheus text, also .gz.
+        folder: an empty folder for the spool.
+        latest_ms: later sample times are refused as lying in the future.
+        on_progress: told bytes read and bytes in all (compressed, for .gz).
+
+    Raises:
+        FileError: the first fault of the first wrong file; the spool is removed.
+    """
+    result = Spool(folder)
+    total = sum(_size(path) for path in paths)
+    done = 0
+    try:
+        for path in paths:
+            _read(path, result, latest_ms, lambda read: _tell(done + read, total, on_progress))
+            done += _size(path)
+    except (ExpositionError, FileError, OSError, EOFError, zlib.error) as error:
+        result.close()
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path}: {_reason(error)}") from error
+    return result
+
+
+def _tell(read: int, total: int, on_progress: Progress | None) -> None:
+    if on_progress is not None:
+        on_progress(read, total)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, EOFError):
+        return "the gzip file is cut off; copy it again"
+    if isinstance(error, gzip.BadGzipFile | zlib.error):
+        return f"not a sound gzip file ({error}); copy it again"
+    return str(error)
+
+
+def _chunks(path: Path, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
+    with path.open("rb") as raw:
+        file = gzip.GzipFile(fileobj=raw) if _is_gzip(path) else raw
+        while chunk := file.read(CHUNK):
+            yield chunk
+            if on_read is not None:
+                on_read(raw.tell())
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _ends_in_eof(path: Path) -> bool:
+    """True when the text's last line is `# EOF` (rules.md fine print N2)."""
+    tail = b""
+    if _is_gzip(path):
+        for chunk in _chunks(path):
+            tail = (tail + chunk)[-64:]
+    else:
+        with path.open("rb") as file:
+            file.seek(max(0, _size(path) - 64))
+            tail = file.read()
+    lines = tail.rstrip(b"\r\n").split(b"\n")
+    return lines[-1].strip() == b"# EOF"
+
+
+def _read(
+    path: Path, result: Spool, latest_ms: int, on_read: Callable[[int], None]
+) -> None:
+    if _size(path) == 0:
+        raise FileError(f"{path}: the file is empty; nothing was imported")
+    parser = Parser(keep=is_kept, latest_ms=latest_ms)
+    rows: _Rows = defaultdict(lambda: ([], [], []))
+    ids: list[int] = []
+    held = 0
+    lines = limited_lines(_chunks(path, on_read))
+    for local, at, value in parser.samples(lines, is_openmetrics=_ends_in_eof(path)):
+        while len(ids) <= local:
+            raw = parser.series[len(ids)]
+            ids.append(-1 if raw is None else result.series_id(raw))
+        row = rows[at - at % HOUR_MS]
+        row[0].append(ids[local])
+        row[1].append(at)
+        row[2].append(value)
+        held += 1
+        if held >= FLUSH_SAMPLES:
+            result.write(rows)
+            rows.clear()
+            held = 0
+    result.write(rows)
+    result.unknown.update(name for name in parser.names if is_unknown_gpu_metric(name))
+    if not parser.names:
+        raise FileError(f"{path}: no sample in it; nothing was imported")

@@ -1,0 +1,269 @@
+"""The only door to Prometheus (also Thanos, Mimir, VictoriaMetrics).
+
+Raw samples by instant query with a range selector; half-open periods on Prometheus 2 (closed
+at both ends) and 3 (open on the left) alike, and whatever lies outside is dropped. Built on
+`PrometheusConnect` for address, session and credentials; with deadlines, typed decoding
+(measured: 6x a plain JSON decode), warnings and splitting of what is too much.
+Sources: Prometheus HTTP API; migration guide of version 3.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+from prometheus_api_client import PrometheusConnect
+from tenacity import (
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_exponential_jitter,
+)
+
+from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.series import Reading
+from accounting.sources.catalogue import EXPORTER_METRICS, KUBE_METRICS
+from accounting.sources.errors import TooMuch, Unavailable, WrongAnswer
+from accounting.sources.exposition import RawSeries
+from accounting.sources.http import Access, fetch
+from accounting.sources.samples import SampleBatch, build_reading
+
+ATTEMPTS = 4
+LONGEST_WAIT_S = 8.0
+LONGEST_QUERY_MS = HOUR_MS
+SHORTEST_QUERY_MS = 60_000  # below it a question is not split any more
+
+
+class _Sample(msgspec.Struct, array_like=True, gc=False):
+    at_s: float
+    value: str
+
+
+class _Vector(msgspec.Struct, gc=False):
+    metric: dict[str, str]
+    values: list[_Sample] = []
+
+
+class _Result(msgspec.Struct):
+    result: list[_Vector] = []
+    resultType: str = ""  # noqa: N815  # Prometheus' own spelling
+
+
+class _Answer(msgspec.Struct):
+    status: str
+    data: _Result | None = None
+    error: str = ""
+    errorType: str = ""  # noqa: N815  # Prometheus' own spelling
+    warnings: list[str] = []
+    infos: list[str] = []
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
+
+
+@dataclass(slots=True)
+class Prometheus:
+    """One Prometheus-like server.
+
+    Attributes:
+        url: without `/api/v1`; a trailing slash does not matter.
+        access: credentials, tenant headers and deadlines.
+        matchers: further label matchers, e.g. `{"cluster": "north"}`.
+        parameters: sent with every query, e.g. Thanos' `dedup`.
+        scales, interval_ms: what the source declares (rules.md N4, N8).
+        left_open: range selectors leave their start out (version 3); None asks the server.
+    """
+
+    url: str
+    access: Access = field(default_factory=Access)
+    matchers: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    scales: Mapping[str, str] = field(default_factory=dict)
+    interval_ms: int | None = None
+    left_open: bool | None = None
+    _connection: PrometheusConnect | None = None
+
+    def read(self, period: Period) -> Reading:
+        """Every sample of the catalogue's metrics in a period.
+
+        Raises:
+            SourceError: nothing usable could be had.
+        """
+        collected = _Collected()
+        for names in (sorted(EXPORTER_METRICS), sorted(KUBE_METRICS), ["up"]):
+            for part in _parts(period):
+                self._collect(self._selector(names), part, collected)
+        return build_reading(
+            collected.batch(period),
+            scales=self.scales,
+            interval_ms=self.interval_ms,
+            is_partial=bool(collected.warnings),
+            notes=tuple(
+                ("source_warning", self.url, text) for text in sorted(collected.warnings)
+            ),
+        )
+
+    def _collect(self, selector: str, period: Period, into: "_Collected") -> None:
+        """Read a period, in halves where the server says that it is too much."""
+        try:
+            answer = self._retried(selector, period)
+        except TooMuch:
+            if period.length_ms <= SHORTEST_QUERY_MS:
+                raise
+            middle = (period.start_ms + period.end_ms) // 2
+            self._collect(selector, Period(period.start_ms, middle), into)
+            self._collect(selector, Period(middle, period.end_ms), into)
+            return
+        into.add(answer, period)
+
+    def _retried(self, selector: str, period: Period) -> _Answer:
+        retrying = Retrying(
+            retry=retry_if_exception_type(Unavailable),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=_wait,
+            reraise=True,
+        )
+        return retrying(self._ask, selector, period)
+
+    def _ask(self, selector: str, period: Period) -> _Answer:
+        width = period.length_ms - (0 if self._is_left_open() else 1)
+        at = f"{(period.end_ms - 1) / 1000:.3f}"
+        parameters = {"query": f"{selector}[{width}ms]", "time": at, **self.parameters}
+        return self._call("/api/v1/query", parameters)
+
+    def _call(self, path: str, parameters: Mapping[str, str]) -> _Answer:
+        connection = self._connect()
+        address = f"{connection.url.rstrip('/')}{path}"
+        try:
+            body = fetch(
+                connection._session,  # noqa: SLF001  # its public calls lose `warnings`
+                address,
+                self.access,
+                method="POST",
+                data=dict(parameters),
+            )
+        except WrongAnswer as error:
+            if ": 422 " in str(error):
+                raise TooMuch(str(error)) from error
+            raise
+        return _checked(body, address)
+
+    def _is_left_open(self) -> bool:
+        """Whether range selectors leave their start out: Prometheus 3 and later."""
+        if self.left_open is None:
+            connection = self._connect()
+            address = f"{connection.url.rstrip('/')}/api/v1/status/buildinfo"
+            try:
+                body = fetch(connection._session, address, self.access)  # noqa: SLF001
+                version = str(json.loads(body)["data"]["version"])
+                self.left_open = int(version.lstrip("v").split(".")[0]) >= 3
+            except (WrongAnswer, KeyError, ValueError, TypeError):
+                self.left_open = False  # a wider question; what lies outside is dropped
+        return self.left_open
+
+    def _connect(self) -> PrometheusConnect:
+        if self._connection is None:
+            self._connection = PrometheusConnect(
+                url=self.url.rstrip("/"),
+                session=self.access.session(),
+                timeout=self.access.timeout_s,
+            )
+        return self._connection
+
+    def _selector(self, names: Sequence[str]) -> str:
+        """A selector of a closed list of names; label values are quoted as literals."""
+        matchers = [f"__name__=~{quoted('|'.join(names))}"]
+        for key, value in sorted(self.matchers.items()):
+            matchers.append(f"{key}={quoted(value)}")
+        return "{" + ",".join(matchers) + "}"
+
+
+def quoted(text: str) -> str:
+    """A PromQL string literal that means exactly `text`."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _wait(state: object) -> float:
+    """How long to wait before the next try: what the server asked for, else with jitter."""
+    outcome = getattr(state, "outcome", None)
+    error = outcome.exception() if outcome is not None else None
+    asked = getattr(error, "retry_after_s", None)
+    if asked is not None:
+        return float(min(asked, LONGEST_WAIT_S))
+    jittered = wait_exponential_jitter(initial=0.2, max=LONGEST_WAIT_S)
+    return float(jittered(state))  # type: ignore[arg-type]  # tenacity's own state
+
+
+def _parts(period: Period) -> Iterator[Period]:
+    start = period.start_ms
+    while start < period.end_ms:
+        end = min(start + LONGEST_QUERY_MS, period.end_ms)
+        yield Period(start, end)
+        start = end
+
+
+def _checked(body: bytes, address: str) -> _Answer:
+    try:
+        answer = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        start = body[:80].decode(errors="replace")
+        raise WrongAnswer(
+            f"{address}: not an answer of Prometheus ({error}); it starts {start!r}"
+        ) from error
+    if answer.status != "success" or answer.data is None:
+        if answer.errorType in ("timeout", "execution"):
+            raise TooMuch(f"{address}: {answer.errorType}: {answer.error}")
+        raise WrongAnswer(f"{address}: {answer.errorType}: {answer.error}")
+    if answer.data.resultType not in ("matrix", "vector"):
+        raise WrongAnswer(f"{address}: unexpected {answer.data.resultType!r} result")
+    return answer
+
+
+@dataclass(slots=True)
+class _Collected:
+    """Samples of several answers."""
+
+    series: list[RawSeries] = field(default_factory=list)
+    warnings: set[str] = field(default_factory=set)
+    _ids: dict[RawSeries, int] = field(default_factory=dict)
+    _blocks: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
+
+    def add(self, answer: _Answer, period: Period) -> None:
+        """Take over an answer's samples; those outside the period are dropped."""
+        self.warnings.update(answer.warnings)
+        assert answer.data is not None  # _checked  # noqa: S101
+        for vector in answer.data.result:
+            samples = vector.values
+            times = np.rint(
+                np.array([sample.at_s for sample in samples]) * 1000.0
+            ).astype(np.int64)
+            values = np.array([float(sample.value) for sample in samples])
+            inside = (times >= period.start_ms) & (times < period.end_ms)
+            if inside.any():
+                self._blocks.append((self._id(vector.metric), times[inside], values[inside]))
+
+    def batch(self, period: Period) -> SampleBatch:
+        """Everything collected."""
+        if not self._blocks:
+            empty = np.empty(0, np.int64)
+            return SampleBatch(self.series, empty.astype(np.int32), empty, empty.astype(float))
+        lengths = [len(times) for _, times, _ in self._blocks]
+        ids = np.repeat([block[0] for block in self._blocks], lengths).astype(np.int32)
+        return SampleBatch(
+            self.series,
+            ids,
+            np.concatenate([block[1] for block in self._blocks]),
+            np.concatenate([block[2] for block in self._blocks]),
+        )
+
+    def _id(self, metric: dict[str, str]) -> int:
+        name = metric.pop("__name__", "")
+        raw = RawSeries(name, tuple(sorted(metric.items())))
+        known = self._ids.get(raw)
+        if known is None:
+            known = self._ids[raw] = len(self.series)
+            self.series.append(raw)
+        return known
+
+

@@ -1,0 +1,110 @@
+"""Raw samples of any door, and how the catalogue turns them into series."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.series import GpuKey, Reading, Scraper, Series
+from accounting.sources.catalogue import (
+    Metric,
+    gpu_key,
+    metric_of,
+    scraper_of,
+    workload_labels,
+)
+from accounting.sources.exposition import RawSeries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleBatch:
+    """Samples of several series; `ids` index `series`, in any order of time."""
+
+    series: Sequence[RawSeries]
+    ids: NDArray[np.int32]
+    times: NDArray[np.int64]  # milliseconds since 1970
+    values: NDArray[np.float64]  # as the source says, unscaled
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the catalogue makes of a raw series."""
+
+    metric: Metric
+    scraper: Scraper
+    gpu: GpuKey | None
+    labels: Mapping[str, str]
+
+
+def build_reading(
+    batch: SampleBatch,
+    *,
+    scales: Mapping[str, str],
+    interval_ms: int | None = None,
+    is_partial: bool = False,
+    notes: tuple[tuple[str, str, str], ...] = (),
+) -> Reading:
+    """Series in canonical units from raw samples, each in order of time.
+
+    Args:
+        batch: samples of one source.
+        scales: declared scale by metric name (rules.md N8).
+        interval_ms: the source's declared interval (N4).
+        is_partial: the source said that its answer is not whole.
+        notes: faults met while reading.
+    """
+    order = np.lexsort((batch.times, batch.ids))
+    ids, times, values = batch.ids[order], batch.times[order], batch.values[order]
+    starts = np.flatnonzero(np.diff(ids, prepend=-1))
+    ends = np.append(starts[1:], len(ids))
+    declared = tuple(sorted(scales.items()))
+    found: list[Series] = []
+    for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
+        raw = batch.series[int(ids[low])]
+        series = one_series(raw, times[low:high], values[low:high], declared)
+        if series is not None:
+            found.append(series)
+    return Reading(tuple(found), is_partial, notes, interval_ms)
+
+
+def one_series(
+    raw: RawSeries,
+    times: NDArray[np.int64],
+    values: NDArray[np.float64],
+    scales: tuple[tuple[str, str], ...],
+) -> Series | None:
+    """One series by the catalogue; None for one that says nothing about any GPU or pod."""
+    meaning = meaning_of(raw, scales)
+    if meaning is None:
+        return None
+    scale = meaning.metric.scale
+    return Series(
+        metric=meaning.metric.id,
+        name=raw.name,
+        scraper=meaning.scraper,
+        times_ms=times,
+        values=values if scale == 1.0 else _scaled(values, scale),
+        labels=meaning.labels,
+        gpu=meaning.gpu,
+    )
+
+
+def _scaled(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Percent divides, so that 85 becomes exactly 0.85; others multiply."""
+    return values / round(1 / scale) if scale < 1 else values * scale
+
+
+@lru_cache(maxsize=1_000_000)
+def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning | None:
+    """What a raw series means; remembered, for a source shows the same ones for hours."""
+    labels = dict(raw.labels)
+    metric = metric_of(raw.name, dict(scales))
+    scraper = scraper_of(labels)
+    if raw.name.startswith("kube_"):
+        return Meaning(metric, scraper, None, workload_labels(labels))
+    if raw.name == "up":
+        return Meaning(metric, scraper, None, labels)
+    gpu = gpu_key(labels)
+    return None if gpu is None else Meaning(metric, scraper, gpu, {})
