@@ -40,6 +40,7 @@ class Touched:
     scrapers: set[Scraper] = field(default_factory=set)
     labels: set[LabelKey] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
+    owners: set[tuple[str, str, str]] = field(default_factory=set)
 
 
 def observe(
@@ -204,7 +205,7 @@ def _objects(
         elif metric == "kube_namespace_labels":
             _namespace(inventory, series, period, touched)
         elif metric in _OWNED:
-            _owner(inventory, series)
+            _owner(inventory, series, touched)
     steps = kube_steps(inventory)
     for name, found in nodes.items():
         if name:
@@ -215,7 +216,7 @@ _OWNED = {"kube_replicaset_owner": "ReplicaSet", "kube_job_owner": "Job"}
 _OWNED_LABEL = {"kube_replicaset_owner": "replicaset", "kube_job_owner": "job_name"}
 
 
-def _owner(inventory: Inventory, series: Series) -> None:
+def _owner(inventory: Inventory, series: Series, touched: Touched) -> None:
     labels = series.labels
     kind, name = labels.get("owner_kind", ""), labels.get("owner_name", "")
     if kind in ("", "<none>") or labels.get("owner_is_controller") == "false":
@@ -223,6 +224,7 @@ def _owner(inventory: Inventory, series: Series) -> None:
     own = labels.get(_OWNED_LABEL[series.metric], "")
     key = (labels.get("namespace", ""), _OWNED[series.metric], own)
     inventory.owners[key] = (kind, name)
+    touched.owners.add(key)
 
 
 def _namespace(

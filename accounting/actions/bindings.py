@@ -1,0 +1,73 @@
+"""Bindings: which usage belongs to which team, from when."""
+
+from datetime import datetime
+
+from django.db import connection
+
+from accounting.actions.workloads import resolve_pods
+from accounting.audit import Actor, act
+from accounting.models import Binding, Cluster, Team
+
+
+def rebind(*_: object) -> int:
+    """Resolve every pod's team again and mark the hours it changes dirty.
+
+    Facts carry no team, so nothing is read again; the back-dated rule reaches as far as
+    the facts (rules.md N32). Returns how many pods changed.
+    """
+    changed = 0
+    for cluster in Cluster.objects.all():
+        pods = resolve_pods(cluster)
+        changed += len(pods)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
+                SELECT DISTINCT %s, date_trunc('hour', window_start, 'UTC'),
+                       statement_timestamp(), 'binding'
+                FROM usage_window
+                WHERE cluster_id = %s AND pod_id = ANY(%s)
+                ON CONFLICT (cluster_id, hour_start)
+                    DO UPDATE SET marked_at = excluded.marked_at
+                """,
+                [cluster.pk, cluster.pk, list(pods)],
+            )
+    return changed
+
+
+def add_binding(
+    *,
+    kind: str,
+    label: str,
+    glob: str,
+    team: Team,
+    valid_from: datetime,
+    position: int | None = None,
+    actor: Actor,
+    reason: str,
+) -> Binding:
+    """Add a rule, last in order unless a position is given."""
+    with act(actor, reason):
+        last = Binding.objects.order_by("-position").first()
+        after = 0 if last is None else last.position + 1
+        binding = Binding(
+            kind=kind,
+            label=label,
+            glob=glob,
+            team=team,
+            valid_from=valid_from,
+            position=after if position is None else position,
+        )
+        binding.full_clean()
+        binding.save()
+        rebind()
+    return binding
+
+
+def end_binding(binding: Binding, *, valid_to: datetime, actor: Actor, reason: str) -> None:
+    """Let a rule end; what it gave before that time stays."""
+    with act(actor, reason):
+        binding.valid_to = valid_to
+        binding.full_clean()
+        binding.save(update_fields=["valid_to"])
+        rebind()

@@ -1,0 +1,171 @@
+"""The short memory of sources that cannot be asked again (docs/decisions/0004).
+
+Samples of scrapes and files are kept by the hour, as they came, as long as the facts of
+their time: so a late sample can still change its windows.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+import numpy as np
+from django.db import connection
+
+from accounting.domain.period import HOUR_MS, Period, to_instant
+from accounting.domain.series import Reading
+from accounting.models import BufferBlock, BufferSeries, Source
+from accounting.sources.exposition import RawSeries
+from accounting.sources.samples import SampleBatch, build_reading
+
+_known: dict[tuple[str, int], dict[bytes, int]] = {}
+_raw: dict[tuple[str, int], dict[int, RawSeries]] = {}
+
+
+def append(source: Source, batch: SampleBatch) -> int:
+    """Keep a batch; returns how many samples were new (0 when it was there already)."""
+    if not len(batch.ids):
+        return 0
+    used = np.unique(batch.ids)
+    ids = _series_ids(source, [batch.series[i] for i in used.tolist()])
+    table = np.zeros(int(used.max()) + 1, np.int64)
+    table[used] = ids
+    hours = batch.times - batch.times % HOUR_MS
+    new = 0
+    for hour in np.unique(hours).tolist():
+        chosen = hours == hour
+        new += _append_hour(
+            source,
+            hour,
+            table[batch.ids[chosen]],
+            batch.times[chosen],
+            batch.values[chosen],
+        )
+    return new
+
+
+def _append_hour(
+    source: Source,
+    hour_ms: int,
+    ids: "np.ndarray",
+    times: "np.ndarray",
+    values: "np.ndarray",
+) -> int:
+    order = np.lexsort((values, times, ids))
+    columns = (
+        np.diff(ids[order].astype("<i8"), prepend=0).tobytes(),
+        np.diff(times[order].astype("<i8"), prepend=hour_ms).tobytes(),
+        values[order].astype("<f8").tobytes(),
+    )
+    digest = hashlib.sha256(b"".join(columns)).digest()
+    packed = [zlib.compress(column, 1) for column in columns]
+    head = np.array([len(ids), *map(len, packed)], "<i8").tobytes()
+    _, created = BufferBlock.objects.get_or_create(
+        source=source,
+        hour_start=to_instant(hour_ms),
+        content_hash=digest,
+        defaults={
+            "first_ms": int(times.min()),
+            "last_ms": int(times.max()),
+            "samples": len(ids),
+            "payload": head + b"".join(packed),
+        },
+    )
+    return len(ids) if created else 0
+
+
+def read(source: Source, period: Period) -> Reading:
+    """Every kept sample of a source in a period, as series."""
+    start = to_instant(period.start_ms - period.start_ms % HOUR_MS)
+    blocks = BufferBlock.objects.filter(
+        source=source,
+        hour_start__gte=start,
+        hour_start__lt=period.end,
+        first_ms__lt=period.end_ms,
+        last_ms__gte=period.start_ms,
+    ).values_list("hour_start", "payload")
+    parts = [_unpack(bytes(payload), hour) for hour, payload in blocks]
+    if not parts:
+        empty = np.empty(0, np.int64)
+        return build_reading(
+            SampleBatch([], empty.astype(np.int32), empty, empty.astype(float)),
+            scales={},
+        )
+    ids = np.concatenate([part[0] for part in parts])
+    times = np.concatenate([part[1] for part in parts])
+    values = np.concatenate([part[2] for part in parts])
+    inside = (times >= period.start_ms) & (times < period.end_ms)
+    ids, times, values = ids[inside], times[inside], values[inside]
+    used, local = np.unique(ids, return_inverse=True)
+    batch = SampleBatch(
+        _raw_series(source, used.tolist()), local.astype(np.int32), times, values
+    )
+    interval = None if source.interval_s is None else source.interval_s * 1000
+    return build_reading(batch, scales=source.scales, interval_ms=interval)
+
+
+def _unpack(
+    payload: bytes, hour: datetime
+) -> tuple["np.ndarray", "np.ndarray", "np.ndarray"]:
+    head = np.frombuffer(payload[:32], "<i8").tolist()
+    columns: list[bytes] = []
+    position = 32
+    for length in head[1:]:
+        columns.append(zlib.decompress(payload[position : position + length]))
+        position += length
+    hour_ms = int(hour.timestamp() * 1000)
+    ids = np.cumsum(np.frombuffer(columns[0], "<i8"))
+    times = np.cumsum(np.frombuffer(columns[1], "<i8")) + hour_ms
+    return ids, times, np.frombuffer(columns[2], "<f8").astype(np.float64)
+
+
+def _scope(source: Source) -> tuple[str, int]:
+    return str(connection.settings_dict["NAME"]), source.pk
+
+
+def _series_ids(source: Source, wanted: Sequence[RawSeries]) -> list[int]:
+    """Row ids of series, made where they are missing; remembered in the process."""
+    known = _known.setdefault(_scope(source), {})
+    digests = [_digest(raw) for raw in wanted]
+    missing = [i for i, digest in enumerate(digests) if digest not in known]
+    if missing:
+        _store(source, [(digests[i], wanted[i]) for i in missing], known)
+    return [known[digest] for digest in digests]
+
+
+def _store(
+    source: Source, rows: Sequence[tuple[bytes, RawSeries]], known: dict[bytes, int]
+) -> None:
+    BufferSeries.objects.bulk_create(
+        [
+            BufferSeries(source=source, digest=digest, name=raw.name, labels=raw.labels)
+            for digest, raw in rows
+        ],
+        ignore_conflicts=True,
+        batch_size=5000,
+    )
+    for start in range(0, len(rows), 5000):
+        wanted = [digest for digest, _ in rows[start : start + 5000]]
+        found = BufferSeries.objects.filter(source=source, digest__in=wanted)
+        known.update((bytes(d), pk) for pk, d in found.values_list("pk", "digest"))
+
+
+def _digest(raw: RawSeries) -> bytes:
+    return hashlib.sha256(msgspec.json.encode((raw.name, sorted(raw.labels)))).digest()
+
+
+def _raw_series(source: Source, ids: Sequence[int]) -> list[RawSeries]:
+    known = _raw.setdefault(_scope(source), {})
+    missing = [pk for pk in ids if pk not in known]
+    for start in range(0, len(missing), 10_000):
+        rows = BufferSeries.objects.filter(pk__in=missing[start : start + 10_000])
+        for pk, name, labels in rows.values_list("pk", "name", "labels"):
+            known[pk] = RawSeries(name, tuple((key, value) for key, value in labels))
+    return [known[pk] for pk in ids]
+
+
+def forget(before: datetime) -> int:
+    """Drop blocks of hours that ended before an instant; returns how many."""
+    old = BufferBlock.objects.filter(hour_start__lt=before - timedelta(hours=1))
+    return old.delete()[0]

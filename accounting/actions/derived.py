@@ -1,0 +1,204 @@
+"""Stores what the evidence says (holds, presences) and tells whose time changed."""
+
+from collections.abc import Iterable, Sequence
+
+from accounting.actions.evidence import BATCH, Ids, ensure_namespaces, ensure_nodes
+from accounting.domain.hold import Hold
+from accounting.domain.inventory import Inventory
+from accounting.domain.period import Period
+from accounting.domain.presence import Presence
+from accounting.domain.timeline import Derived
+from accounting.models import Cluster, Gpu, GpuPresence, NodeFact, Pod, PodHold
+
+FAR_MS = 253_402_300_799_000  # the year 9999: "still there"
+
+
+def store(
+    cluster: Cluster, inventory: Inventory, derived: Derived, ids: Ids
+) -> list[Period]:
+    """Bring holds and presences up to date.
+
+    Returns:
+        The periods in which somebody's time changed: the windows there are dirty.
+    """
+    _ensure_inferred_pods(cluster, derived.holds, ids)
+    changed = _store_holds(inventory, derived.holds, ids)
+    changed.extend(_store_presences(cluster, derived.presences, ids))
+    return changed
+
+
+def _ensure_inferred_pods(
+    cluster: Cluster, holds: Sequence[Hold], ids: Ids
+) -> None:
+    missing = [hold for hold in holds if hold.is_inferred and hold.uid not in ids.pods]
+    ensure_namespaces(cluster, ids, {hold.namespace for hold in missing})
+    ensure_nodes(cluster, ids, {hold.node for hold in missing})
+    Pod.objects.bulk_create(
+        [
+            Pod(
+                cluster=cluster,
+                uid=hold.uid,
+                namespace_id=ids.namespaces[hold.namespace],
+                name=hold.pod,
+                node_id=ids.nodes[hold.node],
+                is_inferred=True,
+            )
+            for hold in missing
+        ],
+        ignore_conflicts=True,
+    )
+    found = Pod.objects.filter(cluster=cluster, uid__in=[hold.uid for hold in missing])
+    ids.pods.update(found.values_list("uid", "pk"))
+
+
+def _store_holds(
+    inventory: Inventory, holds: Sequence[Hold], ids: Ids
+) -> list[Period]:
+    known = {
+        (row.pod_id, row.resource): row
+        for row in PodHold.objects.filter(
+            pod_id__in=[ids.pods[uid] for uid in inventory.pods]
+            + [ids.pods[hold.uid] for hold in holds if hold.is_inferred]
+        )
+    }
+    changed: list[Period] = []
+    rows: list[PodHold] = []
+    for hold in holds:
+        row = _hold_row(hold, ids)
+        before = known.pop((row.pod_id, row.resource), None)
+        if before is None or _differs(before, row):
+            rows.append(row)
+        changed.extend(_moved(_span(before), _span(row)))
+    for row in known.values():
+        changed.extend(_moved(_span(row), None))
+    PodHold.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
+    PodHold.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["pod", "resource"],
+        update_fields=_HOLD_FIELDS,
+        batch_size=BATCH,
+    )
+    return changed
+
+
+_HOLD_FIELDS = [
+    "node",
+    "units",
+    "share_numerator",
+    "share_denominator",
+    "created_ms",
+    "bound_ms",
+    "ended_ms",
+    "booked_until_ms",
+    "ended_by",
+    "is_inferred",
+]
+
+
+def _hold_row(hold: Hold, ids: Ids) -> PodHold:
+    return PodHold(
+        pod_id=ids.pods[hold.uid],
+        node_id=ids.nodes[hold.node],
+        resource=hold.resource,
+        units=hold.units,
+        share_numerator=hold.share.numerator,
+        share_denominator=hold.share.denominator,
+        created_ms=hold.created_ms,
+        bound_ms=hold.bound_ms,
+        ended_ms=hold.ended_ms,
+        booked_until_ms=hold.booked_until_ms,
+        ended_by=hold.ended_by,
+        is_inferred=hold.is_inferred,
+    )
+
+
+def _differs(before: PodHold, after: PodHold) -> bool:
+    names = [f"{name}_id" if name == "node" else name for name in _HOLD_FIELDS]
+    return any(getattr(before, name) != getattr(after, name) for name in names)
+
+
+def _span(row: PodHold | None) -> tuple[int, int] | None:
+    if row is None or row.booked_until_ms is None:
+        return None
+    return row.bound_ms, row.booked_until_ms
+
+
+def _moved(
+    before: tuple[int, int] | None, after: tuple[int, int] | None
+) -> Iterable[Period]:
+    """Where exactly one of two spans lies."""
+    if before == after:
+        return []
+    if before is None or after is None:
+        span = before or after
+        return [Period(*span)] if span and span[0] < span[1] else []
+    found = []
+    for low, high in ((before[0], after[0]), (before[1], after[1])):
+        if low != high:
+            found.append(Period(min(low, high), max(low, high)))
+    return found
+
+
+def _store_presences(
+    cluster: Cluster, presences: Sequence[Presence], ids: Ids
+) -> list[Period]:
+    _ensure_placeholders(cluster, presences, ids)
+    ensure_nodes(cluster, ids, {presence.node for presence in presences})
+    wanted = {
+        (ids.gpus[p.uuid], ids.nodes[p.node], p.start_ms): p.end_ms for p in presences
+    }
+    rows = GpuPresence.objects.filter(gpu__cluster=cluster)
+    stored = {
+        (gpu, node, start): (pk, end)
+        for pk, gpu, node, start, end in rows.values_list(
+            "pk", "gpu_id", "node_id", "start_ms", "end_ms"
+        )
+    }
+    changed: list[Period] = []
+    gone: list[int] = []
+    for key, (pk, end) in stored.items():
+        if key not in wanted or wanted[key] != end:
+            gone.append(pk)
+            after = (wanted[key] or FAR_MS) if key in wanted else key[2]
+            changed.extend(_moved((key[2], end or FAR_MS), (key[2], after)))
+    new = [key for key in wanted if key not in stored or stored[key][1] != wanted[key]]
+    changed.extend(
+        Period(key[2], max(key[2], wanted[key] or FAR_MS))
+        for key in new
+        if key not in stored
+    )
+    GpuPresence.objects.filter(pk__in=gone).delete()
+    GpuPresence.objects.bulk_create(
+        [
+            GpuPresence(gpu_id=gpu, node_id=node, start_ms=start, end_ms=wanted[gpu, node, start])
+            for gpu, node, start in new
+        ],
+        batch_size=BATCH,
+    )
+    return changed
+
+
+def _ensure_placeholders(
+    cluster: Cluster, presences: Sequence[Presence], ids: Ids
+) -> None:
+    missing = {p.uuid: p for p in presences if p.is_placeholder and p.uuid not in ids.gpus}
+    if not missing:
+        return
+    facts = NodeFact.objects.filter(node__cluster=cluster).order_by("valid_from")
+    models = dict(facts.values_list("node__name", "model"))
+    Gpu.objects.bulk_create(
+        [
+            Gpu(
+                cluster=cluster,
+                uuid=uuid,
+                is_placeholder=True,
+                model=models.get(presence.node, ""),
+            )
+            for uuid, presence in missing.items()
+        ],
+        ignore_conflicts=True,
+        batch_size=BATCH,
+    )
+    found = Gpu.objects.filter(cluster=cluster, uuid__in=missing)
+    ids.gpus.update(found.values_list("uuid", "pk"))

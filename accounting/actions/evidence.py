@@ -1,0 +1,463 @@
+"""Loads the part of a cluster's evidence that a period needs, and saves what changed.
+
+Callers hold the cluster's `evidence` lock, so that merges of two workers cannot lose each
+other's samples.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from django.db.models import Q
+
+from accounting.domain.inventory import (
+    GpuRecord,
+    Inventory,
+    NodeRecord,
+    ScraperRecord,
+    Span,
+)
+from accounting.domain.observe import Touched
+from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.series import PodName, Times
+from accounting.domain.series import Scraper as ScraperKey
+from accounting.mapping import (
+    pack_times,
+    pod_from_row,
+    pod_to_json,
+    unpack_times,
+)
+from accounting.models import (
+    Cluster,
+    Gpu,
+    GpuLabelHour,
+    GpuSpan,
+    Namespace,
+    NamespaceLabels,
+    Node,
+    NodeFact,
+    NodeSpan,
+    Owner,
+    OwnPod,
+    Pod,
+    ScrapeHour,
+    Scraper,
+)
+from accounting.sources.catalogue import lifecycle_of, normal_model
+
+LABEL_REACH_MS = 6 * HOUR_MS  # labels further away say nothing new (docs/decisions/0005)
+POD_REACH_MS = 2 * HOUR_MS
+BATCH = 2000
+
+
+@dataclass(slots=True)
+class Ids:
+    """Row ids by identity, of one cluster."""
+
+    nodes: dict[str, int] = field(default_factory=dict)
+    gpus: dict[str, int] = field(default_factory=dict)
+    pods: dict[str, int] = field(default_factory=dict)
+    namespaces: dict[str, int] = field(default_factory=dict)
+    scrapers: dict[ScraperKey, int] = field(default_factory=dict)
+
+
+def load(
+    cluster: Cluster, period: Period, uids: Iterable[str] = ()
+) -> tuple[Inventory, Ids]:
+    """The evidence that decides about a period, and all there is of the pods `uids`."""
+    inventory, ids = Inventory(), Ids()
+    _load_nodes(cluster, inventory, ids)
+    _load_gpus(cluster, inventory, ids)
+    _load_pods(cluster, period, uids, inventory, ids)
+    _load_scrapers(cluster, period, inventory, ids)
+    _load_labels(cluster, period, inventory)
+    inventory.own_pods = set(
+        OwnPod.objects.filter(cluster=cluster).values_list("namespace", "pod")
+    )
+    return inventory, ids
+
+
+def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
+    for pk, name in Node.objects.filter(cluster=cluster).values_list("pk", "name"):
+        ids.nodes[name] = pk
+        inventory.nodes[name] = NodeRecord(name)
+    spans = NodeSpan.objects.filter(node__cluster=cluster).order_by("first_ms")
+    for name, first, last, step in spans.values_list(
+        "node__name", "first_ms", "last_ms", "step_ms"
+    ):
+        inventory.nodes[name].spans.append(Span(first, last, step))
+    facts = NodeFact.objects.filter(node__cluster=cluster).order_by("valid_from")
+    for name, at, capacity, labels in facts.values_list(
+        "node__name", "valid_from", "capacity", "labels"
+    ):
+        node = inventory.nodes[name]
+        if not node.capacity or node.capacity[-1][1] != capacity:
+            node.capacity.append((to_ms(at), capacity))
+        if not node.labels or node.labels[-1][1] != labels:
+            node.labels.append((to_ms(at), labels))
+    for node in inventory.nodes.values():
+        node.capacity = [item for item in node.capacity if item[1]]
+        node.labels = [item for item in node.labels if item[1]]
+
+
+def _load_gpus(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
+    rows = Gpu.objects.filter(cluster=cluster)
+    for pk, uuid, model, placeholder in rows.values_list(
+        "pk", "uuid", "model", "is_placeholder"
+    ):
+        ids.gpus[uuid] = pk
+        if not placeholder:
+            inventory.gpus[uuid] = GpuRecord(uuid, model)
+    spans = GpuSpan.objects.filter(gpu__cluster=cluster).order_by("first_ms")
+    for uuid, node, first, last, step in spans.values_list(
+        "gpu__uuid", "node__name", "first_ms", "last_ms", "step_ms"
+    ):
+        here = inventory.gpus[uuid].spans.setdefault(node, [])
+        here.append(Span(first, last, step))
+
+
+def _load_pods(
+    cluster: Cluster,
+    period: Period,
+    uids: Iterable[str],
+    inventory: Inventory,
+    ids: Ids,
+) -> None:
+    near = (
+        Q(
+            last_ms__gte=period.start_ms - POD_REACH_MS,
+            first_ms__lt=period.end_ms + POD_REACH_MS,
+        )
+        | Q(holds__ended_ms__isnull=True, holds__isnull=False)
+        | Q(uid__in=list(uids))
+    )
+    rows = Pod.objects.filter(near, cluster=cluster, is_inferred=False).distinct()
+    for pk, uid, namespace, name, first, last, record in rows.values_list(
+        "pk", "uid", "namespace__name", "name", "first_ms", "last_ms", "record"
+    ):
+        ids.pods[uid] = pk
+        inventory.pods[uid] = pod_from_row(uid, namespace, name, first, last, record)
+    labels = NamespaceLabels.objects.filter(namespace__cluster=cluster)
+    for name, at, value in labels.order_by("valid_from").values_list(
+        "namespace__name", "valid_from", "labels"
+    ):
+        inventory.namespaces.setdefault(name, []).append((to_ms(at), value))
+    ids.namespaces = dict(
+        Namespace.objects.filter(cluster=cluster).values_list("name", "pk")
+    )
+
+
+def _load_scrapers(
+    cluster: Cluster, period: Period, inventory: Inventory, ids: Ids
+) -> None:
+    for row in Scraper.objects.filter(cluster=cluster):
+        key = ScraperKey(row.job, row.instance, row.replica)
+        ids.scrapers[key] = row.pk
+        record = ScraperRecord(key, row.shows_exported)
+        inventory.scrapers[key] = record
+    oldest = min([p.last_ms for p in inventory.pods.values()] + [period.start_ms])
+    start = to_instant(oldest - oldest % HOUR_MS - POD_REACH_MS)
+    by_id = {pk: key for key, pk in ids.scrapers.items()}
+    parts: dict[int, list[Times]] = defaultdict(list)
+    hours = ScrapeHour.objects.filter(scraper__cluster=cluster, hour_start__gte=start)
+    for pk, hour, packed in hours.order_by("hour_start").values_list(
+        "scraper_id", "hour_start", "times"
+    ):
+        parts[pk].append(unpack_times(bytes(packed), to_ms(hour)))
+    for pk, found in parts.items():
+        inventory.scrapers[by_id[pk]].kube_times = np.concatenate(found)
+
+
+def _label_hours(period: Period) -> tuple[int, int]:
+    start = period.start_ms - period.start_ms % HOUR_MS
+    end = -(-period.end_ms // HOUR_MS) * HOUR_MS
+    return start - LABEL_REACH_MS, end + LABEL_REACH_MS
+
+
+def _load_labels(cluster: Cluster, period: Period, inventory: Inventory) -> None:
+    low, high = _label_hours(period)
+    rows = GpuLabelHour.objects.filter(
+        gpu__cluster=cluster,
+        hour_start__gte=to_instant(low),
+        hour_start__lt=to_instant(high),
+    ).order_by("hour_start")
+    parts: dict[tuple[str, str, str, PodName], list[Times]] = defaultdict(list)
+    for uuid, instance, vgpu, namespace, pod, uid, hour, packed in rows.values_list(
+        "gpu__uuid",
+        "instance",
+        "vgpu",
+        "namespace",
+        "pod",
+        "pod_uid",
+        "hour_start",
+        "times",
+    ):
+        key = (uuid, instance, vgpu, PodName(namespace, pod, uid))
+        parts[key].append(unpack_times(bytes(packed), to_ms(hour)))
+    inventory.gpu_labels = {key: np.concatenate(p) for key, p in parts.items()}
+
+
+def save(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Period
+) -> None:
+    """Write what a fold changed. Rows that are there already are updated."""
+    _save_nodes(cluster, inventory, ids, touched)
+    _save_gpus(cluster, inventory, ids, touched)
+    _save_scrapers(cluster, inventory, ids, touched, period)
+    _save_labels(inventory, ids, touched, period)
+    _save_namespaces(cluster, inventory, ids, touched)
+    _save_pods(cluster, inventory, ids, touched)
+    OwnPod.objects.bulk_create(
+        [OwnPod(cluster=cluster, namespace=n, pod=p) for n, p in inventory.own_pods],
+        ignore_conflicts=True,
+    )
+    _save_owners(inventory, ids, touched)
+
+
+def _save_nodes(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    seen = set(touched.nodes)
+    for record in inventory.gpus.values():
+        seen.update(record.spans)
+    ensure_nodes(cluster, ids, seen)
+    changed = [ids.nodes[name] for name in touched.nodes]
+    NodeSpan.objects.filter(node_id__in=changed).delete()
+    NodeFact.objects.filter(node_id__in=changed).delete()
+    spans: list[NodeSpan] = []
+    facts: list[NodeFact] = []
+    for name in touched.nodes:
+        node = inventory.nodes[name]
+        pk = ids.nodes[name]
+        spans.extend(
+            NodeSpan(node_id=pk, first_ms=s.first_ms, last_ms=s.last_ms, step_ms=s.step_ms)
+            for s in node.spans
+        )
+        facts.extend(_facts(pk, node))
+    NodeSpan.objects.bulk_create(spans, batch_size=BATCH)
+    NodeFact.objects.bulk_create(facts, batch_size=BATCH)
+
+
+def _facts(node_id: int, node: NodeRecord) -> Iterable[NodeFact]:
+    for at in sorted({at for at, _ in node.capacity} | {at for at, _ in node.labels}):
+        capacity = next((v for t, v in reversed(node.capacity) if t <= at), {})
+        labels = next((v for t, v in reversed(node.labels) if t <= at), {})
+        product = labels.get("label_nvidia_com_gpu_product") or labels.get(
+            "label_cloud_google_com_gke_accelerator", ""
+        )
+        yield NodeFact(
+            node_id=node_id,
+            valid_from=to_instant(at),
+            capacity=capacity,
+            labels=labels,
+            model=normal_model(product),
+            lifecycle=lifecycle_of(labels),
+            instance_type=labels.get("label_node_kubernetes_io_instance_type", ""),
+            zone=labels.get("label_topology_kubernetes_io_zone", ""),
+        )
+
+
+def ensure_nodes(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
+    """Make the rows of nodes that have none."""
+    missing = [name for name in sorted(names) if name not in ids.nodes]
+    Node.objects.bulk_create(
+        [Node(cluster=cluster, name=name) for name in missing], ignore_conflicts=True
+    )
+    found = Node.objects.filter(cluster=cluster, name__in=missing)
+    ids.nodes.update(found.values_list("name", "pk"))
+
+
+def _save_gpus(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    Gpu.objects.bulk_create(
+        [
+            Gpu(cluster=cluster, uuid=uuid, model=inventory.gpus[uuid].model)
+            for uuid in sorted(touched.gpus)
+        ],
+        update_conflicts=True,
+        unique_fields=["cluster", "uuid"],
+        update_fields=["model"],
+        batch_size=BATCH,
+    )
+    found = Gpu.objects.filter(cluster=cluster, uuid__in=touched.gpus)
+    ids.gpus.update(found.values_list("uuid", "pk"))
+    GpuSpan.objects.filter(gpu__cluster=cluster, gpu__uuid__in=touched.gpus).delete()
+    GpuSpan.objects.bulk_create(
+        [
+            GpuSpan(
+                gpu_id=ids.gpus[uuid],
+                node_id=ids.nodes[node],
+                first_ms=span.first_ms,
+                last_ms=span.last_ms,
+                step_ms=span.step_ms,
+            )
+            for uuid in touched.gpus
+            for node, spans in inventory.gpus[uuid].spans.items()
+            for span in spans
+        ],
+        batch_size=BATCH,
+    )
+
+
+def _save_scrapers(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Period
+) -> None:
+    Scraper.objects.bulk_create(
+        [
+            Scraper(
+                cluster=cluster,
+                job=key.job,
+                instance=key.instance,
+                replica=key.replica,
+                shows_exported=inventory.scrapers[key].shows_exported,
+                is_kube_state=inventory.scrapers[key].kube_times is not None,
+            )
+            for key in sorted(touched.scrapers)
+        ],
+        update_conflicts=True,
+        unique_fields=["cluster", "job", "instance", "replica"],
+        update_fields=["shows_exported", "is_kube_state"],
+    )
+    for row in Scraper.objects.filter(cluster=cluster):
+        ids.scrapers[ScraperKey(row.job, row.instance, row.replica)] = row.pk
+    hours: list[ScrapeHour] = []
+    for key in touched.scrapers:
+        times = inventory.scrapers[key].kube_times
+        if times is not None:
+            hours.extend(
+                ScrapeHour(
+                    scraper_id=ids.scrapers[key],
+                    hour_start=to_instant(hour),
+                    times=pack_times(part, hour),
+                )
+                for hour, part in _by_hour(times, period)
+            )
+    ScrapeHour.objects.bulk_create(
+        hours,
+        update_conflicts=True,
+        unique_fields=["scraper", "hour_start"],
+        update_fields=["times"],
+    )
+
+
+def _by_hour(times: Times, period: Period) -> Iterable[tuple[int, Times]]:
+    """The hours that a period touches, each with all its times."""
+    for hour in period.hours():
+        low, high = np.searchsorted(times, [hour.start_ms, hour.end_ms])
+        if high > low:
+            yield hour.start_ms, times[int(low) : int(high)]
+
+
+def _save_labels(
+    inventory: Inventory, ids: Ids, touched: Touched, period: Period
+) -> None:
+    GpuLabelHour.objects.bulk_create(
+        [
+            GpuLabelHour(
+                gpu_id=ids.gpus[key[0]],
+                hour_start=to_instant(hour),
+                instance=key[1],
+                vgpu=key[2],
+                namespace=key[3].namespace,
+                pod=key[3].pod,
+                pod_uid=key[3].uid,
+                times=pack_times(part, hour),
+            )
+            for key in touched.labels
+            for hour, part in _by_hour(inventory.gpu_labels[key], period)
+        ],
+        update_conflicts=True,
+        unique_fields=[
+            "gpu",
+            "hour_start",
+            "instance",
+            "vgpu",
+            "namespace",
+            "pod",
+            "pod_uid",
+        ],
+        update_fields=["times"],
+        batch_size=BATCH,
+    )
+
+
+def _save_namespaces(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    names = set(touched.namespaces)
+    names.update(inventory.pods[uid].namespace for uid in touched.pods)
+    names.update(key[0] for key in touched.owners)
+    ensure_namespaces(cluster, ids, names)
+    NamespaceLabels.objects.filter(
+        namespace__cluster=cluster, namespace__name__in=touched.namespaces
+    ).delete()
+    NamespaceLabels.objects.bulk_create(
+        [
+            NamespaceLabels(
+                namespace_id=ids.namespaces[name], valid_from=to_instant(at), labels=labels
+            )
+            for name in touched.namespaces
+            for at, labels in inventory.namespaces[name]
+        ]
+    )
+
+
+def ensure_namespaces(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
+    """Make the rows of namespaces that have none."""
+    missing = [name for name in sorted(names) if name not in ids.namespaces]
+    Namespace.objects.bulk_create(
+        [Namespace(cluster=cluster, name=name) for name in missing],
+        ignore_conflicts=True,
+    )
+    found = Namespace.objects.filter(cluster=cluster, name__in=missing)
+    ids.namespaces.update(found.values_list("name", "pk"))
+
+
+def _save_pods(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    ensure_nodes(
+        cluster, ids, {inventory.pods[u].node for u in touched.pods if inventory.pods[u].node}
+    )
+    Pod.objects.bulk_create(
+        [
+            Pod(
+                cluster=cluster,
+                uid=uid,
+                namespace_id=ids.namespaces[pod.namespace],
+                name=pod.name,
+                node_id=ids.nodes[pod.node] if pod.node else None,
+                priority_class=pod.priority_class,
+                first_ms=pod.first_ms,
+                last_ms=pod.last_ms,
+                record=pod_to_json(pod),
+            )
+            for uid, pod in ((uid, inventory.pods[uid]) for uid in sorted(touched.pods))
+        ],
+        update_conflicts=True,
+        unique_fields=["cluster", "uid"],
+        update_fields=["node", "priority_class", "first_ms", "last_ms", "record"],
+        batch_size=BATCH,
+    )
+    found = Pod.objects.filter(cluster=cluster, uid__in=touched.pods)
+    ids.pods.update(found.values_list("uid", "pk"))
+
+
+def _save_owners(inventory: Inventory, ids: Ids, touched: Touched) -> None:
+    Owner.objects.bulk_create(
+        [
+            Owner(
+                namespace_id=ids.namespaces[namespace],
+                kind=kind,
+                name=name,
+                owner_kind=owner_kind,
+                owner_name=owner_name,
+            )
+            for namespace, kind, name in sorted(touched.owners)
+            for owner_kind, owner_name in [inventory.owners[namespace, kind, name]]
+        ],
+        ignore_conflicts=True,
+        batch_size=BATCH,
+    )

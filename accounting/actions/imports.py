@@ -1,0 +1,150 @@
+"""Files into the ledger: checked whole, buffered, observed, attributed, rolled up.
+
+Safe to repeat; several files may come in any order and in pieces: the ledger is that of
+all their samples together.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import Max, Min
+
+from accounting.actions import buffer, ingest, windows
+from accounting.actions.reading import reader_of
+from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.audit import Actor, act
+from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
+from accounting.domain.track import MAX_STEP_MS
+from accounting.models import Cluster, IngestWindow, Source, SourceKind
+from accounting.sources.openmetrics import FileError, Spool, spool
+
+FILES = "files"  # name of the source that imported files belong to
+REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)
+REACH_AHEAD_MS = 4 * WINDOW_MS  # and after it by its validity and the step (N4, N5)
+
+Progress = Callable[[str, int, int], None]  # what, done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did."""
+
+    samples: int
+    new_samples: int
+    windows: int
+    rows_written: int
+    hours: int
+    unknown_names: tuple[str, ...]
+
+
+def import_files(
+    cluster_name: str,
+    paths: Sequence[Path],
+    *,
+    actor: Actor,
+    on_progress: Progress | None = None,
+) -> Imported:
+    """Import OpenMetrics or timestamped Prometheus text.
+
+    Args:
+        cluster_name: made when it is unknown (rules.md N37).
+        paths: files, also .gz; all are checked before anything is written.
+        actor: who imports.
+        on_progress: told what is being done, how far it is and of how many.
+
+    Raises:
+        FileError: a file is wrong; nothing was written.
+    """
+    tell = on_progress or (lambda what, done, total: None)
+    latest = int(windows.database_now().timestamp() * 1000) + DAY_MS
+    with tempfile.TemporaryDirectory(prefix="gpu-ledger-") as folder:
+        spooled = spool(
+            paths,
+            Path(folder),
+            latest_ms=latest,
+            on_progress=lambda done, total: tell("Reading", done, total),
+        )
+        if spooled.first_ms is None or spooled.last_ms is None:
+            raise FileError(
+                f"{', '.join(map(str, paths))}: no metric of a GPU or of kube-state in it"
+            )
+        cluster, source = _source(cluster_name, actor)
+        period = Period(spooled.first_ms, spooled.last_ms + 1)
+        with transaction.atomic():  # kept samples always have their windows due
+            new = _buffer(source, spooled, tell)
+            due = _mark(cluster, period) if new else 0
+    _observe(cluster, period, tell)
+    done = ingest.ingest_all(
+        cluster,
+        within=None,
+        is_observed=True,
+        on_progress=lambda total: tell("Attributing", total.windows, max(due, total.windows)),
+    )
+    hours = roll_up_dirty_hours(
+        cluster.pk, on_progress=lambda n, of: tell("Rolling up", n, of)
+    )
+    return Imported(
+        samples=spooled.samples,
+        new_samples=new,
+        windows=done.windows,
+        rows_written=done.rows_written,
+        hours=hours,
+        unknown_names=tuple(sorted(spooled.unknown)),
+    )
+
+
+def _source(cluster_name: str, actor: Actor) -> tuple[Cluster, Source]:
+    with act(actor, f"import into {cluster_name}"):
+        cluster, _ = Cluster.objects.get_or_create(name=cluster_name)
+        source = cluster.sources.filter(kind=SourceKind.OPENMETRICS).first()
+        if source is None:
+            source = Source.objects.create(
+                cluster=cluster, name=FILES, kind=SourceKind.OPENMETRICS
+            )
+    return cluster, source
+
+
+def _buffer(source: Source, spooled: Spool, tell: Progress) -> int:
+    hours = spooled.hours()
+    new = 0
+    for done, hour in enumerate(hours):
+        tell("Keeping samples", done, len(hours))
+        new += buffer.append(source, spooled.hour(hour))
+    return new
+
+
+def _mark(cluster: Cluster, period: Period) -> int:
+    """Make due every window that the new samples can change, and the gap to what is
+    there: between a cluster's first and last sample every window has its facts."""
+    reach = Period(
+        max(0, period.start_ms - REACH_BACK_MS), period.end_ms + REACH_AHEAD_MS
+    )
+    bounds = IngestWindow.objects.filter(cluster=cluster).aggregate(
+        first=Min("window_start"), last=Max("window_start")
+    )
+    low, high = period.start_ms, period.end_ms + MAX_STEP_MS
+    if bounds["first"] is not None:
+        first = int(bounds["first"].timestamp() * 1000)
+        last = int(bounds["last"].timestamp() * 1000) + WINDOW_MS
+        if high < first:
+            high = first
+        if low > last:
+            low = last
+    count = windows.mark(cluster.pk, [Period(low, high)], "new", create=True)
+    return count + windows.mark(cluster.pk, [reach], "late", create=False)
+
+
+def _observe(cluster: Cluster, period: Period, tell: Progress) -> None:
+    """Fold all samples first, so that the windows are computed once."""
+    reader = reader_of(cluster)
+    start = period.start_ms - period.start_ms % HOUR_MS
+    hours = range(start, period.end_ms, HOUR_MS)
+    for done, hour in enumerate(hours):
+        tell("Observing", done, len(hours))
+        part = Period(hour, hour + HOUR_MS)
+        ingest.observe_period(cluster, reader, reader.read(part), part)
+
+

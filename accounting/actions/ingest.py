@@ -1,0 +1,288 @@
+"""One hour's due windows: claim, read, observe, attribute, replace, mark hours dirty.
+
+Any step may run twice, late, out of order or beside itself. Between any two steps the
+process may die: the ledger then still says what is due.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from accounting.actions import derived, evidence, facts, issues, partitions, windows
+from accounting.actions.locks import lock
+from accounting.actions.reading import ClusterReader, reader_of
+from accounting.actions.windows import Claim, FenceError, Outcome
+from accounting.actions.workloads import resolve_pods
+from accounting.domain.attribution import WindowLedger, attribute
+from accounting.domain.inventory import Inventory
+from accounting.domain.issue import Issue
+from accounting.domain.observe import observe
+from accounting.domain.period import Period, to_instant
+from accounting.domain.series import Reading
+from accounting.domain.timeline import Derived, derive, node_timelines
+from accounting.domain.track import MAX_STEP_MS
+from accounting.failpoints import reach
+from accounting.models import Cluster
+from accounting.sources.errors import SourceError
+
+BACK_COVER_MS = MAX_STEP_MS + MAX_STEP_MS // 2  # 1.5 steps (rules.md N6)
+LIVE_CODES = ("source_warning", "target_down", "unknown_metric")
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What one call did."""
+
+    windows: int
+    rows_written: int
+    samples_seen: int
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A cluster's evidence and what it says, for one period."""
+
+    inventory: Inventory
+    ids: evidence.Ids
+    derived: Derived
+    until_ms: int
+
+
+def ingest_next(
+    cluster: Cluster,
+    *,
+    within: Period | None = None,
+    newest_first: bool = True,
+    is_observed: bool = False,
+) -> Ingested | None:
+    """Compute the due windows of one hour; None when nothing is due.
+
+    Args:
+        cluster: whose windows.
+        within: only windows of this period.
+        newest_first: the order in which hours are taken.
+        is_observed: the samples of this period are in the evidence already.
+    """
+    claimed = windows.claim(cluster.pk, newest_first=newest_first, within=within)
+    if claimed is None:
+        return None
+    reach("claimed")
+    started = time.monotonic()
+    reader = reader_of(cluster)
+    try:
+        readings = reader.read(claimed.period)
+        reach("read")
+        state = observe_period(
+            cluster, reader, readings, claimed.period, is_observed=is_observed
+        )
+        reach("observed")
+        return _attribute(cluster, claimed, readings, state, started)
+    except SourceError as error:
+        windows.fail(claimed, str(error))
+        _source_failed(cluster, claimed, error)
+        return Ingested(0, 0, 0, failed=len(claimed.windows))
+    except FenceError:
+        return Ingested(0, 0, 0)
+    except Exception as error:
+        windows.fail(claimed, f"{type(error).__name__}: {error}")
+        raise
+
+
+def ingest_all(
+    cluster: Cluster,
+    *,
+    within: Period | None = None,
+    newest_first: bool = True,
+    is_observed: bool = False,
+    on_progress: Callable[[Ingested], None] | None = None,
+) -> Ingested:
+    """Compute due windows until none is left."""
+    total = Ingested(0, 0, 0)
+    while True:
+        done = ingest_next(
+            cluster, within=within, newest_first=newest_first, is_observed=is_observed
+        )
+        if done is None:
+            return total
+        total = Ingested(
+            total.windows + done.windows,
+            total.rows_written + done.rows_written,
+            total.samples_seen + done.samples_seen,
+            total.failed + done.failed,
+        )
+        if on_progress is not None:
+            on_progress(total)
+
+
+def observe_period(
+    cluster: Cluster,
+    reader: ClusterReader,
+    readings: Sequence[Reading],
+    period: Period,
+    *,
+    is_observed: bool = False,
+) -> _State:
+    """Fold a period's samples into the evidence and derive holds and presence from it.
+
+    One transaction under the cluster's evidence lock. Windows outside `period` in which
+    somebody's time changed become due again (rules.md N1).
+    """
+    uids = {
+        series.labels.get("uid", "")
+        for reading in readings
+        for series in reading.series
+        if series.metric.startswith("kube_pod_")
+    }
+    with transaction.atomic():
+        lock("evidence", cluster.pk)
+        inventory, ids = evidence.load(cluster, period, uids)
+        if not is_observed:
+            touched = observe(inventory, readings, period)
+            evidence.save(cluster, inventory, ids, touched, period)
+        until = max(data_end_ms(inventory), period.end_ms if reader.is_live else 0)
+        wide = Period(
+            max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
+        )
+        now = derive(inventory, wide, until)
+        changed = derived.store(cluster, inventory, now, ids)
+        holding = {ids.pods[hold.uid] for hold in now.holds}
+        if not is_observed:
+            resolve_pods(cluster, holding)
+        outside = _outside(changed, period)
+        windows.mark_existing(cluster.pk, outside, "late")
+    return _State(inventory, ids, now, until)
+
+
+def _outside(changed: Sequence[Period], period: Period) -> list[Period]:
+    """The parts of changed periods that lie outside the windows being computed."""
+    found: list[Period] = []
+    for span in changed:
+        before = span.intersection(Period(min(span.start_ms, period.start_ms), period.start_ms))
+        after = span.intersection(Period(period.end_ms, max(span.end_ms, period.end_ms)))
+        found.extend(part for part in (before, after) if part is not None)
+    return found
+
+
+def data_end_ms(inventory: Inventory) -> int:
+    """Where a cluster's data end: the latest of all tracks' last sample plus its step."""
+    ends = [
+        spans[-1].last_ms + spans[-1].step_ms
+        for record in [*inventory.gpus.values()]
+        for spans in record.spans.values()
+        if spans
+    ]
+    ends.extend(
+        node.spans[-1].last_ms + node.spans[-1].step_ms
+        for node in inventory.nodes.values()
+        if node.spans
+    )
+    return max(ends, default=0)
+
+
+def _attribute(
+    cluster: Cluster,
+    claimed: Claim,
+    readings: Sequence[Reading],
+    state: _State,
+    started: float,
+) -> Ingested:
+    timelines = node_timelines(
+        state.inventory, state.derived, claimed.period, state.until_ms
+    )
+    ledgers = attribute(claimed.windows, readings, timelines)
+    reach("attributed")
+    took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
+    is_partial = any(reading.is_partial for reading in readings)
+    return _commit(cluster, claimed, ledgers, state.ids, took_ms, readings, is_partial)
+
+
+def _commit(
+    cluster: Cluster,
+    claimed: Claim,
+    ledgers: Sequence[WindowLedger],
+    ids: evidence.Ids,
+    took_ms: int,
+    readings: Sequence[Reading],
+    is_partial: bool,
+) -> Ingested:
+    """Facts, dirty hours and ledger in one transaction; unchanged windows write nothing."""
+    known = windows.hashes(claimed)
+    replaced = []
+    outcomes: list[Outcome] = []
+    for ledger in ledgers:
+        start_ms = ledger.window.start_ms
+        rows = facts.rows_of(
+            cluster.pk, start_ms, ledger.lines, ids.gpus, ids.pods, ids.nodes
+        )
+        digest = facts.content_hash(rows)
+        if known.get(start_ms) != digest:
+            replaced.append((to_instant(start_ms), rows))
+        outcomes.append(
+            Outcome(
+                ledger.window,
+                len(rows),
+                digest,
+                ledger.samples_expected,
+                ledger.samples_seen,
+                is_partial,
+                took_ms,
+            )
+        )
+    period = claimed.period
+    partitions.ensure(partitions.WINDOWS, period.start, period.end)
+    with transaction.atomic():
+        lock("facts", cluster.pk)
+        facts.replace_windows(cluster.pk, replaced)
+        if replaced:
+            mark_hours(cluster.pk, [window for window, _ in replaced], "facts")
+        windows.finish(claimed, outcomes)
+        issues.record(cluster.pk, _all_issues(ledgers, readings, period))
+        reach("before_commit")
+    reach("committed")
+    written = sum(len(rows) for _, rows in replaced)
+    seen = sum(ledger.samples_seen for ledger in ledgers)
+    return Ingested(len(ledgers), written, seen)
+
+
+def mark_hours(cluster_id: int, instants: Sequence[object], reason: str) -> None:
+    """Mark the UTC hours of instants dirty; a mark that is there is renewed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
+            SELECT DISTINCT %s, date_trunc('hour', at, 'UTC'), statement_timestamp(), %s
+            FROM unnest(%s::timestamptz[]) AS at
+            ON CONFLICT (cluster_id, hour_start) DO UPDATE
+                SET marked_at = excluded.marked_at, reason = excluded.reason
+            """,
+            [cluster_id, reason, list(instants)],
+        )
+
+
+def _all_issues(
+    ledgers: Sequence[WindowLedger], readings: Sequence[Reading], period: Period
+) -> list[Issue]:
+    found = [issue for ledger in ledgers for issue in ledger.issues]
+    found.extend(
+        Issue(code, subject, message, period.start_ms, period.end_ms)
+        for reading in readings
+        for code, subject, message in reading.notes
+    )
+    return found
+
+
+def _source_failed(cluster: Cluster, claimed: Claim, error: SourceError) -> None:
+    period = claimed.period
+    issue = Issue(
+        code="source_failed",
+        subject=cluster.name,
+        message=str(error),
+        advice="Windows wait and are read again; nothing is booked as idle.",
+        first_ms=period.start_ms,
+        last_ms=period.end_ms,
+        severity="error",
+    )
+    issues.record(cluster.pk, [issue])

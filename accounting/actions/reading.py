@@ -1,0 +1,78 @@
+"""Reads a cluster's sources, whatever their kind, for one period."""
+
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounting.actions import buffer
+from accounting.domain.period import Period
+from accounting.domain.series import Reading
+from accounting.models import Cluster, Source, SourceKind
+from accounting.sources.http import Access
+from accounting.sources.prometheus import Prometheus
+
+BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
+AFTER_MS = 600_000
+
+_ACCESS_KEYS = (
+    "headers",
+    "bearer_token_file",
+    "username",
+    "password_file",
+    "ca_file",
+    "timeout_s",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReader:
+    """All active sources of a cluster as one."""
+
+    sources: tuple[Source, ...]
+
+    def read(self, period: Period) -> list[Reading]:
+        """What every source says of a period, margins included.
+
+        Raises:
+            SourceError: a source that is asked over the network did not answer.
+        """
+        wide = Period(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
+        return [read_source(source, wide) for source in self.sources]
+
+    @property
+    def is_live(self) -> bool:
+        """True when a source answers for the present, not only for a file's time."""
+        return any(source.kind != SourceKind.OPENMETRICS for source in self.sources)
+
+
+def reader_of(cluster: Cluster) -> ClusterReader:
+    """The reader of a cluster's active sources."""
+    return ClusterReader(tuple(cluster.sources.filter(is_active=True)))
+
+
+def read_source(source: Source, period: Period) -> Reading:
+    """One source's samples of a period: from the buffer, or by asking Prometheus."""
+    if source.kind == SourceKind.PROMETHEUS:
+        return prometheus_of(source).read(period)
+    return buffer.read(source, period)
+
+
+def prometheus_of(source: Source) -> Prometheus:
+    """The door that a source's settings describe."""
+    settings: dict[str, Any] = source.settings
+    return Prometheus(
+        url=settings["url"],
+        access=access_of(source),
+        matchers=settings.get("matchers", {}),
+        parameters=settings.get("parameters", {}),
+        scales=source.scales,
+        interval_ms=None if source.interval_s is None else source.interval_s * 1000,
+    )
+
+
+def access_of(source: Source) -> Access:
+    """Credentials and deadlines that a source's settings name."""
+    given = {key: source.settings[key] for key in _ACCESS_KEYS if key in source.settings}
+    return Access(**given)
+
+

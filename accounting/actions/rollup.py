@@ -1,0 +1,208 @@
+"""Dirty hours become rollups: sums in SQL, with team, tier, model and price joined in.
+
+An hour is replaced as a whole under a lock, its billing days after it. Team, tier, lifecycle
+and price are those valid when each window began (rules.md N24, N26); money is not stored:
+it is `milliseconds x rate`, exact, wherever it is asked for (N28).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.db import connection, transaction
+
+from accounting.actions import issues, partitions
+from accounting.actions.locks import lock
+from accounting.domain.issue import Issue
+from accounting.domain.period import to_ms
+from accounting.failpoints import reach
+from accounting.models import DirtyHour
+from accounting.queries.billing import billing_at
+from accounting.queries.sql import KEY_COLUMNS, STATE_COLUMNS, priced_facts
+
+HOUR = timedelta(hours=1)
+BATCH_HOURS = 24
+
+_SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
+_STATES = ", ".join(STATE_COLUMNS)
+_KEY = ", ".join(KEY_COLUMNS)
+_REST = (
+    "rate, cost, gpu_rate, gpu_cost, currency, estimated_ms, samples_expected, "
+    "samples_used, peak_memory_bytes, energy_mj"
+)
+_ROLL_HOUR = f"""
+INSERT INTO usage_hour (cluster_id, hour_start, {_KEY}, {_STATES}, {_REST})
+{priced_facts()}
+"""
+_ROLL_DAYS = f"""
+INSERT INTO usage_day (cluster_id, {_KEY}, {_STATES}, {_REST})
+SELECT cluster_id, {_KEY}, {_SUMS}, max(rate), max(cost), max(gpu_rate), max(gpu_cost),
+       max(currency), sum(estimated_ms), sum(samples_expected), sum(samples_used),
+       max(peak_memory_bytes), sum(energy_mj)
+FROM usage_hour
+WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)
+  AND hour_start >= %(low)s AND hour_start < %(high)s
+GROUP BY cluster_id, {_KEY}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    hour: datetime
+    marked_at: datetime
+
+
+def roll_up_dirty_hours(
+    cluster_id: int,
+    *,
+    limit: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Replace every hour whose facts, teams or prices changed; returns how many.
+
+    Hours are taken newest first and in batches: each batch is one transaction with its
+    billing days, so a killed run leaves whole batches behind.
+    """
+    marks = [
+        _Mark(*row)
+        for row in DirtyHour.objects.filter(cluster_id=cluster_id)
+        .order_by("-hour_start")
+        .values_list("hour_start", "marked_at")[:limit]
+    ]
+    for start in range(0, len(marks), BATCH_HOURS):
+        batch = marks[start : start + BATCH_HOURS]
+        _roll_batch(cluster_id, batch)
+        reach("rolled_up")
+        if on_progress is not None:
+            on_progress(start + len(batch), len(marks))
+    if marks:
+        _money_issues(cluster_id)
+    return len(marks)
+
+
+def _roll_batch(cluster_id: int, marks: Sequence[_Mark]) -> None:
+    hours = [mark.hour for mark in marks]
+    low, high = min(hours), max(hours) + HOUR
+    partitions.ensure(partitions.HOURS, low, high)
+    partitions.ensure(partitions.DAYS, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock("rollup", cluster_id)
+        cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
+        days: set[date] = set()
+        for hour in hours:
+            days |= roll_up_hour(cluster_id, hour)
+        roll_up_days(cluster_id, sorted(days))
+        cursor.executemany(
+            """DELETE FROM accounting_dirtyhour
+               WHERE cluster_id = %s AND hour_start = %s AND marked_at = %s""",
+            [(cluster_id, mark.hour, mark.marked_at) for mark in marks],
+        )
+
+
+def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
+    """Replace one UTC hour, in the current transaction; returns its billing days.
+
+    The days it had before count too: a row may have moved to another day.
+    """
+    billing = billing_at(hour)
+    parameters = {
+        "cluster": cluster_id,
+        "start": hour,
+        "end": hour + HOUR,
+        "timezone": billing.timezone,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
+               AND hour_start = %(start)s RETURNING billing_on""",
+            parameters,
+        )
+        days = {row[0] for row in cursor.fetchall()}
+        cursor.execute(_ROLL_HOUR, parameters)
+    zone = billing.zone
+    days.add(hour.astimezone(zone).date())
+    days.add((hour + HOUR - timedelta(microseconds=1)).astimezone(zone).date())
+    return days
+
+
+def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:
+    """Replace billing days from their hours, in the current transaction."""
+    if not days:
+        return
+    parameters = {
+        "cluster": cluster_id,
+        "days": list(days),
+        "low": min(days) - timedelta(days=2),
+        "high": max(days) + timedelta(days=3),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM usage_day
+               WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)""",
+            parameters,
+        )
+        cursor.execute(_ROLL_DAYS, parameters)
+
+
+def _money_issues(cluster_id: int) -> None:
+    """Name the models without a price and the namespaces without a team."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT model, min(billing_on), max(billing_on),
+                   sum(busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms
+                       + dark_ms)::bigint
+            FROM usage_day WHERE cluster_id = %s AND price_id = 0 GROUP BY 1
+            """,
+            [cluster_id],
+        )
+        unpriced = cursor.fetchall()
+        cursor.execute(
+            """
+            SELECT n.name, min(d.billing_on), max(d.billing_on),
+                   sum(busy_ms + idle_ms + unknown_ms)::bigint
+            FROM usage_day d JOIN accounting_namespace n ON n.id = d.namespace_id
+            WHERE d.cluster_id = %s AND d.team_id = 0 AND d.namespace_id <> 0 GROUP BY 1
+            """,
+            [cluster_id],
+        )
+        unmapped = cursor.fetchall()
+        cursor.execute(
+            """
+            UPDATE accounting_dataissue SET resolved_at = clock_timestamp()
+            WHERE cluster_id = %s AND resolved_at IS NULL
+              AND ((code = 'unpriced_gpu' AND NOT subject = ANY(%s))
+                OR (code = 'unmapped_namespace' AND NOT subject = ANY(%s)))
+            """,
+            [cluster_id, [r[0] or "no model" for r in unpriced], [r[0] for r in unmapped]],
+        )
+    found = [
+        Issue(
+            code="unpriced_gpu",
+            subject=model or "no model",
+            message="No price matches; its money is unknown and left out of totals.",
+            advice="Add a price for this model.",
+            first_ms=_day_ms(first),
+            last_ms=_day_ms(last) + 86_400_000,
+            at_stake_ms=stake,
+            severity="error",
+        )
+        for model, first, last, stake in unpriced
+    ]
+    found.extend(
+        Issue(
+            code="unmapped_namespace",
+            subject=name,
+            message="No binding gives this namespace to a team.",
+            advice="Add a binding for it.",
+            first_ms=_day_ms(first),
+            last_ms=_day_ms(last) + 86_400_000,
+            at_stake_ms=stake,
+        )
+        for name, first, last, stake in unmapped
+    )
+    issues.record(cluster_id, found)
+
+
+def _day_ms(day: date) -> int:
+    return to_ms(datetime.fromisoformat(f"{day.isoformat()}T00:00:00+00:00"))

@@ -1,0 +1,218 @@
+"""Brings a configuration about; what is right already stays untouched."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db import models
+
+from accounting.actions.bindings import rebind
+from accounting.actions.configure import (
+    BindingSpec,
+    ClusterSpec,
+    Configuration,
+    PriceSpec,
+    TeamSpec,
+)
+from accounting.actions.prices import reprice
+from accounting.actions.windows import database_now
+from accounting.audit import Actor, act
+from accounting.models import (
+    Billing,
+    Binding,
+    Cluster,
+    LabelSpelling,
+    Membership,
+    Source,
+    Team,
+    TeamRole,
+    UnitPrice,
+)
+
+COLOUR_SLOTS = 8  # product: at most eight colours that can be told apart
+
+
+def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
+    """Bring a set-up about, in one transaction; returns what changed, in words."""
+    changes: list[str] = []
+    with act(actor, "configure"):
+        _billing(wanted, changes)
+        for cluster in wanted.clusters:
+            _cluster(cluster, changes)
+        for team in wanted.teams:
+            _team(team, changes)
+        if wanted.labels:
+            _labels(wanted.labels, changes)
+        if wanted.bindings is not None:
+            _bindings(wanted.bindings, changes)
+        if wanted.prices is not None:
+            currency = wanted.currency or _currency()
+            _prices(wanted.prices, currency, changes)
+    return changes
+
+
+def _currency() -> str:
+    row = Billing.objects.order_by("valid_from").last()
+    return row.currency if row else "USD"
+
+
+def _billing(wanted: Configuration, changes: list[str]) -> None:
+    if wanted.currency is None or wanted.timezone is None:
+        return
+    last = Billing.objects.order_by("valid_from").last()
+    if last and (last.currency, last.timezone) == (wanted.currency, wanted.timezone):
+        return
+    start = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    if last is not None:  # a new time zone counts from the next month (rules.md N31)
+        now = database_now()
+        year, month = divmod(now.year * 12 + now.month, 12)
+        start = now.replace(
+            year=year, month=month + 1, day=1, hour=0, minute=0, second=0, microsecond=0
+        )
+    Billing.objects.update_or_create(
+        valid_from=start,
+        defaults={"currency": wanted.currency, "timezone": wanted.timezone},
+    )
+    changes.append(f"billing in {wanted.currency}, {wanted.timezone}")
+
+
+def _update(row: models.Model, values: dict[str, Any]) -> bool:
+    """Save the fields that differ; True when there were any."""
+    differing = [name for name, value in values.items() if getattr(row, name) != value]
+    for name in differing:
+        setattr(row, name, values[name])
+    if differing:
+        row.save(update_fields=differing)
+    return bool(differing)
+
+
+def _cluster(spec: ClusterSpec, changes: list[str]) -> None:
+    cluster, is_new = Cluster.objects.get_or_create(
+        name=spec.name, defaults={"kubernetes": spec.kubernetes}
+    )
+    if is_new or _update(cluster, {"kubernetes": spec.kubernetes}):
+        changes.append(f"cluster {spec.name}")
+    for source in spec.sources:
+        values = {
+            "kind": source.kind,
+            "settings": source.settings,
+            "interval_s": source.interval_s,
+            "scales": source.scales,
+            "is_active": True,
+        }
+        row, is_new = Source.objects.get_or_create(
+            cluster=cluster, name=source.name, defaults=values
+        )
+        if is_new or _update(row, values):
+            changes.append(f"source {spec.name}/{source.name}")
+
+
+def _team(spec: TeamSpec, changes: list[str]) -> None:
+    values = {
+        "name": spec.name,
+        "department": spec.department,
+        "cost_centre": spec.cost_centre,
+    }
+    used = Team.objects.count()
+    slot = used + 1 if used < COLOUR_SLOTS else 0
+    team, is_new = Team.objects.get_or_create(
+        slug=spec.slug, defaults={**values, "colour_slot": slot}
+    )
+    if is_new or _update(team, values):
+        changes.append(f"team {spec.slug}")
+    for name in spec.leads:
+        user, is_new = get_user_model().objects.get_or_create(username=name)
+        if is_new:
+            user.set_unusable_password()
+            user.save(update_fields=["password"])
+        membership, is_new = Membership.objects.get_or_create(
+            user=user, team=team, defaults={"role": TeamRole.LEAD}
+        )
+        if is_new or _update(membership, {"role": TeamRole.LEAD}):
+            changes.append(f"{name} leads {spec.slug}")
+
+
+def _labels(wanted: dict[str, tuple[str, ...]], changes: list[str]) -> None:
+    for purpose, labels in wanted.items():
+        rows = LabelSpelling.objects.filter(purpose=purpose).order_by("position")
+        if list(rows.values_list("label", flat=True)) == list(labels):
+            continue
+        rows.delete()
+        for position, label in enumerate(labels):
+            LabelSpelling.objects.create(purpose=purpose, label=label, position=position)
+        changes.append(f"labels of {purpose}")
+        rebind(LabelSpelling)
+
+
+def _bindings(wanted: Sequence[BindingSpec], changes: list[str]) -> None:
+    """The file's rules in its order, each until the next one of the same rule."""
+    teams = dict(Team.objects.values_list("slug", "pk"))
+    ends = _ends([((s.kind, s.label, s.glob), s.valid_from) for s in wanted])
+    rows = [
+        {
+            "kind": spec.kind,
+            "label": spec.label,
+            "glob": spec.glob,
+            "team_id": teams[spec.team],
+            "position": position,
+            "valid_from": spec.valid_from,
+            "valid_to": end,
+        }
+        for position, (spec, end) in enumerate(zip(wanted, ends, strict=True))
+    ]
+    if _replace(Binding, rows):
+        changes.append(f"{len(rows)} bindings")
+        rebind(Binding)
+
+
+def _prices(wanted: Sequence[PriceSpec], currency: str, changes: list[str]) -> None:
+    clusters = dict(Cluster.objects.values_list("name", "pk"))
+    ends = _ends([(spec.key, spec.valid_from) for spec in wanted])
+    rows = [
+        {
+            "model": spec.model,
+            "profile": spec.profile,
+            "lifecycle": spec.lifecycle,
+            "cluster_id": clusters.get(spec.cluster),
+            "tier": spec.tier,
+            "currency": currency,
+            "rate_per_gpu_hour": spec.rate,
+            "cost_per_gpu_hour": spec.cost,
+            "valid_from": spec.valid_from,
+            "valid_to": end,
+        }
+        for spec, end in zip(wanted, ends, strict=True)
+    ]
+    if _replace(UnitPrice, rows):
+        changes.append(f"{len(rows)} prices")
+        reprice()
+
+
+def _ends(keyed: Sequence[tuple[Any, datetime]]) -> list[datetime | None]:
+    """Where each row ends: at the next start of the same key."""
+    starts: dict[Any, list[datetime]] = defaultdict(list)
+    for key, start in keyed:
+        starts[key].append(start)
+    return [
+        min((later for later in starts[key] if later > start), default=None)
+        for key, start in keyed
+    ]
+
+
+def _replace(model: type[models.Model], rows: list[dict[str, Any]]) -> bool:
+    """Make a table hold exactly these rows, touching only those that differ."""
+    names = list(rows[0]) if rows else ["id"]
+    known = {
+        tuple(getattr(row, name) for name in names): row
+        for row in model._default_manager.all()
+    }
+    wanted = [tuple(row[name] for name in names) for row in rows]
+    gone = [row for key, row in known.items() if key not in wanted]
+    new = [key for key in wanted if key not in known]
+    for row in gone:
+        row.delete()
+    for key in new:
+        model._default_manager.create(**dict(zip(names, key, strict=True)))
+    return bool(gone or new)

@@ -1,0 +1,266 @@
+"""The window ledger: which windows are due, who has them, and what became of them.
+
+Its clock is the database's, so that workers with wrong clocks agree. Every change of state
+is one conditional statement; `fence` grows with each claim and each mark, and a commit
+whose fence is not the row's is refused (invariant I13).
+"""
+
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.models import IngestWindow, WindowState
+
+LEASE = timedelta(minutes=10)
+FIRST_READ_AFTER = timedelta(seconds=30)  # rules.md N1
+LONGEST_DELAY_S = 3600
+
+
+class FenceError(RuntimeError):
+    """Another worker, or a late sample, took the window over: our result is void."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Windows of one hour that this worker may write until the lease ends."""
+
+    cluster_id: int
+    windows: tuple[Period, ...]
+    fences: dict[int, int]  # window start in ms -> fence
+
+    @property
+    def period(self) -> Period:
+        """From the first to the last claimed window."""
+        return Period(self.windows[0].start_ms, self.windows[-1].end_ms)
+
+
+def database_now() -> datetime:
+    """The database's clock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now: datetime = cursor.fetchone()[0]
+    return now
+
+
+def mark(
+    cluster_id: int, periods: Iterable[Period], reason: str, *, create: bool
+) -> int:
+    """Make the windows that periods touch pending; returns how many changed.
+
+    Args:
+        cluster_id: whose windows.
+        periods: half-open; merged here.
+        reason: shown in data health, e.g. `new`, `late`, `again`.
+        create: also windows that have no row yet.
+    """
+    starts = sorted({w.start_ms for period in periods for w in period.windows()})
+    return sum(
+        _mark(cluster_id, starts[i : i + 5000], reason, create=create)
+        for i in range(0, len(starts), 5000)
+    )
+
+
+def _mark(cluster_id: int, starts: Sequence[int], reason: str, *, create: bool) -> int:
+    instants = [to_instant(ms) for ms in starts]
+    with connection.cursor() as cursor:
+        if create:
+            cursor.execute(
+                """
+                INSERT INTO accounting_ingestwindow
+                    (cluster_id, shard, window_start, state, fence, worker, attempts,
+                     last_error, reason, rows, samples_expected, samples_seen, read_ms)
+                SELECT %s, 0, at, 'pending', 0, '', 0, '', %s, 0, 0, 0, 0
+                FROM unnest(%s::timestamptz[]) AS at
+                ON CONFLICT (cluster_id, shard, window_start) DO UPDATE
+                    SET state = 'pending', fence = accounting_ingestwindow.fence + 1,
+                        reason = excluded.reason, next_attempt_at = NULL
+                """,
+                [cluster_id, reason, instants],
+            )
+        else:
+            cursor.execute(
+                """
+                UPDATE accounting_ingestwindow
+                SET state = 'pending', fence = fence + 1, reason = %s, next_attempt_at = NULL
+                WHERE cluster_id = %s AND shard = 0
+                  AND window_start = ANY(%s::timestamptz[])
+                """,
+                [reason, cluster_id, instants],
+            )
+        return int(cursor.rowcount)
+
+
+def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> int:
+    """Make windows that exist, lie in periods and are done, pending again."""
+    count = 0
+    with connection.cursor() as cursor:
+        for period in periods:
+            cursor.execute(
+                """
+                UPDATE accounting_ingestwindow
+                SET state = 'pending', fence = fence + 1, reason = %s, next_attempt_at = NULL
+                WHERE cluster_id = %s AND shard = 0 AND state <> 'pending'
+                  AND window_start > %s AND window_start < %s
+                """,
+                [
+                    reason,
+                    cluster_id,
+                    to_instant(period.start_ms - WINDOW_MS),
+                    to_instant(min(period.end_ms, 253_402_300_799_000)),
+                ],
+            )
+            count += cursor.rowcount
+    return count
+
+
+def claim(
+    cluster_id: int, *, newest_first: bool = True, within: Period | None = None
+) -> Claim | None:
+    """Take the due windows of one hour; None when nothing is due.
+
+    Due are pending windows, failed ones whose time has come, and claimed ones whose lease
+    ended (their worker died).
+    """
+    order = "DESC" if newest_first else "ASC"
+    low = to_instant(within.start_ms) if within else None
+    high = to_instant(within.end_ms) if within else None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            WITH due AS (
+                SELECT id, window_start FROM accounting_ingestwindow
+                WHERE cluster_id = %(cluster)s AND shard = 0
+                  AND (%(low)s::timestamptz IS NULL OR window_start >= %(low)s)
+                  AND (%(high)s::timestamptz IS NULL OR window_start < %(high)s)
+                  AND (state = 'pending'
+                       OR (state IN ('failed', 'partial')
+                           AND next_attempt_at <= clock_timestamp())
+                       OR (state = 'claimed' AND lease_until < clock_timestamp()))
+            ), hour AS (
+                SELECT date_trunc('hour', window_start, 'UTC') AS start FROM due
+                ORDER BY window_start {order} LIMIT 1
+            ), locked AS (
+                SELECT w.id FROM accounting_ingestwindow w JOIN due USING (id), hour
+                WHERE w.window_start >= hour.start
+                  AND w.window_start < hour.start + interval '1 hour'
+                FOR UPDATE OF w SKIP LOCKED
+            )
+            UPDATE accounting_ingestwindow w
+            SET state = 'claimed', fence = w.fence + 1, attempts = w.attempts + 1,
+                lease_until = clock_timestamp() + %(lease)s, worker = %(worker)s
+            FROM locked WHERE w.id = locked.id
+            RETURNING w.window_start, w.fence
+            """,  # noqa: S608  # `order` is one of two words
+            {
+                "cluster": cluster_id,
+                "low": low,
+                "high": high,
+                "lease": LEASE,
+                "worker": socket.gethostname(),
+            },
+        )
+        rows = sorted(cursor.fetchall())
+    return _claim(cluster_id, rows)
+
+
+def _claim(cluster_id: int, rows: Sequence[tuple[datetime, int]]) -> Claim | None:
+    if not rows:
+        return None
+    starts = {int(at.timestamp() * 1000): fence for at, fence in rows}
+    windows = tuple(Period(ms, ms + WINDOW_MS) for ms in sorted(starts))
+    return Claim(cluster_id, windows, starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What reading one window gave."""
+
+    window: Period
+    rows: int
+    content_hash: bytes
+    samples_expected: int
+    samples_seen: int
+    is_partial: bool
+    read_ms: int
+
+
+def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
+    """Record results, in the transaction that wrote the facts.
+
+    Raises:
+        FenceError: a window was taken over meanwhile; the transaction must roll back.
+    """
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
+            UPDATE accounting_ingestwindow
+            SET state = %s, content_hash = %s, rows = %s, samples_expected = %s,
+                samples_seen = %s, read_ms = %s, read_at = clock_timestamp(),
+                lease_until = NULL, last_error = '', attempts = 0,
+                next_attempt_at = CASE WHEN %s THEN clock_timestamp() + interval '5 minutes' END
+            WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
+            """,
+            [
+                (
+                    WindowState.PARTIAL if o.is_partial else WindowState.DONE,
+                    o.content_hash,
+                    o.rows,
+                    o.samples_expected,
+                    o.samples_seen,
+                    o.read_ms,
+                    o.is_partial,
+                    claimed.cluster_id,
+                    to_instant(o.window.start_ms),
+                    claimed.fences[o.window.start_ms],
+                )
+                for o in outcomes
+            ],
+        )
+        if cursor.rowcount != len(outcomes):
+            raise FenceError("a window was taken over while it was computed")
+
+
+def fail(claimed: Claim, message: str) -> None:
+    """Give windows back after an error: they wait longer after each attempt."""
+    with connection.cursor() as cursor:
+        for start_ms, fence in claimed.fences.items():
+            cursor.execute(
+                """
+                UPDATE accounting_ingestwindow
+                SET state = 'failed', last_error = %s, lease_until = NULL,
+                    next_attempt_at = clock_timestamp()
+                        + least(power(2, least(attempts, 12)) * 15, %s) * interval '1 second'
+                WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
+                """,
+                [
+                    message[:2000],
+                    LONGEST_DELAY_S,
+                    claimed.cluster_id,
+                    to_instant(start_ms),
+                    fence,
+                ],
+            )
+
+
+def hashes(claimed: Claim) -> dict[int, bytes]:
+    """The content hash of each claimed window's present facts."""
+    rows = IngestWindow.objects.filter(
+        cluster_id=claimed.cluster_id,
+        shard=0,
+        window_start__in=[to_instant(ms) for ms in claimed.fences],
+    ).values_list("window_start", "content_hash")
+    return {
+        int(at.timestamp() * 1000): bytes(digest)
+        for at, digest in rows
+        if digest is not None
+    }
+
+
+def hour_of(period: Period) -> Period:
+    """The UTC hour in which a period begins."""
+    start = period.start_ms - period.start_ms % HOUR_MS
+    return Period(start, start + HOUR_MS)

@@ -1,0 +1,21 @@
+"""Who did what and why: one transaction with its history context."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pghistory
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+SYSTEM = "system"  # the actor of commands and workers
+
+Actor = AbstractBaseUser | str
+
+
+@contextmanager
+def act(actor: Actor, reason: str) -> Iterator[None]:
+    """A transaction whose history rows carry the actor and the reason."""
+    name = actor if isinstance(actor, str) else actor.get_username()
+    user_id = None if isinstance(actor, str) else actor.pk
+    with transaction.atomic(), pghistory.context(actor=name, user=user_id, reason=reason):
+        yield

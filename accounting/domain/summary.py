@@ -1,0 +1,113 @@
+"""Lists of report rows as a page shows them: money in the currency's places, and totals.
+
+A list is rounded once, on its total, and its cells by largest remainder (rules.md N28), so
+that what stands under a column is the sum of what stands in it, to the cent.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from accounting.domain.line import STATES
+from accounting.domain.report import LedgerRow, UsageRow
+from accounting.domain.rounding import split_money
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sum of a list.
+
+    Attributes:
+        row: its time and its money; money leaves rows without a price out.
+        unpriced_ms: the allocated time of those rows, which a page must mention.
+    """
+
+    row: UsageRow
+    unpriced_ms: int
+
+
+def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
+    """The same rows with money in `places`, adding up to the rounded total.
+
+    Cells are a row's idle and not idle part; a row without a price keeps None.
+    """
+    cells: dict[tuple[int, str], Fraction] = {}
+    for i, row in enumerate(rows):
+        if row.charge is None or row.idle_charge is None:
+            continue
+        cells[i, "held"] = Fraction(row.charge - row.idle_charge)
+        cells[i, "idle"] = Fraction(row.idle_charge)
+    amounts = split_money(cells, places)
+    return [
+        replace(
+            row,
+            charge=amounts[i, "held"] + amounts[i, "idle"],
+            idle_charge=amounts[i, "idle"],
+        )
+        if (i, "idle") in amounts
+        else row
+        for i, row in enumerate(rows)
+    ]
+
+
+def total_of(rows: Sequence[UsageRow]) -> Total:
+    """The sum of rows of one currency; zero when there are none."""
+    priced = [row for row in rows if row.charge is not None]
+    energies = [row.energy_joules for row in rows if row.energy_joules is not None]
+    whole = UsageRow(
+        key={},
+        busy_ms=sum(row.busy_ms for row in rows),
+        idle_ms=sum(row.idle_ms for row in rows),
+        unknown_ms=sum(row.unknown_ms for row in rows),
+        charge=_sum(row.charge for row in priced) if priced or not rows else None,
+        idle_charge=_sum(row.idle_charge for row in priced) if priced or not rows else None,
+        currency=next((row.currency for row in rows if row.currency), ""),
+        estimated=any(row.estimated for row in rows),
+        samples_expected=sum(row.samples_expected for row in rows),
+        samples_used=sum(row.samples_used for row in rows),
+        energy_joules=sum(energies) if energies else None,
+    )
+    unpriced = sum(row.allocated_ms for row in rows if row.charge is None)
+    return Total(whole, unpriced)
+
+
+def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
+    return sum((amount for amount in amounts if amount is not None), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class WordTotal:
+    """One of the four words over several states: its time and its money."""
+
+    name: str
+    milliseconds: int
+    charge: Decimal | None
+
+
+def ledger_words(
+    row: LedgerRow, words: Mapping[str, Sequence[str]], places: int
+) -> list[WordTotal]:
+    """A ledger row's seven states under fewer names, in order; sums stay exact."""
+    cells = {
+        (name, state): Fraction(row.charges[state] or 0)
+        for name, states in words.items()
+        for state in states
+        if row.charges[state] is not None
+    }
+    amounts = split_money(cells, places)
+    return [
+        WordTotal(
+            name,
+            sum(row.milliseconds[state] for state in states),
+            None
+            if any(row.charges[state] is None for state in states)
+            else sum((amounts[name, state] for state in states), Decimal(0)),
+        )
+        for name, states in words.items()
+    ]
+
+
+def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:
+    """Milliseconds per state over rows."""
+    return {state: sum(row.milliseconds[state] for row in rows) for state in STATES}

@@ -1,0 +1,51 @@
+"""`manage.py configure FILE.yaml [--check]`: the whole set-up as one file."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from accounting.actions.configure import read_configuration
+from accounting.actions.document import DocumentError
+from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.actions.setup import apply_configuration
+from accounting.audit import SYSTEM
+from accounting.management.output import WRONG_USE
+from accounting.models import Cluster, Team
+
+
+class Command(BaseCommand):
+    """Sets up; ends with 0, or 2 when the file is wrong (nothing was written then)."""
+
+    help = "Bring billing, clusters, teams, bindings, prices and labels about. Idempotent."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The file, and whether to look only."""
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--check", action="store_true", help="only say what is wrong")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read, check, apply, roll up."""
+        try:
+            text = options["file"].read_text()
+            known = list(Team.objects.values_list("slug", flat=True))
+            wanted = read_configuration(text, known_teams=known)
+        except (OSError, UnicodeDecodeError) as error:
+            self.stderr.write(f"configure: {options['file']}: {error}")
+            sys.exit(WRONG_USE)
+        except DocumentError as error:
+            for fault in error.faults:
+                self.stderr.write(f"{options['file']}: {fault}")
+            sys.exit(WRONG_USE)
+        if options["check"]:
+            self.stdout.write(f"{options['file']}: nothing wrong with it")
+            return
+        changes = apply_configuration(wanted, actor=SYSTEM)
+        for cluster in Cluster.objects.all():
+            roll_up_dirty_hours(cluster.pk)
+        for change in changes:
+            self.stdout.write(f"changed: {change}")
+        if not changes:
+            self.stdout.write("nothing to change")

@@ -1,0 +1,53 @@
+"""`manage.py import_metrics --cluster NAME FILE...`: files into the ledger."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from accounting.access import EVERYTHING
+from accounting.actions.imports import import_files
+from accounting.audit import SYSTEM
+from accounting.management.output import WRONG_USE
+from accounting.management.progress import Progress
+from accounting.queries.issues import issue_rows
+from accounting.queries.selection import Selection
+from accounting.queries.usage import usage_total
+from accounting.sources.openmetrics import FileError
+
+
+class Command(BaseCommand):
+    """Imports; ends with 0, or 2 when a file is wrong (nothing was written then)."""
+
+    help = "Read OpenMetrics or timestamped Prometheus text (also .gz). Safe to repeat."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The cluster and the files."""
+        parser.add_argument("--cluster", required=True, help="made when it is unknown")
+        parser.add_argument("files", nargs="+", type=Path)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import and print what became of it."""
+        with Progress(self.stderr) as progress:  # type: ignore[arg-type]
+            try:
+                done = import_files(
+                    options["cluster"],
+                    options["files"],
+                    actor=SYSTEM,
+                    on_progress=progress.tell,
+                )
+            except FileError as error:
+                self.stderr.write(f"import_metrics: {error}")
+                sys.exit(WRONG_USE)
+        selection = Selection(EVERYTHING, None, {"cluster": (options["cluster"],)})
+        total = usage_total(selection)
+        coverage = "no holds" if total.coverage is None else f"{total.coverage:.1%} covered"
+        found = issue_rows(selection)
+        self.stdout.write(
+            f"{done.samples} samples ({done.new_samples} new), {done.windows} windows, "
+            f"{done.rows_written} rows written, {coverage}, {len(found)} open issues"
+        )
+        for name in done.unknown_names:
+            self.stdout.write(f"not in the catalogue, left out: {name}")

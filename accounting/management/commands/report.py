@@ -1,0 +1,61 @@
+"""`manage.py report usage|ledger|holds|issues`: the ledger's rows for people and programs."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from accounting.access import EVERYTHING
+from accounting.management.output import WRONG_USE, write_rows
+from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
+from accounting.queries.holds import hold_rows
+from accounting.queries.issues import issue_rows
+from accounting.queries.ledger import ledger_rows
+from accounting.queries.selection import (
+    FILTERS,
+    Selection,
+    SelectionError,
+    parse_selection,
+)
+from accounting.queries.usage import usage_rows
+
+
+class Command(BaseCommand):
+    """Reports; ends with 0, or 2 for wrong use."""
+
+    help = "Show usage, the ledger, holds or data issues."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What to show, grouped how, of which time, in which form."""
+        parser.add_argument("what", choices=["usage", "ledger", "holds", "issues"])
+        parser.add_argument("--by", help="dimensions, separated by commas")
+        parser.add_argument("--from", dest="start", help="ISO time or billing day")
+        parser.add_argument("--to", dest="end", help="the first moment not included")
+        parser.add_argument("--format", choices=["table", "json", "csv"], default="table")
+        for name in FILTERS:
+            parser.add_argument(f"--{name.replace('_', '-')}", dest=f"f_{name}", action="append")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the rows."""
+        filters = {n: options[f"f_{n}"] for n in FILTERS if options[f"f_{n}"]}
+        try:
+            selection = parse_selection(EVERYTHING, options["start"], options["end"], filters)
+            rows = _rows(options["what"], selection, options["by"])
+        except SelectionError as error:
+            self.stderr.write(f"report: {error}")
+            sys.exit(WRONG_USE)
+        write_rows(rows, options["format"], self.stdout)  # type: ignore[arg-type]
+
+
+def _rows(what: str, selection: Selection, by: str | None) -> list[Mapping[str, Any]]:
+    default = {"usage": "team", "ledger": "cluster"}.get(what, "")
+    names = [name for name in (default if by is None else by).split(",") if name]
+    if what == "usage":
+        return [usage_fields(row) for row in usage_rows(selection, names)]
+    if what == "ledger":
+        return [ledger_fields(row) for row in ledger_rows(selection, names)]
+    if what == "holds":
+        return [hold_fields(row) for row in hold_rows(selection)]
+    return [row.fields() for row in issue_rows(selection)]

@@ -1,0 +1,199 @@
+"""Usage of a period split by one dimension and by day, beside the period before.
+
+What overview and team pages are made of: every number comes from rollups through
+`usage_rows` and `ledger_rows`, rounded once a list (rules.md N28).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from accounting.domain.comparison import Change, average_gpus, change, share
+from accounting.domain.period import Period
+from accounting.domain.report import UsageRow
+from accounting.domain.summary import Total, rounded, total_of
+from accounting.queries.selection import Selection
+from accounting.queries.usage import usage_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The total of a period and how it moved.
+
+    Attributes:
+        total: time and money of everything selected.
+        average: GPUs held on average while there were data.
+        idle_average: GPUs held idle on average.
+        idle_share: idle charge / charge.
+        charge, allocated, efficiency, idle_charge: changes against the period before.
+    """
+
+    total: Total
+    average: float | None
+    idle_average: float | None
+    idle_share: float | None
+    charge: Change | None = None
+    allocated: Change | None = None
+    efficiency: Change | None = None
+    idle_charge: Change | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """One list by a dimension, its total, and the same by day.
+
+    Attributes:
+        rows: by the dimension, largest charge first.
+        before: the same of the period before, by key.
+        by_day: key of the dimension -> day -> row.
+        days: day -> total of the day.
+    """
+
+    rows: tuple[UsageRow, ...]
+    before: Mapping[str, UsageRow]
+    by_day: Mapping[str, Mapping[str, UsageRow]]
+    days: Mapping[str, UsageRow]
+    summary: Summary
+
+    @property
+    def has_usage(self) -> bool:
+        """True when something was held."""
+        return any(row.allocated_ms for row in self.rows)
+
+
+def breakdown(
+    selection: Selection,
+    dimension: str,
+    *,
+    before: Period | None,
+    length_ms: int,
+    places: int,
+) -> Breakdown:
+    """Split a selection by a dimension and by day; three queries, two without `before`.
+
+    Args:
+        selection: with its period set.
+        dimension: one that rollups answer (team, workload, model, ...).
+        before: the period to compare with.
+        length_ms: how much of the period has data, for averages.
+        places: of the currency.
+    """
+    rows = rounded(usage_rows(selection, (dimension,)), places)
+    daily = rounded(usage_rows(selection, (dimension, "day")), places)
+    earlier = _earlier(selection, dimension, before, places)
+    return Breakdown(
+        rows=tuple(sorted(rows, key=_by_charge)),
+        before={_name(row, dimension): row for row in earlier or ()},
+        by_day=_by_day(daily, dimension),
+        days=_day_totals(daily),
+        summary=summarise(rows, earlier, length_ms),
+    )
+
+
+def _earlier(
+    selection: Selection, dimension: str, before: Period | None, places: int
+) -> list[UsageRow] | None:
+    if before is None:
+        return None
+    rows = usage_rows(replace(selection, period=before), (dimension,))
+    return rounded(rows, places)
+
+
+def _by_charge(row: UsageRow) -> tuple[Decimal, int]:
+    return -(row.charge or Decimal(0)), -row.allocated_ms
+
+
+def _name(row: UsageRow, dimension: str) -> str:
+    if dimension == "workload":
+        return f"{row.key['namespace']}/{row.key['workload']}"
+    return row.key[dimension]
+
+
+def _by_day(rows: Sequence[UsageRow], dimension: str) -> dict[str, dict[str, UsageRow]]:
+    found: dict[str, dict[str, UsageRow]] = {}
+    for row in rows:
+        found.setdefault(_name(row, dimension), {})[row.key["day"]] = row
+    return found
+
+
+def _day_totals(rows: Sequence[UsageRow]) -> dict[str, UsageRow]:
+    grouped: dict[str, list[UsageRow]] = {}
+    for row in rows:
+        grouped.setdefault(row.key["day"], []).append(row)
+    return {day: total_of(of_day).row for day, of_day in sorted(grouped.items())}
+
+
+def summarise(
+    rows: Sequence[UsageRow], earlier: Sequence[UsageRow] | None, length_ms: int
+) -> Summary:
+    """The total of rows against the total of earlier ones."""
+    total = total_of(rows)
+    now = total.row
+    plain = Summary(
+        total,
+        average_gpus(now.allocated_ms, length_ms),
+        average_gpus(now.idle_ms, length_ms),
+        share(now.idle_charge, now.charge),
+    )
+    if not earlier:
+        return plain
+    then = total_of(earlier).row
+    covered = {"coverage_before": then.coverage, "coverage_after": now.coverage}
+    return replace(
+        plain,
+        charge=change(then.charge, now.charge, **covered),
+        allocated=change(then.allocated_ms, now.allocated_ms, **covered),
+        efficiency=_ratio_change(then, now),
+        idle_charge=change(then.idle_charge, now.idle_charge, **covered),
+    )
+
+
+def _ratio_change(then: UsageRow, now: UsageRow) -> Change | None:
+    if then.efficiency is None or now.efficiency is None:
+        return None
+    return change(
+        Decimal(str(then.efficiency)),
+        Decimal(str(now.efficiency)),
+        coverage_before=then.coverage,
+        coverage_after=now.coverage,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A workload whose charge moved between two periods."""
+
+    team: str
+    namespace: str
+    workload: str
+    change: Change
+
+
+def movers(
+    now: Sequence[UsageRow], before: Sequence[UsageRow], count: int = 8
+) -> list[Mover]:
+    """The largest changes of charge by absolute difference; rows by team and workload.
+
+    One that is only in one of the periods counts from, or to, nothing; one without a price
+    is left out.
+    """
+    amounts: dict[tuple[str, str, str], list[Decimal | None]] = {}
+    for column, rows in enumerate((before, now)):
+        for row in rows:
+            key = (row.key["team"], row.key["namespace"], row.key["workload"])
+            pair = amounts.setdefault(key, [Decimal(0), Decimal(0)])
+            pair[column] = row.charge
+    found = [
+        Mover(*key, moved)
+        for key, (then, later) in amounts.items()
+        if (moved := change(then, later)) is not None and moved.difference
+    ]
+    found.sort(key=lambda m: (-abs(m.change.difference), m.team, m.workload))
+    return found[:count]
+
+
+def largest_idle(rows: Sequence[UsageRow], count: int = 8) -> list[UsageRow]:
+    """The rows with the most idle money, then the most idle time."""
+    idle = [row for row in rows if row.idle_ms]
+    idle.sort(key=lambda row: (-(row.idle_charge or Decimal(0)), -row.idle_ms))
+    return idle[:count]

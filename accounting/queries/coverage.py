@@ -1,0 +1,67 @@
+"""How much of each billing day was read and observed, from the window ledger."""
+
+from dataclasses import dataclass
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+
+from accounting.domain.calendar import DayRange
+from accounting.domain.period import WINDOW_MS
+
+_QUERY = """
+    SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
+           count(DISTINCT w.window_start) FILTER (WHERE w.rows > 0),
+           coalesce(sum(w.samples_expected), 0), coalesce(sum(w.samples_seen), 0),
+           count(*) FILTER (WHERE w.state IN ('pending', 'claimed', 'failed'))
+    FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
+    WHERE w.shard = 0 AND w.window_start >= %(start)s AND w.window_start < %(end)s
+      AND (%(cluster)s = '' OR c.name = %(cluster)s)
+    GROUP BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DayCoverage:
+    """One billing day: windows that hold facts, samples, windows still to do."""
+
+    day: date
+    windows: int
+    samples_expected: int
+    samples_seen: int
+    waiting: int
+
+    @property
+    def ratio(self) -> float | None:
+        """Samples seen / expected; None where nothing was read."""
+        if not self.windows or not self.samples_expected:
+            return None
+        return min(self.samples_seen / self.samples_expected, 1.0)
+
+
+def day_coverage(
+    days: DayRange, zone: ZoneInfo, cluster: str = ""
+) -> dict[date, DayCoverage]:
+    """Each day of a range; one query. A day without windows is there, with nothing."""
+    period = days.period(zone)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _QUERY,
+            {"zone": zone.key, "start": period.start, "end": period.end, "cluster": cluster},
+        )
+        found = {row[0]: DayCoverage(*row) for row in cursor.fetchall()}
+    return {day: found.get(day, DayCoverage(day, 0, 0, 0, 0)) for day in days.each()}
+
+
+def missing_days(
+    coverage: dict[date, DayCoverage], since: date | None, until: date | None
+) -> list[date]:
+    """Days between the first and the last data that hold none."""
+    if since is None or until is None:
+        return []
+    return [d for d, c in sorted(coverage.items()) if since <= d <= until and not c.windows]
+
+
+def covered_length_ms(coverage: dict[date, DayCoverage]) -> int:
+    """How long there were data: the windows that hold facts, of any cluster."""
+    return sum(c.windows for c in coverage.values()) * WINDOW_MS

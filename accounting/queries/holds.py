@@ -1,0 +1,99 @@
+"""Each hold of a selection (`report holds`, rules.md N35)."""
+
+from fractions import Fraction
+
+from django.db import connection
+
+from accounting.domain.report import HoldRow
+from accounting.queries.selection import Selection
+
+_QUERY = """
+    SELECT c.name, n.name, p.name, p.uid, nd.name, h.resource, h.units,
+           h.share_numerator, h.share_denominator, h.created_ms, h.bound_ms, h.ended_ms,
+           h.ended_by, coalesce(t.slug, 'unmapped'), coalesce(w.name, p.name)
+    FROM accounting_podhold h
+    JOIN accounting_pod p ON p.id = h.pod_id
+    JOIN accounting_cluster c ON c.id = p.cluster_id
+    JOIN accounting_namespace n ON n.id = p.namespace_id
+    JOIN accounting_node nd ON nd.id = h.node_id
+    LEFT JOIN accounting_workload w ON w.id = p.workload_id
+    LEFT JOIN accounting_podattribution a ON a.pod_id = p.id
+        AND a.valid_from <= to_timestamp(h.bound_ms / 1000.0)
+        AND to_timestamp(h.bound_ms / 1000.0) < a.valid_to
+    LEFT JOIN accounting_team t ON t.id = a.team_id
+    WHERE {condition}
+    ORDER BY h.bound_ms, c.name, p.uid, h.resource
+    LIMIT %(limit)s
+"""
+
+
+def hold_rows(
+    selection: Selection, *, pod: str | None = None, limit: int | None = None
+) -> list[HoldRow]:
+    """Holds that overlap the period, whole; by bind, cluster, uid and resource."""
+    where = ["true"]
+    parameters: dict[str, object] = {"limit": limit}
+    period = selection.period
+    if period is not None:
+        where.append(
+            """h.bound_ms < %(end)s AND (h.ended_ms IS NULL OR h.ended_ms > %(start)s
+               OR (h.ended_ms = h.bound_ms AND h.bound_ms >= %(start)s))"""
+        )
+        parameters |= {"start": period.start_ms, "end": period.end_ms}
+    if pod is not None:
+        where.append("p.name = %(pod)s")
+        parameters["pod"] = pod
+    columns = {
+        "cluster": "c.name",
+        "team": "coalesce(t.slug, 'unmapped')",
+        "namespace": "n.name",
+        "node": "nd.name",
+        "workload": "coalesce(w.name, p.name)",
+        "pod": "p.name",
+    }
+    for name, values in selection.filters.items():
+        if name in columns:
+            where.append(f"{columns[name]} = ANY(%(f_{name})s)")
+            parameters[f"f_{name}"] = list(values)
+    if selection.scope.team_ids is not None:
+        where.append("a.team_id = ANY(%(scope)s)")
+        parameters["scope"] = sorted(selection.scope.team_ids)
+    with connection.cursor() as cursor:
+        cursor.execute(_QUERY.format(condition=" AND ".join(where)), parameters)
+        return [_row(*row) for row in cursor.fetchall()]
+
+
+def _row(  # noqa: PLR0917  # one parameter a column
+    cluster: str,
+    namespace: str,
+    pod: str,
+    uid: str,
+    node: str,
+    resource: str,
+    units: int,
+    numerator: int,
+    denominator: int,
+    created: int | None,
+    bound: int,
+    ended: int | None,
+    ended_by: str,
+    team: str,
+    workload: str,
+) -> HoldRow:
+    return HoldRow(
+        cluster=cluster,
+        namespace=namespace,
+        pod=pod,
+        uid=uid,
+        node=node,
+        resource=resource,
+        units=units,
+        share=str(Fraction(numerator, denominator)),
+        created_ms=created,
+        bound_ms=bound,
+        ended_ms=ended,
+        ended_by=ended_by,
+        wait_ms=None if created is None else bound - created,
+        team=team,
+        workload=workload,
+    )

@@ -1,0 +1,151 @@
+"""Which table answers a selection, as one SELECT with the columns that reports sum.
+
+Days where they can, else hours, else the five-minute facts: cost grows with what is asked
+for, never with history.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from accounting.domain.period import Period
+from accounting.queries.billing import billing_at
+from accounting.queries.selection import (
+    FACT_DAYS,
+    FACT_ONLY,
+    Selection,
+    SelectionError,
+    billing_days,
+    is_on_days,
+    is_on_hours,
+    stored_period,
+)
+from accounting.queries.sql import priced_facts
+
+
+@dataclass(slots=True)
+class Relation:
+    """A FROM clause with names joined in, conditions, and their parameters.
+
+    Attributes:
+        body: a SELECT whose rows have the rollup's columns (and gpu_id, node_id, pod_id).
+        where: conditions over the joined names.
+    """
+
+    body: str
+    finer: tuple[str, ...]
+    where: list[str] = field(default_factory=list)
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The FROM ... WHERE of a report."""
+        joins = """
+            LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id
+            LEFT JOIN accounting_team t ON t.id = u.team_id
+            LEFT JOIN accounting_namespace n ON n.id = u.namespace_id
+            LEFT JOIN accounting_workload wl ON wl.id = u.workload_id
+        """
+        if "gpu_id" in self.finer:
+            joins += " LEFT JOIN accounting_gpu gp ON gp.id = u.gpu_id"
+        if "node_id" in self.finer:
+            joins += " LEFT JOIN accounting_node nd ON nd.id = u.node_id"
+        if "pod_id" in self.finer:
+            joins += " LEFT JOIN accounting_pod po ON po.id = u.pod_id"
+        condition = " AND ".join(self.where) or "true"
+        return f"FROM ({self.body}) u {joins} WHERE {condition}"
+
+
+def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
+    """The table for some dimensions, restricted to a selection and its scope.
+
+    Raises:
+        SelectionError: the five-minute facts are asked for where they have expired (N32).
+    """
+    wanted = set(dimensions) | set(selection.filters)
+    chosen = _base(selection, wanted)
+    _restrict(chosen, selection)
+    return chosen
+
+
+def _base(selection: Selection, wanted: set[str]) -> Relation:
+    period = selection.period
+    if wanted & FACT_ONLY or (period is not None and not _fits_rollups(period)):
+        return _facts(selection, wanted)
+    if "hour" in wanted or (period is not None and not is_on_days(period)):
+        return _hours(period)
+    return _days(period)
+
+
+def _fits_rollups(period: Period) -> bool:
+    return is_on_hours(period) or is_on_days(period)
+
+
+def _days(period: Period | None) -> Relation:
+    if period is None:
+        return Relation("SELECT * FROM usage_day", ())
+    first, after = billing_days(period)
+    return Relation(
+        "SELECT * FROM usage_day WHERE billing_on >= %(first)s AND billing_on < %(after)s",
+        (),
+        parameters={"first": first, "after": after},
+    )
+
+
+def _hours(period: Period | None) -> Relation:
+    if period is None:
+        return Relation("SELECT * FROM usage_hour", ())
+    return Relation(
+        "SELECT * FROM usage_hour WHERE hour_start >= %(start)s AND hour_start < %(end)s",
+        (),
+        parameters={"start": period.start, "end": period.end},
+    )
+
+
+def _facts(selection: Selection, wanted: set[str]) -> Relation:
+    stored = stored_period()
+    period = selection.period
+    if stored is not None and period is not None and period.start.year > 1970:
+        kept_from = stored.end - timedelta(days=FACT_DAYS + 1)
+        if period.start < kept_from and period.start < stored.start:
+            raise SelectionError(
+                f"five-minute facts are kept from {stored.start:%Y-%m-%d} on; ask for a "
+                "later range, or without pod, gpu and node"
+            )
+    if period is None:
+        period = stored or Period(0, 0)
+    finer = tuple(f"{name}_id" for name in ("gpu", "node", "pod") if name in wanted)
+    return Relation(
+        priced_facts(finer),
+        finer,
+        parameters={
+            "cluster": None,
+            "start": period.start,
+            "end": period.end,
+            "timezone": billing_at(period.start).timezone,
+        },
+    )
+
+
+_FILTER_COLUMNS = {
+    "cluster": "cl.name",
+    "team": "coalesce(t.slug, 'unmapped')",
+    "namespace": "n.name",
+    "workload": "wl.name",
+    "workload_type": "u.workload_type",
+    "model": "u.model",
+    "lifecycle": "u.lifecycle",
+    "tier": "u.tier",
+    "node": "nd.name",
+    "gpu": "gp.uuid",
+    "pod": "po.name",
+}
+
+
+def _restrict(chosen: Relation, selection: Selection) -> None:
+    for name, values in selection.filters.items():
+        chosen.where.append(f"{_FILTER_COLUMNS[name]} = ANY(%(f_{name})s)")
+        chosen.parameters[f"f_{name}"] = list(values)
+    if selection.scope.team_ids is not None:
+        chosen.where.append("u.team_id = ANY(%(scope)s) AND u.team_id <> 0")
+        chosen.parameters["scope"] = sorted(selection.scope.team_ids)

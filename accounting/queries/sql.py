@@ -1,0 +1,110 @@
+"""SQL that rollups and reports share: facts joined with team, tier, model and price.
+
+Team, tier, lifecycle and price are those valid when a window began (rules.md N24, N26).
+Parameters: cluster (or null), start, end, timezone.
+"""
+
+STATE_COLUMNS = (
+    "busy_ms",
+    "idle_ms",
+    "unknown_ms",
+    "free_ms",
+    "stranded_ms",
+    "stray_ms",
+    "dark_ms",
+)
+KEY_COLUMNS = (
+    "billing_on",
+    "namespace_id",
+    "team_id",
+    "workload_id",
+    "workload_type",
+    "model",
+    "lifecycle",
+    "tier",
+    "price_id",
+    "gpu_price_id",
+)
+_SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
+
+# Of the prices that match, the one that sets most; ties in the order of N26.
+_PRICE = """
+    SELECT p.id, p.rate_per_gpu_hour AS rate, p.cost_per_gpu_hour AS cost, p.currency
+    FROM accounting_unitprice p
+    WHERE p.model = c.model AND p.profile = ''
+      AND (p.cluster_id IS NULL OR p.cluster_id = c.cluster_id)
+      AND (p.lifecycle = '' OR p.lifecycle = c.lifecycle)
+      AND (p.tier = '' {tier})
+      AND p.valid_from <= c.window_start
+      AND (p.valid_to IS NULL OR p.valid_to > c.window_start)
+    ORDER BY (p.cluster_id IS NOT NULL)::int + (p.lifecycle <> '')::int
+             + (p.tier <> '')::int DESC,
+             p.cluster_id IS NOT NULL DESC, p.lifecycle <> '' DESC, p.tier <> '' DESC
+    LIMIT 1
+"""
+
+
+def priced_facts(finer: tuple[str, ...] = ()) -> str:
+    """A SELECT of facts summed by the rollup's key, with rates.
+
+    Args:
+        finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
+    """
+    extra = "".join(f", w.{name}" for name in finer)
+    outer = "".join(f", g.{name}" for name in finer)
+    grouped = ", ".join(str(n + 1) for n in range(9 + len(finer)))
+    final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
+    sums = ", ".join(f"sum(g.{name}) AS {name}" for name in STATE_COLUMNS)
+    return f"""
+WITH node_life AS MATERIALIZED (
+    SELECT f.node_id, f.lifecycle,
+           CASE WHEN row_number() OVER w = 1 THEN '-infinity' ELSE f.valid_from END AS since,
+           coalesce(lead(f.valid_from) OVER w, 'infinity') AS until
+    FROM accounting_nodefact f
+    WINDOW w AS (PARTITION BY f.node_id ORDER BY f.valid_from)
+), gathered AS MATERIALIZED (
+    SELECT w.cluster_id, w.window_start, coalesce(p.namespace_id, 0) AS namespace_id,
+           coalesce(a.team_id, 0) AS team_id, coalesce(p.workload_id, 0) AS workload_id,
+           coalesce(a.workload_type, '') AS workload_type, g.model,
+           coalesce(l.lifecycle, 'unknown') AS lifecycle, coalesce(a.tier, '') AS tier
+           {extra},
+           {_SUMS},
+           sum(CASE WHEN flags & 3 <> 0 THEN busy_ms + idle_ms + unknown_ms ELSE 0 END)
+               AS estimated_ms,
+           sum(samples_expected) AS samples_expected, sum(samples_used) AS samples_used,
+           max(peak_memory_bytes) AS peak_memory_bytes, sum(energy_mj) AS energy_mj
+    FROM usage_window w
+    JOIN accounting_gpu g ON g.id = w.gpu_id
+    LEFT JOIN node_life l ON l.node_id = w.node_id
+        AND l.since <= w.window_start AND w.window_start < l.until
+    LEFT JOIN accounting_pod p ON p.id = w.pod_id
+    LEFT JOIN accounting_podattribution a ON a.pod_id = w.pod_id
+        AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
+    WHERE (%(cluster)s::int IS NULL OR w.cluster_id = %(cluster)s)
+      AND w.window_start >= %(start)s AND w.window_start < %(end)s
+    GROUP BY {grouped}
+), combination AS (
+    SELECT DISTINCT cluster_id, window_start, model, lifecycle, tier FROM gathered
+), priced AS MATERIALIZED (
+    SELECT c.*, line.id AS price_id, line.rate, own.cost AS cost,
+           own.id AS gpu_price_id, own.rate AS gpu_rate, own.cost AS gpu_cost,
+           line.currency
+    FROM combination c
+    LEFT JOIN LATERAL ({_PRICE.format(tier="OR p.tier = c.tier")}) line ON true
+    LEFT JOIN LATERAL ({_PRICE.format(tier="")}) own ON true
+)
+SELECT g.cluster_id, date_trunc('hour', g.window_start, 'UTC') AS hour_start,
+       (g.window_start AT TIME ZONE %(timezone)s)::date AS billing_on,
+       g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
+       g.tier, coalesce(p.price_id, 0) AS price_id,
+       coalesce(p.gpu_price_id, 0) AS gpu_price_id{outer},
+       {sums},
+       max(p.rate) AS rate, max(p.cost) AS cost, max(p.gpu_rate) AS gpu_rate,
+       max(p.gpu_cost) AS gpu_cost, coalesce(max(p.currency), '') AS currency,
+       sum(g.estimated_ms) AS estimated_ms, sum(g.samples_expected) AS samples_expected,
+       sum(g.samples_used) AS samples_used,
+       max(g.peak_memory_bytes) AS peak_memory_bytes, sum(g.energy_mj) AS energy_mj
+FROM gathered g
+JOIN priced p USING (cluster_id, window_start, model, lifecycle, tier)
+GROUP BY {final}
+"""

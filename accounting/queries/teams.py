@@ -1,0 +1,37 @@
+"""Teams as pages name them: slug, name, department and the colour they keep."""
+
+from dataclasses import dataclass
+
+from accounting.access import Scope
+from accounting.domain.report import UNMAPPED
+from accounting.models import Team
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRef:
+    """What a page needs to name a team. `id` 0 is usage that no binding maps."""
+
+    id: int
+    slug: str
+    name: str
+    department: str
+    slot: int
+
+
+UNMAPPED_TEAM = TeamRef(0, UNMAPPED, "Unmapped", "", 0)
+
+
+def visible_teams(scope: Scope) -> dict[str, TeamRef]:
+    """The teams of a scope by slug, in order of name."""
+    rows = Team.objects.order_by("name")
+    if scope.team_ids is not None:
+        rows = rows.filter(pk__in=scope.team_ids)
+    return {
+        row.slug: TeamRef(row.pk, row.slug, row.name, row.department, row.colour_slot)
+        for row in rows
+    }
+
+
+def team_named(teams: dict[str, TeamRef], slug: str) -> TeamRef:
+    """The team of a report row: one of `teams`, or the line of unmapped usage."""
+    return teams.get(slug, UNMAPPED_TEAM)

@@ -1,0 +1,232 @@
+"""How numbers are written: the only place where a value becomes text for a page.
+
+Missing is a word, never a zero: every filter turns None into `No data`. Arithmetic ends at
+unit conversion (milliseconds to hours, ratios to percent).
+"""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from babel.dates import format_date, format_datetime
+from babel.numbers import format_currency, format_decimal, get_currency_precision
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from accounting.domain.calendar import DayRange
+from accounting.domain.comparison import Change
+from accounting.domain.period import DAY_MS, HOUR_MS, to_instant
+
+register = template.Library()
+
+LOCALE = "en"  # numbers and money: $148,210.37
+DATES = "en_GB"  # 14 Oct 2026
+NO_DATA = "No data"
+MINUTE_MS = 60_000
+MINUS = "\N{MINUS SIGN}"
+EN_DASH = "\N{EN DASH}"
+
+
+def _plain(text: str) -> str:
+    return text.replace("-", MINUS)
+
+
+@register.filter
+def money(amount: Decimal | None, currency: str) -> str:
+    """`$148,210.37`; amounts that would vanish are `<$0.01`."""
+    if amount is None:
+        return NO_DATA
+    places = get_currency_precision(currency) if currency else 2
+    quantum = Decimal(1).scaleb(-places)
+    if amount and abs(amount) < quantum / 2:
+        return f"<{format_currency(quantum, currency or 'XXX', locale=LOCALE)}"
+    if not currency:
+        return _plain(format_decimal(round(amount, 2), "#,##0.00", locale=LOCALE))
+    return _plain(format_currency(amount, currency, locale=LOCALE))
+
+
+@register.filter
+def money_round(amount: Decimal | None, currency: str) -> str:
+    """`$148,210` for cards; small amounts keep their places."""
+    if amount is None:
+        return NO_DATA
+    if abs(amount) < 100 or not currency:
+        return money(amount, currency)
+    whole = format_currency(
+        round(amount), currency, format="¤#,##0", locale=LOCALE, currency_digits=False
+    )
+    return _plain(whole)
+
+
+@register.filter
+def rate(amount: Decimal | None, currency: str) -> str:
+    """A price per GPU-hour with the places it was set with, at least two."""
+    if amount is None:
+        return NO_DATA
+    text = format_currency(
+        amount, currency, format="¤#,##0.00####", locale=LOCALE, currency_digits=False
+    )
+    return _plain(text)
+
+
+@register.filter
+def gpu_hours(milliseconds: int | None) -> str:
+    """`132,480`, one decimal under 100, `<0.1` rather than a false zero; no unit."""
+    if milliseconds is None:
+        return NO_DATA
+    hours = Decimal(milliseconds) / HOUR_MS
+    if milliseconds and hours < Decimal("0.05"):
+        return "<0.1"
+    pattern = "#,##0.0" if abs(hours) < 100 and milliseconds else "#,##0"
+    return _plain(format_decimal(hours, pattern, locale=LOCALE))
+
+
+@register.filter
+def average(gpus: float | None) -> str:
+    """Average GPUs with one decimal: `184.0`."""
+    if gpus is None:
+        return NO_DATA
+    return format_decimal(round(gpus, 1), "#,##0.0", locale=LOCALE)
+
+
+@register.filter
+def percent(ratio: float | None) -> str:
+    """`65.8%`; never rounded up to 100 or down to 0 when it is neither."""
+    if ratio is None:
+        return NO_DATA
+    if 0.9995 <= ratio < 1:
+        return ">99.9%"
+    if 0 < ratio < 0.0005:
+        return "<0.1%"
+    return _plain(format_decimal(ratio * 100, "0.0", locale=LOCALE)) + "%"
+
+
+@register.filter
+def count(number: int | None) -> str:
+    """A whole number with separators."""
+    return NO_DATA if number is None else format_decimal(number, "#,##0", locale=LOCALE)
+
+
+@register.filter
+def moved(change: Change | None) -> str:
+    """`▲ 12.4%`, or the words for too little to say so. The base stands beside it."""
+    if change is None:
+        return ""
+    if change.difference == 0:
+        return "No change"
+    mark = "▲" if change.difference > 0 else "▼"
+    if change.ratio is None:
+        return f"{mark} from almost nothing"
+    if abs(change.ratio) >= 10:
+        return f"{mark} {abs(change.after / change.before):,.0f} times"
+    return f"{mark} {abs(change.ratio) * 100:.1f}%"
+
+
+@register.filter
+def moved_points(change: Change | None) -> str:
+    """The change of a share: `▲ 3.1 pts`."""
+    if change is None:
+        return ""
+    points = float(change.difference) * 100
+    if abs(points) < 0.05:
+        return "No change"
+    return f"{'▲' if points > 0 else '▼'} {abs(points):.1f} pts"
+
+
+@register.filter
+def moved_money(change: Change | None, currency: str) -> str:
+    """`▲ €21,480.00`: the difference itself."""
+    if change is None:
+        return ""
+    if change.difference == 0:
+        return "No change"
+    mark = "▲" if change.difference > 0 else "▼"
+    return f"{mark} {money(abs(change.difference), currency)}"
+
+
+@register.filter
+def duration(milliseconds: int | None) -> str:
+    """`3 h 12 min`, `2 d 4 h`, `40 s`: the two largest units."""
+    if milliseconds is None:
+        return NO_DATA
+    if milliseconds < MINUTE_MS:
+        return f"{milliseconds // 1000} s"
+    units = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"))
+    parts, rest = [], milliseconds
+    for size, name in units:
+        number, rest = divmod(rest, size)
+        if number or parts:
+            parts.append(f"{number} {name}")
+    return " ".join(part for part in parts[:2] if not part.startswith("0 "))
+
+
+@register.filter
+def gib(size_bytes: int | None) -> str:
+    """Memory in GiB with one decimal."""
+    return NO_DATA if size_bytes is None else f"{size_bytes / 1024**3:,.1f} GiB"
+
+
+@register.filter
+def kwh(joules: float | None) -> str:
+    """Energy in kWh."""
+    return NO_DATA if joules is None else f"{joules / 3_600_000:,.1f} kWh"
+
+
+@register.filter
+def day(value: date | str) -> str:
+    """`14 Oct 2026`."""
+    return format_date(_date(value), "d MMM yyyy", locale=DATES)
+
+
+@register.filter
+def short_day(value: date | str) -> str:
+    """`14 Oct`."""
+    return format_date(_date(value), "d MMM", locale=DATES)
+
+
+def _date(value: date | str) -> date:
+    return date.fromisoformat(value) if isinstance(value, str) else value
+
+
+@register.filter
+def days(span: DayRange) -> str:
+    """`1–20 Nov 2026`, `Oct 2026` for a whole month, both ends counted."""
+    if span.is_month:
+        return format_date(span.first, "MMM yyyy", locale=DATES)
+    if span.days == 1:
+        return day(span.first)
+    if (span.first.year, span.first.month) == (span.last.year, span.last.month):
+        return f"{span.first.day}{EN_DASH}{day(span.last)}"
+    if span.first.year == span.last.year:
+        return f"{short_day(span.first)} {EN_DASH} {day(span.last)}"
+    return f"{day(span.first)} {EN_DASH} {day(span.last)}"
+
+
+@register.filter
+def moment(instant: datetime | int | None) -> SafeString | str:
+    """A time in the reader's zone, with the exact UTC time as tooltip."""
+    if instant is None:
+        return "\N{EM DASH}"
+    at = to_instant(instant) if isinstance(instant, int) else instant
+    local = timezone.localtime(at)
+    text = format_datetime(local, "d MMM HH:mm", tzinfo=local.tzinfo, locale=DATES)
+    exact = at.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        exact.isoformat(timespec="seconds"),
+        f"{exact:%Y-%m-%d %H:%M:%S}",
+        text,
+    )
+
+
+@register.filter
+def clock(instant: datetime | None) -> str:
+    """Only the time of day in the reader's zone: `14:35`."""
+    return NO_DATA if instant is None else f"{timezone.localtime(instant):%H:%M}"
+
+
+@register.filter
+def joined(base: str, more: str) -> str:
+    """Two pieces of text as one (for ids and addresses in templates)."""
+    return f"{base}{more}"
