@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import QuerySet
 
-from accounting.models import Membership, OrganisationRole, Person, TeamRole
+from accounting.models import Membership, OrganisationRole, Person, Team, TeamRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +54,9 @@ def scope_of(user: AbstractBaseUser | AnonymousUser) -> Scope:
     if role == OrganisationRole.FINANCE:
         return Scope(None, leads, is_finance=True)
     return Scope(frozenset(team for team, _ in memberships), leads)
+
+
+def readable_teams(scope: Scope) -> QuerySet[Team]:
+    """The teams that a scope may read; another team's page is 404, not 403."""
+    teams = Team.objects.order_by("name", "pk")
+    return teams if scope.team_ids is None else teams.filter(pk__in=scope.team_ids)

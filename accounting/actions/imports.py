@@ -19,6 +19,7 @@ from accounting.audit import Actor, act
 from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
 from accounting.domain.track import MAX_STEP_MS
 from accounting.models import Cluster, IngestWindow, Source, SourceKind
+from accounting.queries.windows import database_now
 from accounting.sources.openmetrics import FileError, Spool, spool
 
 FILES = "files"  # name of the source that imported files belong to
@@ -59,7 +60,7 @@ def import_files(
         FileError: a file is wrong; nothing was written.
     """
     tell = on_progress or (lambda what, done, total: None)
-    latest = int(windows.database_now().timestamp() * 1000) + DAY_MS
+    latest = int(database_now().timestamp() * 1000) + DAY_MS
     with tempfile.TemporaryDirectory(prefix="gpu-ledger-") as folder:
         spooled = spool(
             paths,

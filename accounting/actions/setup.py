@@ -17,7 +17,6 @@ from accounting.actions.configure import (
     TeamSpec,
 )
 from accounting.actions.prices import reprice
-from accounting.actions.windows import database_now
 from accounting.audit import Actor, act
 from accounting.models import (
     Billing,
@@ -30,6 +29,7 @@ from accounting.models import (
     TeamRole,
     UnitPrice,
 )
+from accounting.queries.windows import database_now
 
 COLOUR_SLOTS = 8  # product: at most eight colours that can be told apart
 

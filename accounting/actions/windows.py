@@ -38,14 +38,6 @@ class Claim:
         return Period(self.windows[0].start_ms, self.windows[-1].end_ms)
 
 
-def database_now() -> datetime:
-    """The database's clock."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        now: datetime = cursor.fetchone()[0]
-    return now
-
-
 def mark(
     cluster_id: int, periods: Iterable[Period], reason: str, *, create: bool
 ) -> int:

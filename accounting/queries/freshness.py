@@ -1,95 +1,210 @@
-"""How current the numbers are: the newest window read, and how much of it was observed."""
+"""How current and how whole the numbers are: for the chip on every page and data health."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.db import connection
+from django.db.models import Count, Max
 
+from accounting.access import Scope
 from accounting.domain.period import WINDOW_MS
+from accounting.models import Cluster, DirtyHour, IngestWindow, Source, WindowState
+from accounting.queries.windows import database_now
 
-LATE = timedelta(minutes=15)  # amber above
-VERY_LATE = timedelta(minutes=60)  # red above
-WINDOW = timedelta(milliseconds=WINDOW_MS)
-
-_QUERY = """
-    WITH ends AS (
-        SELECT c.id, newest.window_start AS newest, oldest.window_start AS oldest
-        FROM accounting_cluster c
-        LEFT JOIN LATERAL (
-            SELECT window_start FROM accounting_ingestwindow w
-            WHERE w.cluster_id = c.id AND w.shard = 0 AND w.rows > 0
-            ORDER BY window_start DESC LIMIT 1
-        ) newest ON true
-        LEFT JOIN LATERAL (
-            SELECT window_start FROM accounting_ingestwindow w
-            WHERE w.cluster_id = c.id AND w.shard = 0 AND w.rows > 0
-            ORDER BY window_start LIMIT 1
-        ) oldest ON true
-    )
-    SELECT min(e.newest), max(e.newest), min(e.oldest),
-           (SELECT sum(samples_seen)::float / nullif(sum(samples_expected), 0)
-            FROM accounting_ingestwindow w JOIN ends n ON n.id = w.cluster_id
-            WHERE w.shard = 0 AND w.window_start > n.newest - interval '1 day'
-              AND w.window_start <= n.newest),
-           (SELECT bool_or(is_active AND kind <> 'openmetrics') FROM accounting_source),
-           (SELECT bool_or(is_demo) FROM accounting_cluster)
-    FROM ends e
-"""
+LATE = timedelta(minutes=15)  # product: amber from here
+VERY_LATE = timedelta(minutes=60)  # product: red from here
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What the chip at the top of every page says.
+    """What one chip says.
 
     Attributes:
-        until: end of the newest window that was read; of several clusters, the one that is
-            furthest behind.
-        latest: end of the newest window of any cluster.
-        since: start of the oldest window.
-        covered: samples seen / expected over the last day of data; None without any.
-        tone: "" fresh, `warn` late, `danger` very late, `mute` when nothing is live.
-        reason: why it has that tone, one sentence.
+        data_to: end of the newest computed window; None before the first one.
+        lag: from there to now; None before the first window.
+        level: ok, warn or danger.
+        coverage: observed / allocated over the last day; None without holds.
+        pending: windows that wait to be computed.
+        dirty_hours: hours that wait to be rolled up.
+        is_demo: some cluster is simulated.
     """
 
-    until: datetime | None
-    latest: datetime | None
-    since: datetime | None
-    covered: float | None
-    tone: str
+    data_to: datetime | None
+    lag: timedelta | None
+    level: str
+    coverage: float | None
+    pending: int
+    dirty_hours: int
+    is_demo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """One source and how it does."""
+
+    cluster: str
+    name: str
+    kind: str
+    is_active: bool
+    interval_s: int | None
+    last_read_at: datetime | None
+    last_sample_at: datetime | None
+    last_error: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One computed window of the window ledger."""
+
+    cluster: str
+    window_start: datetime
+    state: str
     reason: str
-    is_today: bool
-    has_demo: bool = False
+    rows: int
+    samples_expected: int
+    samples_seen: int
+    read_ms: int
+    read_at: datetime | None
+    attempts: int
+    last_error: str
 
 
-def freshness(now: datetime) -> Freshness:
-    """How fresh the ledger is at an instant; one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_QUERY)
-        newest, latest, oldest, covered, is_live, has_demo = cursor.fetchone()
-    if newest is None:
-        return Freshness(
-            None, None, None, None, "mute", "No window has been read yet.", False
-        )
-    until = newest + WINDOW
-    tone, reason = _tone(now - until, is_live=bool(is_live))
+@dataclass(frozen=True, slots=True)
+class CoverageDay:
+    """How much of the allocated time of a billing day was observed."""
+
+    day: date
+    allocated_ms: int
+    observed_ms: int
+
+    @property
+    def coverage(self) -> float | None:
+        """observed / allocated; None without holds."""
+        return self.observed_ms / self.allocated_ms if self.allocated_ms else None
+
+
+def freshness() -> Freshness:
+    """How current all clusters together are."""
+    now = database_now()
+    done = IngestWindow.objects.filter(
+        state__in=(WindowState.DONE, WindowState.PARTIAL), rows__gt=0
+    )
+    newest = done.aggregate(newest=Max("window_start"))["newest"]
+    data_to = None if newest is None else newest + timedelta(milliseconds=WINDOW_MS)
+    lag = None if data_to is None else max(timedelta(0), now - data_to)
+    waiting = IngestWindow.objects.exclude(
+        state__in=(WindowState.DONE, WindowState.PARTIAL)
+    )
     return Freshness(
-        until=until,
-        latest=latest + WINDOW,
-        since=oldest,
-        covered=None if covered is None else min(covered, 1.0),
-        tone=tone,
-        reason=reason,
-        is_today=abs(now - until) < timedelta(hours=18),
-        has_demo=bool(has_demo),
+        data_to=data_to,
+        lag=lag,
+        level=_level(lag),
+        coverage=_coverage(newest),
+        pending=waiting.count(),
+        dirty_hours=DirtyHour.objects.count(),
+        is_demo=Cluster.objects.filter(is_demo=True).exists(),
     )
 
 
-def _tone(lag: timedelta, *, is_live: bool) -> tuple[str, str]:
-    if not is_live:
-        return "mute", "These data came from files; no live source is configured."
-    minutes = int(lag.total_seconds() // 60)
-    if lag > VERY_LATE:
-        return "danger", f"The newest data are {minutes // 60} h {minutes % 60} min old."
-    if lag > LATE:
-        return "warn", f"The newest data are {minutes} min old."
-    return "", "Data arrive on time."
+def _level(lag: timedelta | None) -> str:
+    if lag is None or lag > VERY_LATE:
+        return "danger"
+    return "warn" if lag > LATE else "ok"
+
+
+def _coverage(newest: datetime | None) -> float | None:
+    if newest is None:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT sum(busy_ms + idle_ms), sum(busy_ms + idle_ms + unknown_ms)
+            FROM usage_hour WHERE hour_start > %s - interval '1 day'
+            """,
+            [newest],
+        )
+        observed, allocated = cursor.fetchone()
+    return float(observed / allocated) if allocated else None
+
+
+def source_rows(scope: Scope) -> list[SourceRow]:
+    """Every configured source; nothing for those who see only their teams."""
+    if not scope.sees_all:
+        return []
+    rows = Source.objects.select_related("cluster").order_by("cluster__name", "name")
+    return [
+        SourceRow(
+            row.cluster.name,
+            row.name,
+            row.kind,
+            row.is_active,
+            row.interval_s,
+            row.last_read_at,
+            row.last_sample_at,
+            row.last_error,
+        )
+        for row in rows
+    ]
+
+
+def last_runs(scope: Scope, limit: int = 50) -> list[RunRow]:
+    """The windows that were read last, newest first."""
+    if not scope.sees_all:
+        return []
+    rows = (
+        IngestWindow.objects.filter(read_at__isnull=False)
+        .select_related("cluster")
+        .order_by("-read_at", "-window_start")[:limit]
+    )
+    return [_run(row) for row in rows]
+
+
+def gaps(scope: Scope, limit: int = 200) -> list[RunRow]:
+    """Windows that are missing, partial or failed, newest first."""
+    if not scope.sees_all:
+        return []
+    rows = (
+        IngestWindow.objects.exclude(state=WindowState.DONE)
+        .select_related("cluster")
+        .order_by("-window_start")[:limit]
+    )
+    return [_run(row) for row in rows]
+
+
+def _run(row: IngestWindow) -> RunRow:
+    return RunRow(
+        row.cluster.name,
+        row.window_start,
+        row.state,
+        row.reason,
+        row.rows,
+        row.samples_expected,
+        row.samples_seen,
+        row.read_ms,
+        row.read_at,
+        row.attempts,
+        row.last_error,
+    )
+
+
+def window_states() -> dict[str, int]:
+    """How many windows are in each state."""
+    rows = IngestWindow.objects.values_list("state").annotate(count=Count("pk"))
+    return dict(rows)
+
+
+def coverage_days(scope: Scope, days: int = 84) -> list[CoverageDay]:
+    """Coverage of each billing day, oldest first, over what the scope sees."""
+    teams = None if scope.team_ids is None else sorted(scope.team_ids)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT billing_on, sum(busy_ms + idle_ms + unknown_ms)::bigint,
+                   sum(busy_ms + idle_ms)::bigint
+            FROM usage_day
+            WHERE (%s::bigint[] IS NULL OR (team_id = ANY(%s) AND team_id <> 0))
+            GROUP BY 1 ORDER BY 1 DESC LIMIT %s
+            """,
+            [teams, teams, days],
+        )
+        return [CoverageDay(*row) for row in reversed(cursor.fetchall())]

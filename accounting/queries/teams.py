@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from accounting.access import Scope
+from accounting.access import Scope, readable_teams
 from accounting.domain.report import UNMAPPED
-from accounting.models import Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +22,9 @@ UNMAPPED_TEAM = TeamRef(0, UNMAPPED, "Unmapped", "", 0)
 
 def visible_teams(scope: Scope) -> dict[str, TeamRef]:
     """The teams of a scope by slug, in order of name."""
-    rows = Team.objects.order_by("name")
-    if scope.team_ids is not None:
-        rows = rows.filter(pk__in=scope.team_ids)
     return {
         row.slug: TeamRef(row.pk, row.slug, row.name, row.department, row.colour_slot)
-        for row in rows
+        for row in readable_teams(scope)
     }
 
 

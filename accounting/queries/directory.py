@@ -1,0 +1,236 @@
+"""Teams, bindings, prices, clusters and namespaces without a team, as rows."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+
+from accounting.access import Scope
+from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
+from accounting.queries.selection import Selection
+from accounting.queries.usage import usage_rows
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRow:
+    """One team that the asker may read."""
+
+    id: int
+    slug: str
+    name: str
+    department: str
+    cost_centre: str
+    colour_slot: int
+    leads: tuple[str, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """As the API prints it."""
+        return {
+            "slug": self.slug,
+            "name": self.name,
+            "department": self.department,
+            "cost_centre": self.cost_centre,
+            "leads": list(self.leads),
+        }
+
+
+def team_rows(scope: Scope) -> list[TeamRow]:
+    """Teams by slug; two queries."""
+    teams = Team.objects.order_by("slug")
+    if scope.team_ids is not None:
+        teams = teams.filter(pk__in=scope.team_ids)
+    leads: dict[int, list[str]] = {}
+    for team, name in (
+        Membership.objects.filter(role=TeamRole.LEAD)
+        .order_by("user__username")
+        .values_list("team_id", "user__username")
+    ):
+        leads.setdefault(team, []).append(name)
+    return [
+        TeamRow(
+            team.pk,
+            team.slug,
+            team.name,
+            team.department,
+            team.cost_centre,
+            team.colour_slot,
+            tuple(leads.get(team.pk, ())),
+        )
+        for team in teams
+    ]
+
+
+def team_row(scope: Scope, slug: str) -> TeamRow | None:
+    """One team; None where there is none or the asker may not see it."""
+    return next((row for row in team_rows(scope) if row.slug == slug), None)
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRow:
+    """One rule that gives usage to a team."""
+
+    id: int
+    position: int
+    kind: str
+    label: str
+    glob: str
+    team: str
+    valid_from: datetime
+    valid_to: datetime | None
+
+    def fields(self) -> dict[str, Any]:
+        """As the API prints it."""
+        return {
+            "id": self.id,
+            "position": self.position,
+            "kind": self.kind,
+            "label": self.label,
+            "glob": self.glob,
+            "team": self.team,
+            "valid_from": self.valid_from.isoformat(),
+            "valid_to": None if self.valid_to is None else self.valid_to.isoformat(),
+        }
+
+
+def binding_rows(scope: Scope) -> list[BindingRow]:
+    """Rules in their order: all, or those of the asker's teams."""
+    rows = Binding.objects.select_related("team").order_by("position", "pk")
+    if scope.team_ids is not None:
+        rows = rows.filter(team_id__in=scope.team_ids)
+    return [
+        BindingRow(
+            row.pk,
+            row.position,
+            row.kind,
+            row.label,
+            row.glob,
+            row.team.slug,
+            row.valid_from,
+            row.valid_to,
+        )
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """One price. What a GPU costs us is shown to finance and admins only."""
+
+    id: int
+    model: str
+    profile: str
+    lifecycle: str
+    cluster: str
+    tier: str
+    currency: str
+    rate_per_gpu_hour: Decimal
+    cost_per_gpu_hour: Decimal | None
+    valid_from: datetime
+    valid_to: datetime | None
+    source_note: str
+
+    def fields(self) -> dict[str, Any]:
+        """As the API prints it."""
+        cost = self.cost_per_gpu_hour
+        return {
+            "id": self.id,
+            "model": self.model,
+            "profile": self.profile,
+            "lifecycle": self.lifecycle,
+            "cluster": self.cluster,
+            "tier": self.tier,
+            "currency": self.currency,
+            "rate_per_gpu_hour": f"{self.rate_per_gpu_hour:.6f}",
+            "cost_per_gpu_hour": None if cost is None else f"{cost:.6f}",
+            "valid_from": self.valid_from.isoformat(),
+            "valid_to": None if self.valid_to is None else self.valid_to.isoformat(),
+        }
+
+
+def price_rows(scope: Scope) -> list[PriceRow]:
+    """Every price, by model and start."""
+    if scope.team_ids is not None and not scope.team_ids:
+        return []
+    rows = UnitPrice.objects.select_related("cluster").order_by("model", "valid_from", "pk")
+    return [
+        PriceRow(
+            row.pk,
+            row.model,
+            row.profile,
+            row.lifecycle,
+            row.cluster.name if row.cluster else "",
+            row.tier,
+            row.currency,
+            row.rate_per_gpu_hour,
+            row.cost_per_gpu_hour if scope.is_finance else None,
+            row.valid_from,
+            row.valid_to,
+            row.source_note,
+        )
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRow:
+    """One cluster and what it has now."""
+
+    name: str
+    is_demo: bool
+    nodes: int
+    gpus: int
+    sources: int
+
+    def fields(self) -> dict[str, Any]:
+        """As the API prints it."""
+        return {
+            "name": self.name,
+            "is_demo": self.is_demo,
+            "nodes": self.nodes,
+            "gpus": self.gpus,
+            "sources": self.sources,
+        }
+
+
+def cluster_rows(scope: Scope) -> list[ClusterRow]:
+    """Every cluster with its present nodes and GPUs; two queries."""
+    if scope.team_ids is not None and not scope.team_ids:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT g.cluster_id, count(DISTINCT p.node_id), count(DISTINCT g.id)
+            FROM accounting_gpupresence p JOIN accounting_gpu g ON g.id = p.gpu_id
+            WHERE p.end_ms IS NULL GROUP BY 1
+            """
+        )
+        present = {pk: (nodes, gpus) for pk, nodes, gpus in cursor.fetchall()}
+    rows = Cluster.objects.prefetch_related("sources").order_by("name")
+    return [
+        ClusterRow(row.name, row.is_demo, *present.get(row.pk, (0, 0)), row.sources.count())
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class UnmappedRow:
+    """A namespace whose usage no rule gives to a team."""
+
+    namespace: str
+    allocated_ms: int
+    charge: Decimal | None
+    currency: str
+
+
+def unmapped_rows(selection: Selection) -> list[UnmappedRow]:
+    """Namespaces without a team, the dearest first; for those who see everything."""
+    if not selection.scope.sees_all:
+        return []
+    found = [
+        UnmappedRow(row.key["namespace"], row.allocated_ms, row.charge, row.currency)
+        for row in usage_rows(selection, ("team", "namespace"))
+        if row.key["team"] == "unmapped"
+    ]
+    return sorted(found, key=lambda r: (-(r.charge or Decimal(0)), -r.allocated_ms))

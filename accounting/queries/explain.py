@@ -1,0 +1,227 @@
+"""Opens a number to its evidence: formula with values, samples, metric, price, rule."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from django.db import connection
+
+from accounting.domain.line import STATES
+from accounting.domain.report import LedgerRow, UsageRow
+from accounting.models import DutyMetric
+from accounting.queries.fields import gpu_hours
+from accounting.queries.ledger import ledger_rows
+from accounting.queries.selection import Selection, stored_period
+from accounting.queries.source import relation
+from accounting.queries.usage import usage_total
+
+PROMQL = {
+    DutyMetric.ENGINE_ACTIVE: '{{__name__=~"DCGM_FI_PROF_GR_ENGINE_(ACTIVE|UTIL_RATIO)"{match}}}[5m]',
+    DutyMetric.GPU_UTIL: '{{__name__=~"DCGM_FI_DEV_GPU_UTIL(_RATIO)?"{match}}}[5m]',
+}
+METRIC_NAMES = {
+    DutyMetric.NONE: "no metric",
+    DutyMetric.ENGINE_ACTIVE: "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+    DutyMetric.GPU_UTIL: "DCGM_FI_DEV_GPU_UTIL",
+    DutyMetric.OTHER: "another metric",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PriceUsed:
+    """A price that took part, and how much time it priced."""
+
+    model: str
+    lifecycle: str
+    tier: str
+    rate: Decimal | None
+    currency: str
+    valid_from: str
+    valid_to: str
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the drawer of a number shows.
+
+    Attributes:
+        title: what the number is.
+        formula: in words, then with this number's values.
+        inputs: (name, value) in the order of reading.
+        prices: every price that took part.
+        metrics: (metric, share of the observed windows' lines).
+        promql: to copy; the raw samples behind it.
+        rules: the numbers of the rules that settle it.
+    """
+
+    title: str
+    formula: tuple[str, ...]
+    inputs: tuple[tuple[str, str], ...]
+    prices: tuple[PriceUsed, ...]
+    metrics: tuple[tuple[str, int], ...]
+    promql: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+FIGURES = ("charge", "idle_charge", "allocated", "busy_share", "coverage", "ledger")
+
+
+def explain(selection: Selection, figure: str) -> Explanation:
+    """Explain one figure of a selection.
+
+    Args:
+        selection: the period, filters and scope that the number was made with.
+        figure: one of FIGURES.
+
+    Raises:
+        ValueError: an unknown figure.
+    """
+    if figure not in FIGURES:
+        raise ValueError(f"unknown figure {figure!r}")
+    if figure == "ledger":
+        return _of_ledger(selection, ledger_rows(selection, ())[0])
+    total = usage_total(selection)
+    return Explanation(
+        title=_TITLES[figure],
+        formula=_formula(figure, total),
+        inputs=_inputs(total),
+        prices=_prices(selection) if "charge" in figure else (),
+        metrics=_metrics(selection),
+        promql=_promql(selection),
+        rules=_RULES[figure],
+    )
+
+
+_TITLES = {
+    "charge": "Charge",
+    "idle_charge": "Idle cost: paid for and not used",
+    "allocated": "Allocated GPU-hours",
+    "busy_share": "Busy share",
+    "coverage": "Coverage",
+}
+_RULES = {
+    "charge": ("N26", "N27", "N28"),
+    "idle_charge": ("N21", "N26", "N28"),
+    "allocated": ("N10", "N11", "N34"),
+    "busy_share": ("N5", "N6", "N7", "N21", "N34"),
+    "coverage": ("N5", "N21", "N34"),
+}
+
+
+def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
+    busy, idle, unknown = (gpu_hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms))
+    if figure == "busy_share":
+        share = "no data" if row.efficiency is None else f"{row.efficiency:.4%}"
+        return (
+            "busy / (busy + idle)",
+            f"{busy} / ({busy} + {idle}) GPU-h = {share}",
+        )
+    if figure == "coverage":
+        share = "no data" if row.coverage is None else f"{row.coverage:.4%}"
+        return (
+            "(busy + idle) / (busy + idle + unknown)",
+            f"({busy} + {idle}) / ({busy} + {idle} + {unknown}) GPU-h = {share}",
+        )
+    if figure == "allocated":
+        return (
+            "busy + idle + unknown",
+            f"{busy} + {idle} + {unknown} GPU-h = {gpu_hours(row.allocated_ms)} GPU-h",
+        )
+    if figure == "idle_charge":
+        return (
+            "idle milliseconds x rate / 3,600,000",
+            f"{idle} GPU-h at its rates = {_money(row.idle_charge)} {row.currency}",
+        )
+    return (
+        "allocated milliseconds x rate / 3,600,000, price by price",
+        f"{gpu_hours(row.allocated_ms)} GPU-h at its rates = "
+        f"{_money(row.charge)} {row.currency}",
+    )
+
+
+def _money(value: Decimal | None) -> str:
+    return "no price" if value is None else f"{value:,.2f}"
+
+
+def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Busy", f"{row.busy_ms:,} ms"),
+        ("Idle", f"{row.idle_ms:,} ms"),
+        ("No data", f"{row.unknown_ms:,} ms"),
+        ("Samples used", f"{row.samples_used:,}"),
+        ("Samples expected", f"{row.samples_expected:,}"),
+        ("Divided by rule", "yes" if row.estimated else "no"),
+    )
+
+
+def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
+    return Explanation(
+        title="Where the GPU-hours went",
+        formula=(
+            " + ".join(STATES) + " = time the GPUs were there",
+            " + ".join(gpu_hours(row.milliseconds[state]) for state in STATES)
+            + f" = {gpu_hours(row.wall_ms)} GPU-h",
+        ),
+        inputs=tuple((s.capitalize(), f"{row.milliseconds[s]:,} ms") for s in STATES),
+        prices=_prices(selection),
+        metrics=_metrics(selection),
+        promql=_promql(selection),
+        rules=("N14", "N15", "N21", "N23"),
+    )
+
+
+def _prices(selection: Selection) -> tuple[PriceUsed, ...]:
+    chosen = relation(selection, ())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT u.model, u.lifecycle, u.tier, u.rate, u.currency,
+                   coalesce(to_char(p.valid_from, 'YYYY-MM-DD'), ''),
+                   coalesce(to_char(p.valid_to, 'YYYY-MM-DD'), ''),
+                   sum(u.busy_ms + u.idle_ms + u.unknown_ms)::bigint
+            {_with_price(chosen.text())}
+            AND u.namespace_id <> 0
+            GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 8 DESC LIMIT 20
+            """,  # noqa: S608  # built from this project's own constants
+            chosen.parameters,
+        )
+        return tuple(PriceUsed(*row) for row in cursor.fetchall())
+
+
+def _with_price(text: str) -> str:
+    head, _, condition = text.rpartition(" WHERE ")
+    return f"{head} LEFT JOIN accounting_unitprice p ON p.id = u.price_id WHERE {condition}"
+
+
+def _metrics(selection: Selection) -> tuple[tuple[str, int], ...]:
+    """Lines of the newest stored hour in the period, by the metric that counted."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT metric, count(*) FROM usage_window
+            WHERE window_start >= %(start)s AND window_start < %(end)s AND pod_id <> 0
+            GROUP BY 1 ORDER BY 2 DESC
+            """,
+            _last_hour(selection),
+        )
+        return tuple((METRIC_NAMES[DutyMetric(m)], count) for m, count in cursor.fetchall())
+
+
+def _last_hour(selection: Selection) -> dict[str, object]:
+    stored = stored_period()
+    if stored is None:
+        return {"start": None, "end": None}
+    end = stored.end
+    if selection.period is not None and selection.period.end < end:
+        end = selection.period.end
+    return {"start": end - timedelta(hours=1), "end": end}
+
+
+def _promql(selection: Selection) -> tuple[str, ...]:
+    match = "".join(
+        f', {label}=~"{"|".join(selection.filters[name])}"'
+        for name, label in (("namespace", "exported_namespace"), ("gpu", "UUID"))
+        if name in selection.filters
+    )
+    return tuple(text.format(match=match) for text in PROMQL.values())

@@ -1,0 +1,162 @@
+"""GPUs and nodes: what is there, who holds it now, and how it was used."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from accounting.domain.line import STATES
+from accounting.domain.period import Period
+from accounting.domain.report import LedgerRow
+from accounting.queries.ledger import HiddenError, ledger_rows
+from accounting.queries.selection import Selection, stored_period
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Who has a GPU in its newest window."""
+
+    pod: str
+    namespace: str
+    team: str  # slug, or `unmapped`
+    is_inferred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRow:
+    """One GPU over a period.
+
+    Attributes:
+        is_present: there in the cluster's newest window.
+        ledger: its seven states and money; None where it was not there in the period.
+    """
+
+    uuid: str
+    is_placeholder: bool
+    cluster: str
+    node: str
+    model: str
+    is_present: bool
+    first_seen: datetime
+    holders: tuple[Holding, ...]
+    ledger: LedgerRow | None
+
+    @property
+    def busy_share(self) -> float | None:
+        """busy / (busy + idle) of the period; None when nothing was observed."""
+        if self.ledger is None:
+            return None
+        ms = self.ledger.milliseconds
+        observed = ms["busy"] + ms["idle"]
+        return ms["busy"] / observed if observed else None
+
+    @property
+    def allocated_share(self) -> float | None:
+        """allocated / wall of the period; None where it was not there."""
+        if self.ledger is None or not self.ledger.wall_ms:
+            return None
+        ms = self.ledger.milliseconds
+        return (ms["busy"] + ms["idle"] + ms["unknown"]) / self.ledger.wall_ms
+
+
+_GPUS = """
+    SELECT DISTINCT ON (g.id) g.uuid, g.is_placeholder, c.name, n.name, g.model,
+           p.end_ms IS NULL, to_timestamp(min(p.start_ms) OVER (PARTITION BY g.id) / 1000.0)
+    FROM accounting_gpu g
+    JOIN accounting_cluster c ON c.id = g.cluster_id
+    JOIN accounting_gpupresence p ON p.gpu_id = g.id
+    JOIN accounting_node n ON n.id = p.node_id
+    WHERE (%(uuid)s::text IS NULL OR g.uuid = %(uuid)s)
+      AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
+      AND p.start_ms < %(end)s AND (p.end_ms IS NULL OR p.end_ms > %(start)s)
+    ORDER BY g.id, p.start_ms DESC
+"""
+_HOLDERS = """
+    SELECT g.uuid, p.name, n.name, coalesce(t.slug, 'unmapped'), (w.flags & 2) <> 0
+    FROM usage_window w
+    JOIN accounting_gpu g ON g.id = w.gpu_id
+    JOIN accounting_pod p ON p.id = w.pod_id
+    JOIN accounting_namespace n ON n.id = p.namespace_id
+    LEFT JOIN accounting_podattribution a ON a.pod_id = p.id
+        AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
+    LEFT JOIN accounting_team t ON t.id = a.team_id
+    WHERE w.window_start = (SELECT max(window_start) FROM usage_window)
+      AND (%(uuid)s::text IS NULL OR g.uuid = %(uuid)s)
+      AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
+    ORDER BY g.uuid, p.name
+"""
+
+
+def gpu_rows(selection: Selection, *, uuid: str | None = None) -> list[GpuRow]:
+    """Every GPU that was there in the period, by node and UUID; or one of them.
+
+    Raises:
+        HiddenError: the scope does not see everything.
+    """
+    if not selection.scope.sees_all:
+        raise HiddenError("GPUs of all teams are for finance and admins")
+    period = selection.period or stored_period() or Period(0, 1)
+    parameters = {
+        "uuid": uuid,
+        "clusters": list(selection.filters.get("cluster", ())) or None,
+        "start": period.start_ms,
+        "end": period.end_ms,
+        "scope": None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_GPUS, parameters)
+        found = cursor.fetchall()
+        cursor.execute(_HOLDERS, parameters)
+        holders: dict[str, list[Holding]] = {}
+        for gpu, *rest in cursor.fetchall():
+            holders.setdefault(gpu, []).append(Holding(*_holding(rest)))
+    ledger = {row.key["gpu"]: row for row in ledger_rows(selection, ("gpu",))}
+    rows = [
+        GpuRow(gpu, placeholder, cluster, node, model, present, first, tuple(holders.get(gpu, ())), ledger.get(gpu))
+        for gpu, placeholder, cluster, node, model, present, first in found
+    ]
+    return sorted(rows, key=lambda row: (row.cluster, row.node, row.uuid))
+
+
+def _holding(rest: list[object]) -> tuple[str, str, str, bool]:
+    pod, namespace, team, inferred = rest
+    return str(pod), str(namespace), str(team), bool(inferred)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One window of one GPU, for its page: states in milliseconds, and who held it."""
+
+    at: datetime
+    pod: str
+    milliseconds: dict[str, int]
+    samples_used: int
+    samples_expected: int
+    metric: int
+    flags: int
+
+
+def gpu_slices(selection: Selection, uuid: str, limit: int = 2000) -> list[Slice]:
+    """The newest windows of one GPU in the period, oldest first."""
+    if not selection.scope.sees_all:
+        raise HiddenError("GPUs of all teams are for finance and admins")
+    period = selection.period or stored_period() or Period(0, 1)
+    columns = ", ".join(f"w.{state}_ms" for state in STATES)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT w.window_start, coalesce(p.name, ''), {columns}, w.samples_used,
+                   w.samples_expected, w.metric, w.flags
+            FROM usage_window w
+            JOIN accounting_gpu g ON g.id = w.gpu_id AND g.uuid = %s
+            LEFT JOIN accounting_pod p ON p.id = w.pod_id
+            WHERE w.window_start >= %s AND w.window_start < %s
+            ORDER BY w.window_start DESC, w.pod_id LIMIT %s
+            """,  # noqa: S608  # column names of this project
+            [uuid, period.start, period.end, limit],
+        )
+        rows = cursor.fetchall()
+    return [
+        Slice(row[0], row[1], dict(zip(STATES, row[2:9], strict=True)), *row[9:])
+        for row in reversed(rows)
+    ]

@@ -1,0 +1,174 @@
+"""Pieces of pages that templates repeat: icons, number buttons, bars, table heads, links."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from accounting.charts import Part
+from accounting.templatetags.units import NO_DATA
+
+register = template.Library()
+
+BAR_WIDTH = 1180
+_SAFE_JSON = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """One symbol of the sprite; decorative, the words stand beside it."""
+    return format_html(
+        '<svg class="icon" aria-hidden="true" focusable="false">'
+        '<use href="{}#{}"></use></svg>',
+        static("vendor/lucide/sprite.svg"),
+        name,
+    )
+
+
+def explain_url(context: Mapping[str, Any], what: str, key: Mapping[str, Any]) -> str:
+    """Where the making of one number is told: what, of which row, in which range."""
+    pairs = {"what": what} | {name: str(v) for name, v in key.items() if v}
+    state = context.get("state")
+    if state is not None:
+        pairs |= state.exact
+    return f"{reverse('explain')}?{urlencode(pairs)}"
+
+
+@register.simple_tag(takes_context=True)
+def number(context: Mapping[str, Any], text: str, what: str, **key: Any) -> SafeString:
+    """A number that opens its explanation."""
+    missing = " nodata" if text == NO_DATA else ""
+    return format_html(
+        '<button type="button" class="num{}" data-explain="{}">{}'
+        '<span class="vh">, explain</span></button>',
+        missing,
+        explain_url(context, what, key),
+        text,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def figure(
+    context: Mapping[str, Any], text: str, unit: str, what: str, **key: Any
+) -> SafeString:
+    """The large number of a card; opens its explanation."""
+    small = format_html(" <small>{}</small>", unit) if unit and text != NO_DATA else ""
+    return format_html(
+        '<button type="button" class="fig" data-explain="{}">{}{}'
+        '<span class="vh">, explain</span></button>',
+        explain_url(context, what, key),
+        text,
+        small,
+    )
+
+
+@register.simple_tag
+def state_bar(
+    parts: Sequence[Part], slot: int, words: str, css: str = "stackbar"
+) -> SafeString:
+    """A bar of states: solid busy, hatched idle, dashed no data, plain unallocated."""
+    height = 16 if css == "stackbar" else 30
+    rects = format_html_join(
+        "",
+        '<rect class="s-{}" x="{}" y="1" width="{}" height="{}" rx="2"{}/>',
+        (
+            (
+                part.kind,
+                part.x,
+                part.width,
+                height - 2,
+                mark_safe(f' fill="url(#hatch-{int(slot)})"') if part.kind == "idle" else "",
+            )
+            for part in parts
+        ),
+    )
+    return format_html(
+        '<svg class="{} t{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" '
+        'aria-label="{}">{}</svg>',
+        css,
+        slot,
+        BAR_WIDTH,
+        height,
+        words,
+        rects,
+    )
+
+
+@register.simple_tag
+def meter(ratio: float | None) -> SafeString:
+    """A share as a small bar; the number stands beside it."""
+    width = 0 if ratio is None else round(ratio * 100, 1)
+    return format_html(
+        '<svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" '
+        'aria-hidden="true" focusable="false"><rect class="track" width="100" height="8"/>'
+        '<rect class="fill" width="{}" height="8"/></svg>',
+        width,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def sort_th(
+    context: Mapping[str, Any], column: str, label: str, css: str = ""
+) -> SafeString:
+    """A column head that sorts by the address; a second click turns the order."""
+    state = context["state"]
+    is_now = state.sort.lstrip("-") == column
+    is_down = state.sort.startswith("-")
+    following = column if is_now and is_down else f"-{column}"
+    if is_now and not is_down:
+        following = f"-{column}"
+    order = ("descending" if is_down else "ascending") if is_now else ""
+    return format_html(
+        '<th scope="col"{}{}><a href="{}">{}{}</a></th>',
+        format_html(' class="{}"', css) if css else "",
+        format_html(' aria-sort="{}"', order) if order else "",
+        state.url(sort=following, page=""),
+        label,
+        icon("arrow-down" if is_down else "arrow-up") if is_now else "",
+    )
+
+
+def report_url(context: Mapping[str, Any], noun: str, by: str, key: Mapping[str, Any]) -> str:
+    """The API's address for the rows of a table."""
+    state = context.get("state")
+    pairs = {"by": by} | (state.exact if state is not None else {})
+    pairs |= {name: str(value) for name, value in key.items() if value}
+    return f"/api/v1/{noun}?{urlencode({k: v for k, v in pairs.items() if v}, safe=',')}"
+
+
+@register.simple_tag(takes_context=True)
+def csv_link(
+    context: Mapping[str, Any], noun: str = "usage", by: str = "", **key: Any
+) -> SafeString:
+    """All rows of a table as CSV: the same query as the API's."""
+    url = report_url(context, noun, by, key)
+    mark = "&" if "?" in url else "?"
+    return format_html(
+        '<a class="tool" href="{}" download>{}CSV</a>', f"{url}{mark}format=csv", icon("download")
+    )
+
+
+@register.inclusion_tag("_partials/api_menu.html", takes_context=True)
+def api_menu(
+    context: Mapping[str, Any], noun: str = "usage", by: str = "", **key: Any
+) -> dict[str, Any]:
+    """`</> API`: a ready request for exactly this table."""
+    state = context["state"]
+    return {"url": f"{state.host}{report_url(context, noun, by, key)}", "name": noun}
+
+
+@register.simple_tag
+def figure_json(value: Mapping[str, Any], name: str) -> SafeString:
+    """A figure as JSON for the loader; escaped so that no text can end the script."""
+    text = json.dumps(value, separators=(",", ":")).translate(_SAFE_JSON)
+    return format_html(
+        '<script type="application/json" id="{}-figure">{}</script>',
+        name,
+        mark_safe(text),  # noqa: S308  # escaped in the line above
+    )

@@ -1,0 +1,88 @@
+"""Who may open a page: every page view passes one of these. Deny unless granted."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
+
+from accounting.access import Scope, scope_of
+from accounting.models import Person
+from accounting.queries.billing import BillingSettings, billing_at
+
+Extra = ParamSpec("Extra")
+View = Callable[Concatenate[HttpRequest, Extra], HttpResponseBase]
+Rule = Callable[[Scope], bool]
+
+
+class Visitor:
+    """The signed-in person behind a request: scope, preferences and zones; read once."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        user = request.user
+        self.scope = scope_of(user)
+        self.person = Person.objects.filter(user_id=user.pk).first()
+        self.name = user.get_full_name() or user.get_username()
+        self.now = timezone.now()
+        self.billing: BillingSettings = billing_at(self.now)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone of labels: the person's own, else the billing zone."""
+        own = self.person.timezone if self.person else ""
+        return ZoneInfo(own) if own in available_timezones() else self.billing.zone
+
+    @property
+    def role(self) -> str:
+        """The word for what they may do."""
+        scope = self.scope
+        if scope.is_admin:
+            return "admin"
+        if scope.is_finance:
+            return "finance"
+        if scope.lead_of:
+            return "team lead"
+        return "viewer" if scope.team_ids else "no team yet"
+
+
+def visitor_of(request: HttpRequest) -> Visitor:
+    """The visitor of a request, kept on it."""
+    known: Visitor | None = getattr(request, "visitor", None)
+    if known is None:
+        known = Visitor(request)
+        request.visitor = known  # type: ignore[attr-defined]
+    return known
+
+
+def page(rule: Rule, *, who: str) -> Callable[[View[Extra]], View[Extra]]:
+    """A page for signed-in people whose scope keeps a rule.
+
+    Args:
+        rule: says yes or no to a scope.
+        who: who may open it, for the text of a refusal.
+    """
+
+    def decorate(view: View[Extra]) -> View[Extra]:
+        @login_required
+        @wraps(view)
+        def checked(
+            request: HttpRequest, *args: Extra.args, **kwargs: Extra.kwargs
+        ) -> HttpResponseBase:
+            visitor = visitor_of(request)
+            if not rule(visitor.scope):
+                raise PermissionDenied(who)
+            with timezone.override(visitor.zone):
+                return view(request, *args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+signed_in = page(lambda scope: True, who="people with an account")
+sees_all = page(lambda scope: scope.sees_all, who="finance and administrators")
+admins = page(lambda scope: scope.is_admin, who="administrators")

@@ -1,0 +1,275 @@
+"""The state of a page that lives in its address: range, comparison, cluster, sorting.
+
+`?range=last-7-days` stays current; `?from=2026-10-01&to=2026-11-01` is exact, `to` excluded.
+`cmp` is the comparison, `cluster` a filter, `sort` a column with `-` for descending.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest, QueryDict
+
+from accounting.domain.calendar import (
+    COMPARISONS,
+    DEFAULT_PRESET,
+    PRESETS,
+    DayRange,
+    compared_with,
+    neighbour,
+    parse_words,
+    preset_range,
+)
+from accounting.domain.period import HOUR_MS, Period
+from accounting.models import Cluster
+from accounting.queries.freshness import Freshness, freshness
+from accounting.queries.selection import Selection
+from accounting.views.gate import Visitor, visitor_of
+
+RANGE_KEYS = ("range", "from", "to", "words", "first", "last")
+LONGEST_DAYS = 366 * 5
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One entry of a menu that changes the address."""
+
+    name: str
+    label: str
+    url: str
+    is_current: bool
+    key: str = ""
+    is_next: bool = False
+
+
+class PageState:
+    """What the address of a page says, and the addresses of its neighbours."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.visitor: Visitor = visitor_of(request)
+        self.path = request.path
+        self.query: QueryDict = request.GET
+        self.host = f"{request.scheme}://{request.get_host()}"
+        self.note = ""
+        self.freshness: Freshness = freshness_of(request)
+        self.preset = ""
+        self.days = self._days()
+        chosen = self.query.get("cmp", "prev")
+        self.comparison = chosen if chosen in COMPARISONS else "prev"
+        self.before = compared_with(self.days, self.comparison)
+        self.cluster = self.query.get("cluster", "")
+        self.sort = self.query.get("sort", "")
+
+    # --- what the address says -------------------------------------------------------------
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The billing zone: it fixes the edges of days."""
+        return self.visitor.billing.zone
+
+    @property
+    def currency(self) -> str:
+        """What bills are in."""
+        return self.visitor.billing.currency
+
+    @property
+    def today(self) -> date:
+        """The billing day that presets count from: today, or the last day with data.
+
+        Where nothing live is configured, data from files may lie long ago.
+        """
+        newest = self.freshness.latest
+        moment = self.visitor.now
+        if newest is not None and self.freshness.tone == "mute":
+            moment = min(moment, newest)
+        return moment.astimezone(self.zone).date()
+
+    def _days(self) -> DayRange:
+        try:
+            return self._read_days()
+        except ValueError:
+            self.note = (
+                "The range in the address could not be read, so this is the month to date. "
+                "Write from=2026-10-01&to=2026-11-01, or choose a range at the top."
+            )
+            self.preset = DEFAULT_PRESET
+            return preset_range(DEFAULT_PRESET, self.today)
+
+    def _read_days(self) -> DayRange:
+        query = self.query
+        if words := query.get("words", "").strip():
+            return _bounded(parse_words(words, self.today))
+        if query.get("first") or query.get("last"):
+            pair = f"{query.get('first', '')}..{query.get('last', '')}"
+            return _bounded(parse_words(pair, self.today))
+        if query.get("from") or query.get("to"):
+            first = date.fromisoformat(query.get("from", "")[:10])
+            return _bounded(DayRange(first, date.fromisoformat(query.get("to", "")[:10])))
+        self.preset = query.get("range", DEFAULT_PRESET)
+        return preset_range(self.preset, self.today)
+
+    @cached_property
+    def period(self) -> Period:
+        """The chosen days as UTC milliseconds."""
+        return self.days.period(self.zone)
+
+    @cached_property
+    def before_period(self) -> Period | None:
+        """What to compare with, cut to as much as has elapsed of a running range."""
+        if self.before is None:
+            return None
+        whole = self.before.period(self.zone)
+        until = self.freshness.latest
+        if until is None or until >= self.period.end or until <= self.period.start:
+            return whole
+        elapsed = Period.of(self.period.start, until).length_ms
+        length = max(elapsed - elapsed % HOUR_MS, HOUR_MS)
+        return Period(whole.start_ms, min(whole.end_ms, whole.start_ms + length))
+
+    @property
+    def is_before_cut(self) -> bool:
+        """True when the range still runs and the comparison ends at the same hour."""
+        if self.before is None or self.before_period is None:
+            return False
+        return self.before_period != self.before.period(self.zone)
+
+    def selection(self, **filters: str) -> Selection:
+        """The selection of this page, with further filters."""
+        kept = {"cluster": self.cluster, **filters}
+        return Selection(
+            self.visitor.scope,
+            self.period,
+            {name: (value,) for name, value in kept.items() if value},
+        )
+
+    # --- addresses --------------------------------------------------------------------------
+
+    def _pairs(self, *, without: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+        return [
+            (key, value)
+            for key, values in self.query.lists()
+            for value in values
+            if key not in without and value
+        ]
+
+    def url(self, *, without: tuple[str, ...] = (), **changes: str) -> str:
+        """This page with some of its state changed; an empty value removes it."""
+        pairs = self._pairs(without=(*without, *changes))
+        pairs += [(key, value) for key, value in changes.items() if value]
+        return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
+
+    def range_url(self, days: DayRange) -> str:
+        """This page for exact days."""
+        exact = {"from": days.first.isoformat(), "to": days.after.isoformat()}
+        return self.url(without=(*RANGE_KEYS, "page"), **exact)
+
+    @cached_property
+    def carried(self) -> dict[str, str]:
+        """The state that follows a link to another page: range, comparison, cluster."""
+        pairs = {}
+        if self.preset and self.preset != DEFAULT_PRESET:
+            pairs["range"] = self.preset
+        elif not self.preset:
+            pairs = {"from": self.days.first.isoformat(), "to": self.days.after.isoformat()}
+        if self.comparison != "prev":
+            pairs["cmp"] = self.comparison
+        if self.cluster:
+            pairs["cluster"] = self.cluster
+        return pairs
+
+    @property
+    def carry(self) -> str:
+        """`carried` as the end of an address; empty when all is as by default."""
+        return f"?{urlencode(self.carried)}" if self.carried else ""
+
+    @property
+    def exact(self) -> dict[str, str]:
+        """Range and cluster as reports and the API take them."""
+        pairs = {"from": self.days.first.isoformat(), "to": self.days.after.isoformat()}
+        return pairs | ({"cluster": self.cluster} if self.cluster else {})
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the range form keeps of the address."""
+        return self._pairs(without=(*RANGE_KEYS, "page"))
+
+    @property
+    def exact_url(self) -> str:
+        """A link to this exact period."""
+        return self.host + self.range_url(self.days)
+
+    @property
+    def current_url(self) -> str:
+        """A link that means the same words tomorrow."""
+        return self.host + self.url(without=RANGE_KEYS, range=self.preset)
+
+    @property
+    def clear_url(self) -> str:
+        """This page without any state."""
+        return self.path
+
+    @property
+    def back_url(self) -> str:
+        """The range before."""
+        return self.range_url(neighbour(self.days, -1))
+
+    @property
+    def forward_url(self) -> str:
+        """The range after."""
+        return self.range_url(neighbour(self.days, 1))
+
+    # --- menus ------------------------------------------------------------------------------
+
+    @property
+    def presets(self) -> Iterator[Choice]:
+        """The named ranges."""
+        for preset in PRESETS:
+            yield Choice(
+                preset.name,
+                preset.label,
+                self.url(without=(*RANGE_KEYS, "page"), range=preset.name),
+                preset.name == self.preset,
+                preset.key,
+            )
+
+    @property
+    def comparisons(self) -> Iterator[Choice]:
+        """What to compare with; one is the next for the keyboard."""
+        names = list(COMPARISONS)
+        following = names[(names.index(self.comparison) + 1) % len(names)]
+        for name, label in COMPARISONS.items():
+            yield Choice(
+                name,
+                label,
+                self.url(cmp=name),
+                name == self.comparison,
+                is_next=name == following,
+            )
+
+    @cached_property
+    def clusters(self) -> list[Choice]:
+        """All clusters, and each by name."""
+        names = list(Cluster.objects.order_by("name").values_list("name", flat=True))
+        choices = [Choice("", "All clusters", self.url(cluster=""), not self.cluster)]
+        choices += [
+            Choice(name, name, self.url(cluster=name), name == self.cluster) for name in names
+        ]
+        return choices if len(names) > 1 else choices[:1]
+
+
+def _bounded(days: DayRange) -> DayRange:
+    if days.days > LONGEST_DAYS:
+        raise ValueError(f"longer than {LONGEST_DAYS} days: {days}")
+    return days
+
+
+def freshness_of(request: HttpRequest) -> Freshness:
+    """How fresh the data are, asked once per request."""
+    known: Freshness | None = getattr(request, "freshness", None)
+    if known is None:
+        known = freshness(visitor_of(request).now)
+        request.freshness = known  # type: ignore[attr-defined]
+    return known
