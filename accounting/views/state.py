@@ -6,7 +6,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
@@ -25,12 +25,42 @@ from accounting.domain.calendar import (
 )
 from accounting.domain.period import HOUR_MS, Period
 from accounting.models import Cluster
-from accounting.queries.freshness import Freshness, freshness
+from accounting.queries.freshness import freshness
+from accounting.queries.horizon import horizon
 from accounting.queries.selection import Selection
 from accounting.views.gate import Visitor, visitor_of
 
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last")
 LONGEST_DAYS = 366 * 5
+
+
+SAME_DAY = timedelta(hours=18)  # younger data show a time, older ones a date
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What the chip at the top of every page says.
+
+    Attributes:
+        until: end of the newest window that was read.
+        since: start of the oldest one.
+        covered: observed / allocated over the last day of data.
+        tone: "" on time, `warn` late, `danger` very late, `mute` when nothing is live.
+        reason: why it has that tone, one sentence.
+        pending: windows that wait to be read.
+        dirty_hours: hours that wait to be rolled up.
+    """
+
+    until: datetime | None
+    since: datetime | None
+    covered: float | None
+    tone: str
+    reason: str
+    is_today: bool
+    is_live: bool
+    is_demo: bool
+    pending: int
+    dirty_hours: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +84,7 @@ class PageState:
         self.query: QueryDict = request.GET
         self.host = f"{request.scheme}://{request.get_host()}"
         self.note = ""
-        self.freshness: Freshness = freshness_of(request)
+        self.chip: Chip = chip_of(request)
         self.preset = ""
         self.days = self._days()
         chosen = self.query.get("cmp", "prev")
@@ -81,10 +111,9 @@ class PageState:
 
         Where nothing live is configured, data from files may lie long ago.
         """
-        newest = self.freshness.latest
         moment = self.visitor.now
-        if newest is not None and self.freshness.tone == "mute":
-            moment = min(moment, newest)
+        if self.chip.until is not None and not self.chip.is_live:
+            moment = min(moment, self.chip.until)
         return moment.astimezone(self.zone).date()
 
     def _days(self) -> DayRange:
@@ -122,7 +151,7 @@ class PageState:
         if self.before is None:
             return None
         whole = self.before.period(self.zone)
-        until = self.freshness.latest
+        until = self.chip.until
         if until is None or until >= self.period.end or until <= self.period.start:
             return whole
         elapsed = Period.of(self.period.start, until).length_ms
@@ -135,6 +164,23 @@ class PageState:
         if self.before is None or self.before_period is None:
             return False
         return self.before_period != self.before.period(self.zone)
+
+    @cached_property
+    def data_days(self) -> tuple[date | None, date | None]:
+        """First and last billing day with data."""
+        since, until = self.chip.since, self.chip.until
+        if since is None or until is None:
+            return None, None
+        last = until - timedelta(milliseconds=1)
+        return since.astimezone(self.zone).date(), last.astimezone(self.zone).date()
+
+    @cached_property
+    def shown_days(self) -> list[date]:
+        """The days of the range that charts draw: not those before or after all data."""
+        first, last = self.data_days
+        if first is None or last is None:
+            return []
+        return [day for day in self.days.each() if first <= day <= last]
 
     def selection(self, **filters: str) -> Selection:
         """The selection of this page, with further filters."""
@@ -266,10 +312,37 @@ def _bounded(days: DayRange) -> DayRange:
     return days
 
 
-def freshness_of(request: HttpRequest) -> Freshness:
+def chip_of(request: HttpRequest) -> Chip:
     """How fresh the data are, asked once per request."""
-    known: Freshness | None = getattr(request, "freshness", None)
+    known: Chip | None = getattr(request, "chip", None)
     if known is None:
-        known = freshness(visitor_of(request).now)
-        request.freshness = known  # type: ignore[attr-defined]
+        known = _chip(visitor_of(request).now)
+        request.chip = known  # type: ignore[attr-defined]
     return known
+
+
+def _chip(now: datetime) -> Chip:
+    fresh, bounds = freshness(), horizon()
+    tone = "" if fresh.level == "ok" else fresh.level
+    if fresh.data_to is None:
+        tone, reason = "mute", "No window has been read yet."
+    elif not bounds.is_live:
+        tone, reason = "mute", "These data came from files; no live source is configured."
+    elif fresh.lag is None or not tone:
+        reason = "Data arrive on time."
+    else:
+        minutes = int(fresh.lag.total_seconds() // 60)
+        age = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+        reason = f"The newest data are {age} old."
+    return Chip(
+        until=fresh.data_to,
+        since=bounds.since,
+        covered=fresh.coverage,
+        tone=tone,
+        reason=reason,
+        is_today=fresh.lag is not None and fresh.lag < SAME_DAY,
+        is_live=bounds.is_live,
+        is_demo=fresh.is_demo,
+        pending=fresh.pending,
+        dirty_hours=fresh.dirty_hours,
+    )

@@ -1,0 +1,108 @@
+"""Keeps a cluster current: reads scrape sources, and finds the windows that are due."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.db.models import Max, Min
+
+from accounting.actions import buffer, issues, windows
+from accounting.actions.reading import access_of
+from accounting.domain.issue import Issue
+from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period, to_instant, to_ms
+from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
+from accounting.queries.windows import database_now
+from accounting.sources.scrape import Target, scrape
+
+AGAIN = 2  # windows read again with each new one (rules.md N1)
+LONGEST_GAP_MS = 35 * DAY_MS  # windows are not made up further back than facts are kept
+
+
+def scrape_cluster(cluster: Cluster) -> int:
+    """Read every scrape source of a cluster once; returns how many samples were new."""
+    sources = cluster.sources.filter(is_active=True, kind=SourceKind.SCRAPE)
+    return sum(_scrape(cluster, source) for source in sources)
+
+
+def _scrape(cluster: Cluster, source: Source) -> int:
+    result = scrape(
+        targets_of(source), access_of(source), lambda: to_ms(database_now())
+    )
+    new = buffer.append(source, result.batch)
+    now = database_now()
+    down = [message for code, _, message in result.notes if code == "target_down"]
+    source.last_read_at = now
+    source.last_error = down[0] if down else ""
+    if len(result.batch.times):
+        source.last_sample_at = to_instant(int(result.batch.times.max()))
+    source.save(update_fields=["last_read_at", "last_sample_at", "last_error"])
+    at = to_ms(now)
+    issues.record(
+        cluster.pk,
+        [Issue(code, subject, message, at, at) for code, subject, message in result.notes],
+    )
+    issues.resolve_older(cluster.pk, ["target_down"], now - timedelta(minutes=5))
+    return new
+
+
+def targets_of(source: Source) -> list[Target]:
+    """The addresses that a scrape source reads, with their scrapers' identities."""
+    found: list[Target] = []
+    for group in source.settings.get("targets", []):
+        for url in group["urls"]:
+            parts = urlsplit(url)
+            path = parts.path.removesuffix("/metrics").strip("/")
+            instance = f"{parts.netloc}/{path}" if path else parts.netloc
+            found.append(Target(url, group["job"], instance))
+    return found
+
+
+def find_due(cluster: Cluster) -> int:
+    """Make windows due that ended at least 30 s ago; returns how many are new.
+
+    With each new window the two before it are read again, with each new hour the last day
+    and with each new day the last week (of sources that can be asked again; what arrives
+    late from others marks its own windows).
+    """
+    sources = list(cluster.sources.filter(is_active=True))
+    live = [source for source in sources if source.kind != SourceKind.OPENMETRICS]
+    if not live:
+        return 0
+    now_ms = to_ms(database_now() - windows.FIRST_READ_AFTER)
+    end_ms = now_ms - now_ms % WINDOW_MS
+    start_ms = _next_window(cluster, live, end_ms)
+    if start_ms >= end_ms:
+        return 0
+    new = Period(start_ms, end_ms)
+    count = windows.mark(cluster.pk, [new], "new", create=True)
+    again = AGAIN * WINDOW_MS
+    if any(source.kind == SourceKind.PROMETHEUS for source in live):
+        again = max(again, _reread_ms(new))
+    windows.mark(
+        cluster.pk, [Period(max(0, start_ms - again), start_ms)], "again", create=False
+    )
+    return count
+
+
+def _reread_ms(new: Period) -> int:
+    """How far back to read again: a day with each hour, a week with each day (N1)."""
+    if any(window.start_ms % DAY_MS == 0 for window in new.windows()):
+        return 7 * DAY_MS
+    if any(window.start_ms % HOUR_MS == 0 for window in new.windows()):
+        return DAY_MS
+    return 0
+
+
+def _next_window(cluster: Cluster, live: Sequence[Source], end_ms: int) -> int:
+    """Start of the first window that the ledger does not have yet."""
+    last: datetime | None = IngestWindow.objects.filter(cluster=cluster).aggregate(
+        last=Max("window_start")
+    )["last"]
+    if last is not None:
+        return max(to_ms(last) + WINDOW_MS, end_ms - LONGEST_GAP_MS)
+    first = BufferBlock.objects.filter(source__in=live).aggregate(first=Min("first_ms"))
+    if first["first"] is not None:
+        return int(first["first"]) - int(first["first"]) % WINDOW_MS
+    if any(source.kind == SourceKind.PROMETHEUS for source in live):
+        return end_ms - HOUR_MS  # history further back is a backfill: `ingest --from`
+    return end_ms

@@ -1,0 +1,52 @@
+"""Keeps partitions ahead and lets the past go; retention counts back from the data.
+
+A hold keeps its totals when its facts expire, so that a receipt outlives them (N32).
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Max
+
+from accounting.actions import buffer, partitions
+from accounting.models import IngestWindow
+from accounting.queries.windows import database_now
+
+AHEAD = timedelta(days=30)
+HOURS_KEPT = timedelta(days=397)  # 13 months
+
+
+def keep() -> list[str]:
+    """Make partitions for the coming month, drop expired ones; returns the dropped names."""
+    now = database_now()
+    for table in (partitions.WINDOWS, partitions.HOURS, partitions.DAYS):
+        partitions.ensure(table, now, now + AHEAD)
+    newest = IngestWindow.objects.aggregate(newest=Max("window_start"))["newest"]
+    if newest is None:
+        return []
+    before = newest - timedelta(days=partitions.FACT_DAYS)
+    with transaction.atomic():
+        keep_totals(before)
+        dropped = partitions.drop_expired(partitions.WINDOWS, before)
+    dropped += partitions.drop_expired(partitions.HOURS, newest - HOURS_KEPT)
+    buffer.forget(before)
+    return dropped
+
+
+def keep_totals(before: datetime) -> None:
+    """Write the totals of holds that ended before an instant and have none yet."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_podhold h
+            SET total_busy_ms = f.busy, total_idle_ms = f.idle, total_unknown_ms = f.unknown
+            FROM (
+                SELECT pod_id, sum(busy_ms) AS busy, sum(idle_ms) AS idle,
+                       sum(unknown_ms) AS unknown
+                FROM usage_window WHERE pod_id <> 0 GROUP BY pod_id
+            ) f
+            WHERE h.pod_id = f.pod_id AND h.total_busy_ms IS NULL
+              AND h.ended_ms IS NOT NULL AND h.ended_ms < %s
+            """,
+            [int(before.timestamp() * 1000)],
+        )

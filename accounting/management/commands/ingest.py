@@ -1,0 +1,73 @@
+"""`manage.py ingest`: what workers do, in the foreground."""
+
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from accounting.access import EVERYTHING
+from accounting.actions import live, windows
+from accounting.actions.ingest import ingest_all
+from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.management.output import FINDING, WRONG_USE
+from accounting.management.progress import Progress
+from accounting.models import Cluster
+from accounting.queries.selection import SelectionError, parse_selection
+
+ROUND_S = 30.0
+
+
+class Command(BaseCommand):
+    """Ingests; ends with 0, 1 when windows failed, 2 for wrong use."""
+
+    help = "Read the configured sources and bring the ledger up to date."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Which cluster, which time, once or for good."""
+        parser.add_argument("--cluster")
+        parser.add_argument("--from", dest="start", help="backfill from here")
+        parser.add_argument("--to", dest="end", help="up to here, not included")
+        parser.add_argument("--follow", action="store_true", help="until stopped")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ingest once, or round by round."""
+        clusters = list(Cluster.objects.all())
+        if options["cluster"]:
+            clusters = [c for c in clusters if c.name == options["cluster"]]
+        if not clusters:
+            self.stderr.write("ingest: no such cluster; see `manage.py configure`")
+            sys.exit(WRONG_USE)
+        try:
+            selection = parse_selection(EVERYTHING, options["start"], options["end"], {})
+        except SelectionError as error:
+            self.stderr.write(f"ingest: {error}")
+            sys.exit(WRONG_USE)
+        failed = 0
+        while True:
+            for cluster in clusters:
+                if selection.period is not None:
+                    windows.mark(cluster.pk, [selection.period], "asked", create=True)
+                failed += self._round(cluster)
+            if not options["follow"]:
+                break
+            time.sleep(ROUND_S)
+        if failed:
+            sys.exit(FINDING)
+
+    def _round(self, cluster: Cluster) -> int:
+        live.scrape_cluster(cluster)
+        live.find_due(cluster)
+        with Progress(self.stderr) as progress:  # type: ignore[arg-type]
+            done = ingest_all(
+                cluster,
+                newest_first=False,
+                on_progress=lambda d: progress.tell("Windows", d.windows, d.windows),
+            )
+        hours = roll_up_dirty_hours(cluster.pk)
+        self.stdout.write(
+            f"{cluster.name}: {done.windows} windows, {done.rows_written} rows written, "
+            f"{done.samples_seen} samples, {hours} hours rolled up, {done.failed} failed"
+        )
+        return done.failed

@@ -1,0 +1,229 @@
+"""The invariants that a database can show, each as one query that finds violations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+from accounting.domain.period import Period
+
+_ALL = "busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms"
+_STATES = "busy_ms idle_ms unknown_ms free_ms stranded_ms stray_ms dark_ms".split()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One invariant: what must hold, and a query for what breaks it."""
+
+    name: str
+    statement: str
+    query: str  # rows are violations: (what, found, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found."""
+
+    check: Check
+    checked: int
+    violations: tuple[tuple[str, str, str], ...]
+
+    @property
+    def holds(self) -> bool:
+        """True when nothing breaks it."""
+        return not self.violations
+
+
+_DIFFER = " OR ".join(f"coalesce(a.{s}, 0) <> coalesce(b.{s}, 0)" for s in _STATES)
+_SUMS = ", ".join(f"sum({s}) AS {s}" for s in _STATES)
+
+CHECKS: Sequence[Check] = (
+    Check(
+        "time is conserved (I3)",
+        "the states of a GPU in a window sum to the time it was there",
+        f"""
+        WITH done AS (
+            SELECT cluster_id, window_start,
+                   (extract(epoch FROM window_start) * 1000)::bigint AS low
+            FROM accounting_ingestwindow
+            WHERE state IN ('done', 'partial') AND rows > 0
+              AND window_start >= %(start)s AND window_start < %(end)s
+        ), facts AS (
+            SELECT cluster_id, window_start, gpu_id, sum({_ALL}) AS ms
+            FROM usage_window
+            WHERE window_start >= %(start)s AND window_start < %(end)s
+            GROUP BY 1, 2, 3
+        ), present AS (
+            SELECT d.cluster_id, d.window_start, p.gpu_id,
+                   sum(least(d.low + 300000, coalesce(p.end_ms, d.low + 300000))
+                       - greatest(d.low, p.start_ms)) AS ms
+            FROM done d
+            JOIN accounting_gpu g ON g.cluster_id = d.cluster_id
+            JOIN accounting_gpupresence p ON p.gpu_id = g.id
+                AND p.start_ms < d.low + 300000
+                AND (p.end_ms IS NULL OR p.end_ms > d.low)
+            GROUP BY 1, 2, 3
+        ), newest AS (
+            SELECT cluster_id, max(window_start) AS at FROM done GROUP BY 1
+        )
+        SELECT g.uuid || ' ' || coalesce(f.window_start, p.window_start),
+               coalesce(f.ms, 0)::text, coalesce(p.ms, 0)::text
+        FROM facts f FULL JOIN present p USING (cluster_id, window_start, gpu_id)
+        JOIN accounting_gpu g ON g.id = gpu_id
+        JOIN newest n ON n.cluster_id = g.cluster_id
+        WHERE coalesce(f.ms, 0) <> coalesce(p.ms, 0) AND window_start < n.at
+        """,
+    ),
+    Check(
+        "no window holds more than its length",
+        "the states of a GPU in a window never pass five minutes, and none is negative",
+        f"""
+        SELECT gpu_id || ' ' || window_start, sum({_ALL})::text, '300000'
+        FROM usage_window
+        WHERE window_start >= %(start)s AND window_start < %(end)s
+        GROUP BY cluster_id, window_start, gpu_id
+        HAVING sum({_ALL}) > 300000
+            OR min(least({", ".join(_STATES)})) < 0
+        """,
+    ),
+    Check(
+        "nobody's time is nobody's state",
+        "held lines have held states only, the platform's line has the others only",
+        """
+        SELECT gpu_id || ' ' || window_start, pod_id::text, 'its own states'
+        FROM usage_window
+        WHERE window_start >= %(start)s AND window_start < %(end)s
+          AND ((pod_id = 0 AND busy_ms + idle_ms + unknown_ms <> 0)
+            OR (pod_id <> 0 AND free_ms + stranded_ms + stray_ms + dark_ms <> 0))
+        """,
+    ),
+    Check(
+        "unknown is not idle (I9)",
+        "a line without a metric has neither busy nor idle time",
+        """
+        SELECT gpu_id || ' ' || window_start, (busy_ms + idle_ms)::text, '0'
+        FROM usage_window
+        WHERE window_start >= %(start)s AND window_start < %(end)s
+          AND metric = 0 AND busy_ms + idle_ms <> 0
+        """,
+    ),
+    Check(
+        "hours are their windows (I5)",
+        "every clean hour is the sum of its facts",
+        f"""
+        WITH a AS (
+            SELECT cluster_id, hour_start, {_SUMS} FROM usage_hour
+            WHERE hour_start >= %(start)s AND hour_start < %(end)s GROUP BY 1, 2
+        ), b AS (
+            SELECT cluster_id, date_trunc('hour', window_start, 'UTC') AS hour_start, {_SUMS}
+            FROM usage_window
+            WHERE window_start >= %(start)s AND window_start < %(end)s GROUP BY 1, 2
+        )
+        SELECT j.hour_start::text, j.rolled::text, j.facts::text
+        FROM (
+            SELECT cluster_id, hour_start, coalesce(a.busy_ms, 0) AS rolled,
+                   coalesce(b.busy_ms, 0) AS facts
+            FROM a FULL JOIN b USING (cluster_id, hour_start)
+            WHERE {_DIFFER}
+        ) j
+        WHERE j.hour_start >= (SELECT min(window_start) FROM usage_window)
+          AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
+                          WHERE d.cluster_id = j.cluster_id
+                            AND d.hour_start = j.hour_start)
+        """,
+    ),
+    Check(
+        "days are their hours (I5)",
+        "every billing day without a dirty hour is the sum of its hours",
+        f"""
+        WITH a AS (
+            SELECT cluster_id, billing_on, {_SUMS} FROM usage_day GROUP BY 1, 2
+        ), b AS (
+            SELECT cluster_id, billing_on, {_SUMS} FROM usage_hour GROUP BY 1, 2
+        )
+        SELECT j.billing_on::text, j.rolled::text, j.hours::text
+        FROM (
+            SELECT cluster_id, billing_on, coalesce(a.busy_ms, 0) AS rolled,
+                   coalesce(b.busy_ms, 0) AS hours
+            FROM a FULL JOIN b USING (cluster_id, billing_on)
+            WHERE {_DIFFER}
+        ) j
+        WHERE j.billing_on >= (SELECT min(billing_on) FROM usage_hour)
+          AND j.billing_on >= (%(start)s)::date - 1 AND j.billing_on <= (%(end)s)::date
+          AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
+                          WHERE d.cluster_id = j.cluster_id AND d.hour_start::date
+                                BETWEEN j.billing_on - 1 AND j.billing_on + 1)
+        """,
+    ),
+    Check(
+        "money is conserved (I6)",
+        "what teams and the platform pay is the price of the time the GPUs were there",
+        f"""
+        WITH fleet AS (
+            SELECT w.cluster_id, date_trunc('hour', w.window_start, 'UTC') AS hour_start,
+                   g.model, sum({_ALL}) AS ms
+            FROM usage_window w JOIN accounting_gpu g ON g.id = w.gpu_id
+            WHERE w.window_start >= %(start)s AND w.window_start < %(end)s
+            GROUP BY 1, 2, 3
+        ), lines AS (
+            SELECT cluster_id, hour_start, model,
+                   sum(({_ALL}) * rate
+                       + (busy_ms + idle_ms + unknown_ms) * (gpu_rate - rate)) AS money,
+                   min(gpu_rate) AS low, max(gpu_rate) AS high,
+                   bool_or(price_id = 0 OR gpu_price_id = 0) AS is_unpriced
+            FROM usage_hour
+            WHERE hour_start >= %(start)s AND hour_start < %(end)s GROUP BY 1, 2, 3
+        )
+        SELECT model || ' ' || hour_start, money::text, (ms * low)::text
+        FROM fleet JOIN lines USING (cluster_id, hour_start, model)
+        WHERE NOT is_unpriced AND low = high AND money <> ms * low
+          AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
+                          WHERE d.cluster_id = fleet.cluster_id
+                            AND d.hour_start = lines.hour_start)
+        """,
+    ),
+    Check(
+        "a GPU is in one place",
+        "presences of one GPU do not overlap",
+        """
+        SELECT g.uuid, a.start_ms::text, b.start_ms::text
+        FROM accounting_gpupresence a
+        JOIN accounting_gpupresence b ON b.gpu_id = a.gpu_id AND b.id > a.id
+            AND a.start_ms < coalesce(b.end_ms, 9223372036854775807)
+            AND b.start_ms < coalesce(a.end_ms, 9223372036854775807)
+        JOIN accounting_gpu g ON g.id = a.gpu_id
+        """,
+    ),
+    Check(
+        "the window ledger counts its rows",
+        "every computed window has as many facts as it says",
+        """
+        SELECT w.window_start::text, w.rows::text, count(u.gpu_id)::text
+        FROM accounting_ingestwindow w
+        LEFT JOIN usage_window u ON u.cluster_id = w.cluster_id
+            AND u.window_start = w.window_start
+        WHERE w.state IN ('done', 'partial')
+          AND w.window_start >= %(start)s AND w.window_start < %(end)s
+          AND w.window_start >= (SELECT min(window_start) FROM usage_window)
+        GROUP BY w.id HAVING count(u.gpu_id) <> w.rows
+        """,
+    ),
+)
+
+
+def verdicts(period: Period) -> list[Verdict]:
+    """Run every check over a period, in one snapshot of the database."""
+    parameters = {"start": period.start, "end": period.end}
+    found: list[Verdict] = []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM usage_window WHERE window_start >= %(start)s "
+            "AND window_start < %(end)s",
+            parameters,
+        )
+        checked = int(cursor.fetchone()[0])
+        for check in CHECKS:
+            cursor.execute(f"{check.query} LIMIT 20", parameters)
+            rows = tuple((str(a), str(b), str(c)) for a, b, c in cursor.fetchall())
+            found.append(Verdict(check, checked, rows))
+    return found

@@ -1,0 +1,52 @@
+"""Celery entry points. They only ring the bell: what is due stands in the window ledger.
+
+Losing a message, running one twice or running two at once changes nothing.
+"""
+
+import structlog
+from celery import shared_task
+
+from accounting.actions import live, retention
+from accounting.actions.ingest import ingest_all
+from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.models import Cluster, SourceKind
+
+log = structlog.get_logger(__name__)
+LIMITS = {"soft_time_limit": 540, "time_limit": 600, "ignore_result": True}
+
+
+@shared_task(name="accounting.tasks.scrape", **LIMITS)
+def scrape() -> None:
+    """Read every scrape source once (beat: every 30 s)."""
+    clusters = Cluster.objects.filter(sources__kind=SourceKind.SCRAPE).distinct()
+    for cluster in clusters:
+        scrape_cluster.apply_async([cluster.pk], expires=30)
+
+
+@shared_task(name="accounting.tasks.scrape_cluster", **LIMITS)
+def scrape_cluster(cluster_id: int) -> None:
+    """Read one cluster's scrape sources."""
+    samples = live.scrape_cluster(Cluster.objects.get(pk=cluster_id))
+    log.info("scraped", cluster=cluster_id, samples=samples)
+
+
+@shared_task(name="accounting.tasks.sweep", **LIMITS)
+def sweep() -> None:
+    """Derive missing work from Postgres and ring for it (beat: every minute)."""
+    for cluster in Cluster.objects.all():
+        live.find_due(cluster)
+        ingest.apply_async([cluster.pk], expires=60)
+
+
+@shared_task(name="accounting.tasks.ingest", **LIMITS)
+def ingest(cluster_id: int) -> None:
+    """Compute a cluster's due windows and roll up what they changed."""
+    done = ingest_all(Cluster.objects.get(pk=cluster_id))
+    hours = roll_up_dirty_hours(cluster_id)
+    log.info("ingested", cluster=cluster_id, windows=done.windows, hours=hours)
+
+
+@shared_task(name="accounting.tasks.keep_partitions", **LIMITS)
+def keep_partitions() -> None:
+    """Keep partitions ahead and drop expired ones (beat: every hour)."""
+    retention.keep()

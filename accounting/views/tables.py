@@ -1,0 +1,233 @@
+"""Lines of tables: report rows with the names, colours and addresses that pages need."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from accounting.charts import Part
+from accounting.domain.comparison import Change, average_gpus, change
+from accounting.domain.report import UsageRow
+from accounting.domain.summary import Total
+from accounting.queries.breakdown import Breakdown, Mover
+from accounting.queries.teams import TeamRef, team_named
+from accounting.views.figures import held_parts, held_words
+
+Teams = Mapping[str, TeamRef]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamLine:
+    """One team in a list; `key` is its name in addresses."""
+
+    key: str
+    name: str
+    department: str
+    slot: int
+    url: str
+    row: UsageRow
+    change: Change | None
+    average: float | None
+    parts: tuple[Part, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamTable:
+    """Teams with their total."""
+
+    lines: tuple[TeamLine, ...]
+    total: UsageRow
+    unpriced_ms: int
+    change: Change | None
+
+
+def team_url(team: TeamRef) -> str:
+    """The page of a team; none for unmapped usage."""
+    return reverse("team", args=[team.slug]) if team.id else ""
+
+
+def team_lines(found: Breakdown, teams: Teams, length_ms: int) -> tuple[TeamLine, ...]:
+    """A line for each row of a breakdown by team, in its order."""
+    largest = max((row.allocated_ms for row in found.rows), default=0)
+    lines = []
+    for row in found.rows:
+        team = team_named(teams, row.key["team"])
+        before = found.before.get(row.key["team"])
+        lines.append(
+            TeamLine(
+                key=row.key["team"],
+                name=team.name,
+                department=team.department,
+                slot=team.slot,
+                url=team_url(team),
+                row=row,
+                change=_moved(before, row),
+                average=average_gpus(row.allocated_ms, length_ms),
+                parts=held_parts(row, largest),
+                words=held_words(row),
+            )
+        )
+    return tuple(lines)
+
+
+def _moved(before: UsageRow | None, row: UsageRow) -> Change | None:
+    if before is None:
+        return None
+    return change(
+        before.charge,
+        row.charge,
+        coverage_before=before.coverage,
+        coverage_after=row.coverage,
+    )
+
+
+def team_table(lines: Sequence[TeamLine], found: Breakdown, sort: str) -> TeamTable:
+    """Lines sorted as the address says; the total stands under them."""
+    total: Total = found.summary.total
+    return TeamTable(
+        lines=tuple(ordered(lines, sort, TEAM_COLUMNS, "-charge")),
+        total=total.row,
+        unpriced_ms=total.unpriced_ms,
+        change=found.summary.charge,
+    )
+
+
+Sorter = Callable[[Any], Any]
+TEAM_COLUMNS: dict[str, Sorter] = {
+    "team": lambda line: line.name.lower(),
+    "charge": lambda line: line.row.charge,
+    "change": lambda line: line.change.difference if line.change else None,
+    "allocated": lambda line: line.row.allocated_ms,
+    "efficiency": lambda line: line.row.efficiency,
+    "coverage": lambda line: line.row.coverage,
+    "idle": lambda line: line.row.idle_ms,
+    "idle_charge": lambda line: line.row.idle_charge,
+}
+
+
+def ordered(
+    lines: Sequence[Any], sort: str, columns: Mapping[str, Sorter], default: str
+) -> list[Any]:
+    """Lines by a column, `-` for descending; what is missing always comes last."""
+    chosen = sort if sort.lstrip("-") in columns else default
+    pick = columns[chosen.lstrip("-")]
+    known = [line for line in lines if pick(line) is not None]
+    missing = [line for line in lines if pick(line) is None]
+    return sorted(known, key=pick, reverse=chosen.startswith("-")) + missing
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadLine:
+    """One workload in a list."""
+
+    team: str
+    key: str
+    slot: int
+    url: str
+    namespace: str
+    workload: str
+    kind: str
+    model: str
+    row: UsageRow
+    pods: int = 0
+
+
+def workload_lines(rows: Sequence[UsageRow], teams: Teams) -> list[WorkloadLine]:
+    """A line for each row by team and workload (and model, where asked for)."""
+    lines = []
+    for row in rows:
+        team = team_named(teams, row.key["team"])
+        lines.append(
+            WorkloadLine(
+                team=team.name,
+                key=row.key["team"],
+                slot=team.slot,
+                url=team_url(team),
+                namespace=row.key["namespace"],
+                workload=row.key["workload"],
+                kind=row.key.get("workload_kind", ""),
+                model=row.key.get("model", ""),
+                row=row,
+            )
+        )
+    return lines
+
+
+WORKLOAD_COLUMNS: dict[str, Sorter] = {
+    "workload": lambda line: (line.workload.lower(), line.namespace),
+    "kind": lambda line: line.kind,
+    "model": lambda line: line.model,
+    "charge": lambda line: line.row.charge,
+    "allocated": lambda line: line.row.allocated_ms,
+    "efficiency": lambda line: line.row.efficiency,
+    "coverage": lambda line: line.row.coverage,
+    "idle": lambda line: line.row.idle_ms,
+    "idle_charge": lambda line: line.row.idle_charge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MoverLine:
+    """A workload whose charge moved, with its team's name and colour."""
+
+    team: str
+    slot: int
+    url: str
+    workload: str
+    change: Change
+
+
+def mover_lines(found: Sequence[Mover], teams: Teams) -> list[MoverLine]:
+    """Movers with the names of their teams."""
+    return [
+        MoverLine(
+            team_named(teams, mover.team).name,
+            team_named(teams, mover.team).slot,
+            team_url(team_named(teams, mover.team)),
+            mover.workload,
+            mover.change,
+        )
+        for mover in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a long list."""
+
+    lines: tuple[Any, ...]
+    number: int
+    pages: int
+    count: int
+    size: int
+
+    @property
+    def first(self) -> int:
+        """Position of the first line, from 1."""
+        return (self.number - 1) * self.size + 1 if self.count else 0
+
+    @property
+    def last(self) -> int:
+        """Position of the last line."""
+        return min(self.number * self.size, self.count)
+
+
+SIZES = (25, 50, 100, 250)
+
+
+def paged(lines: Sequence[Any], query: Mapping[str, str]) -> Page:
+    """The page that an address asks for; 50 lines, or one of SIZES."""
+    size = _number(query.get("rows", ""), 50)
+    size = size if size in SIZES else 50
+    pages = max(1, -(-len(lines) // size))
+    number = min(max(_number(query.get("page", ""), 1), 1), pages)
+    start = (number - 1) * size
+    return Page(tuple(lines[start : start + size]), number, pages, len(lines), size)
+
+
+def _number(text: str, default: int) -> int:
+    return int(text) if text.isdecimal() and len(text) < 7 else default
+
+
