@@ -17,6 +17,7 @@ from accounting.actions.configure import (
     TeamSpec,
 )
 from accounting.actions.prices import reprice
+from accounting.actions.teams import free_slot
 from accounting.audit import Actor, act
 from accounting.models import (
     Billing,
@@ -30,9 +31,6 @@ from accounting.models import (
     UnitPrice,
 )
 from accounting.queries.windows import database_now
-
-COLOUR_SLOTS = 8  # product: at most eight colours that can be told apart
-
 
 def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
     """Bring a set-up about, in one transaction; returns what changed, in words."""
@@ -115,10 +113,8 @@ def _team(spec: TeamSpec, changes: list[str]) -> None:
         "department": spec.department,
         "cost_centre": spec.cost_centre,
     }
-    used = Team.objects.count()
-    slot = used + 1 if used < COLOUR_SLOTS else 0
     team, is_new = Team.objects.get_or_create(
-        slug=spec.slug, defaults={**values, "colour_slot": slot}
+        slug=spec.slug, defaults={**values, "colour_slot": free_slot()}
     )
     if is_new or _update(team, values):
         changes.append(f"team {spec.slug}")

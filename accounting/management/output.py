@@ -43,7 +43,7 @@ def _table(rows: Sequence[Mapping[str, Any]], out: TextIO) -> None:
 
 def _cell(value: Any) -> str:
     if value is None:
-        return "No data"
+        return "-"
     if isinstance(value, float):
         return f"{value:.4f}"
     return str(value)

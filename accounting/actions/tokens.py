@@ -1,0 +1,49 @@
+"""API tokens: shown once, stored as digests, never able to do more than their owner."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from accounting.models import ApiToken
+
+SCOPES = (
+    "read:usage",
+    "read:ledger",
+    "read:holds",
+    "read:teams",
+    "read:bindings",
+    "read:prices",
+    "read:clusters",
+    "read:data-issues",
+    "write:teams",
+    "write:bindings",
+    "write:prices",
+)
+LONGEST = timedelta(days=365)
+USUAL = timedelta(days=90)
+
+
+def create_token(
+    *, owner: AbstractBaseUser, name: str, scopes: Sequence[str], lifetime: timedelta = USUAL
+) -> tuple[ApiToken, str]:
+    """A token and its secret, which is never shown again.
+
+    Raises:
+        ValueError: an unknown scope, or a lifetime of more than a year.
+    """
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown:
+        raise ValueError(f"unknown scope {unknown[0]!r}")
+    if not timedelta(0) < lifetime <= LONGEST:
+        raise ValueError("a token lives at most a year")
+    token, secret = ApiToken.objects.create(
+        user=owner, expiry=lifetime, name=name, scopes=sorted(set(scopes))
+    )
+    return token, secret
+
+
+def revoke_token(*, owner: AbstractBaseUser, token_key: str) -> bool:
+    """End a token at once; False when the owner has none with this key."""
+    count, _ = ApiToken.objects.filter(user=owner, token_key=token_key).delete()
+    return bool(count)
