@@ -46,8 +46,8 @@ from accounting.models import (
 )
 from accounting.sources.catalogue import lifecycle_of, normal_model
 
-LABEL_REACH_MS = 6 * HOUR_MS  # labels further away say nothing new (docs/decisions/0005)
-POD_REACH_MS = 2 * HOUR_MS
+LABEL_REACH_MS = HOUR_MS  # labels further away say nothing new (docs/decisions/0005)
+POD_REACH_MS = 2 * HOUR_MS  # wider than labels: a label must find its pod
 BATCH = 2000
 
 
@@ -126,8 +126,8 @@ def _load_pods(
 ) -> None:
     near = (
         Q(
-            last_ms__gte=period.start_ms - POD_REACH_MS,
-            first_ms__lt=period.end_ms + POD_REACH_MS,
+            last_ms__gte=period.start_ms - period.start_ms % HOUR_MS - POD_REACH_MS,
+            first_ms__lt=period.end_ms + POD_REACH_MS + HOUR_MS,
         )
         | Q(holds__ended_ms__isnull=True, holds__isnull=False)
         | Q(uid__in=list(uids))
@@ -156,8 +156,8 @@ def _load_scrapers(
         ids.scrapers[key] = row.pk
         record = ScraperRecord(key, row.shows_exported)
         inventory.scrapers[key] = record
-    oldest = min([p.last_ms for p in inventory.pods.values()] + [period.start_ms])
-    start = to_instant(oldest - oldest % HOUR_MS - POD_REACH_MS)
+    oldest = min([p.last_ms for p in inventory.pods.values()] + [_label_hours(period)[0]])
+    start = to_instant(max(0, oldest - oldest % HOUR_MS - HOUR_MS))
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     parts: dict[int, list[Times]] = defaultdict(list)
     hours = ScrapeHour.objects.filter(scraper__cluster=cluster, hour_start__gte=start)

@@ -77,11 +77,12 @@ def import_files(
         with transaction.atomic():  # kept samples always have their windows due
             new = _buffer(source, spooled, tell)
             due = _mark(cluster, period) if new else 0
-    _observe(cluster, period, tell)
+    if new:
+        _observe(cluster, period, tell)
     done = ingest.ingest_all(
         cluster,
         within=None,
-        is_observed=True,
+        is_observed=bool(new),  # else what is due was left by a run that died
         on_progress=lambda total: tell("Attributing", total.windows, max(due, total.windows)),
     )
     hours = roll_up_dirty_hours(

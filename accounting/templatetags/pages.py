@@ -134,6 +134,13 @@ def sort_th(
     )
 
 
+@register.simple_tag(takes_context=True)
+def page_url(context: Mapping[str, Any], number: int, by: int) -> str:
+    """The address of the page before or after."""
+    url: str = context["state"].url(page=str(number + by))
+    return url
+
+
 def report_url(context: Mapping[str, Any], noun: str, by: str, key: Mapping[str, Any]) -> str:
     """The API's address for the rows of a table."""
     state = context.get("state")

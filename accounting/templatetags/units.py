@@ -221,6 +221,21 @@ def moment(instant: datetime | int | None) -> SafeString | str:
 
 
 @register.filter
+def moment_day(instant: datetime | None) -> SafeString | str:
+    """The day of a time in the reader's zone; a dash for an open end."""
+    if instant is None:
+        return "\N{EM DASH}"
+    if instant.year <= 1970:
+        return "the beginning"
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        instant.isoformat(timespec="seconds"),
+        f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
+        format_date(timezone.localtime(instant).date(), "d MMM yyyy", locale=DATES),
+    )
+
+
+@register.filter
 def clock(instant: datetime | None) -> str:
     """Only the time of day in the reader's zone: `14:35`."""
     return NO_DATA if instant is None else f"{timezone.localtime(instant):%H:%M}"

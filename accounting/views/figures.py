@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,10 +10,16 @@ from babel.numbers import get_currency_precision, get_currency_symbol
 
 from accounting import charts
 from accounting.charts import Part, Series, Spark
+from accounting.domain.calendar import DayRange
+from accounting.domain.line import STATES
+from accounting.domain.period import HOUR_MS, Period, to_ms
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.summary import ledger_words
 from accounting.queries.breakdown import Breakdown
+from accounting.queries.gpus import Slice
+from accounting.queries.series import Point
 from accounting.templatetags import units
+from accounting.views.state import PageState
 
 HELD = {"Busy": "busy", "Idle": "idle", "No data": "unknown"}
 
@@ -199,3 +205,93 @@ def capacity(row: LedgerRow, length_ms: int, places: int) -> Capacity:
     parts = charts.bar_parts({w.kind: w.milliseconds for w in words}, wall)
     sentence = ", ".join(f"{w.name} {units.percent(w.share)}" for w in words)
     return Capacity(wall, wall / length_ms if length_ms else None, words, parts, sentence)
+
+
+def held_chart(found: Sequence[Point], slot: int, state: PageState) -> Chart:
+    """GPUs held through a period: solid busy, hatched idle, dashed no data."""
+    labels = [_local(point.at, state) for point in found]
+    lengths = [_step_ms(point.at, state) for point in found]
+    states = {
+        name: [
+            round(getattr(point.row, f"{name}_ms") / length, 3)
+            for point, length in zip(found, lengths, strict=True)
+        ]
+        for name in ("busy", "idle", "unknown")
+    }
+    held = [sum(values) for values in zip(*states.values(), strict=True)] if found else []
+    sentence = "Nothing was held."
+    if held:
+        sentence = (
+            f"Held between {units.average(min(held))} and {units.average(max(held))} GPUs; "
+            f"busy between {units.average(min(states['busy']))} and "
+            f"{units.average(max(states['busy']))}."
+        )
+    return Chart(
+        figure=charts.gpus_over_time(labels, states, slot),
+        sentence=sentence,
+        columns=("Time", "Busy", "Idle", "No data", "Allocated"),
+        rows=tuple(
+            (label.replace("T", " "), *(units.average(states[s][i]) for s in states), units.average(held[i]))
+            for i, label in enumerate(labels)
+        ),
+        legend=(
+            Key("Busy", slot, "busy"),
+            Key("Idle", slot, "idle"),
+            Key("No data", slot, "unknown"),
+        ),
+    )
+
+
+def _local(at: str, state: PageState) -> str:
+    """A step's label as plotly reads it: local time without an offset."""
+    if "T" not in at:
+        return at
+    instant = datetime.fromisoformat(at).astimezone(state.visitor.zone)
+    return f"{instant:%Y-%m-%dT%H:%M}"
+
+
+def _step_ms(at: str, state: PageState) -> int:
+    """How long a step is, up to the newest data; days may have 23 or 25 hours."""
+    if "T" in at:
+        start = to_ms(datetime.fromisoformat(at))
+        whole = Period(start, start + HOUR_MS)
+    else:
+        day = date.fromisoformat(at)
+        whole = DayRange(day, day + timedelta(days=1)).period(state.zone)
+    until = state.chip.until
+    end = whole.end_ms if until is None else min(whole.end_ms, to_ms(until))
+    return max(end - whole.start_ms, 1)
+
+
+def minutes_by_hour(slices: Sequence[Slice], state: PageState) -> Chart:
+    """Minutes of each word in each hour of one GPU."""
+    hours: dict[datetime, dict[str, int]] = {}
+    for one in slices:
+        local = one.at.astimezone(state.visitor.zone).replace(minute=0, second=0)
+        sums = hours.setdefault(local, dict.fromkeys(STATES, 0))
+        for name, ms in one.milliseconds.items():
+            sums[name] += ms
+    words = {hour: charts.state_words(sums) for hour, sums in hours.items()}
+    labels = [f"{hour:%Y-%m-%dT%H:%M}" for hour in words]
+    columns = {
+        word: [round(found[word] / 60_000, 1) for found in words.values()]
+        for word in charts.WORDS
+    }
+    busy = sum(columns["Busy"])
+    all_minutes = sum(sum(values) for values in columns.values())
+    share = units.percent(busy / all_minutes) if all_minutes else units.NO_DATA
+    return Chart(
+        figure=charts.states_by_hour(labels, columns),
+        sentence=f"Busy {share} of the wall time of {len(labels)} hours.",
+        columns=("Hour", *(f"{word}, min" for word in columns)),
+        rows=tuple(
+            (label.replace("T", " "), *(f"{values[i]:.1f}" for values in columns.values()))
+            for i, label in enumerate(labels)
+        ),
+        legend=(
+            Key("Busy", 1, "busy"),
+            Key("Idle", 1, "idle"),
+            Key("No data", 1, "unknown"),
+            Key("Unallocated", 1, "rest"),
+        ),
+    )

@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounting.charts import Part
 from accounting.domain.comparison import Change, average_gpus, change
 from accounting.domain.report import UsageRow
-from accounting.domain.summary import Total
+from accounting.domain.summary import Total, total_of
 from accounting.queries.breakdown import Breakdown, Mover
 from accounting.queries.teams import TeamRef, team_named
 from accounting.views.figures import held_parts, held_words
@@ -231,3 +231,14 @@ def _number(text: str, default: int) -> int:
     return int(text) if text.isdecimal() and len(text) < 7 else default
 
 
+
+
+def total_line(lines: Sequence[WorkloadLine]) -> Total:
+    """What stands under a list of workloads."""
+    return total_of([line.row for line in lines])
+
+
+def quiet_teams(lines: Sequence[TeamLine], teams: Teams) -> list[TeamRef]:
+    """Teams that held nothing in the range."""
+    seen = {line.key for line in lines}
+    return [team for slug, team in teams.items() if slug not in seen]

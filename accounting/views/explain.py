@@ -1,0 +1,92 @@
+"""Where a number comes from: the drawer, and the same as a page."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.domain.charge import price_amounts
+from accounting.queries.directory import BindingRow, binding_rows
+from accounting.queries.explain import FIGURES, Explanation, PriceUsed, explain
+from accounting.queries.selection import SelectionError
+from accounting.queries.teams import UNMAPPED_TEAM, visible_teams
+from accounting.views import figures
+from accounting.views.gate import signed_in
+from accounting.views.state import PageState
+
+KEYS = ("team", "namespace", "workload", "model", "node", "gpu")
+RULES = {
+    "N5": "A sample is valid until the next one, for at most 1.5 steps; then nothing is known.",
+    "N6": "A sample speaks only for those who held the GPU at its time.",
+    "N7": "Engine activity counts where it is sampled well enough, else GPU utilisation.",
+    "N10": "A hold begins when the pod is bound to its node.",
+    "N11": "A hold ends when the pod is terminal, gone, or its node is gone.",
+    "N14": "A GPU is there from the first sample of its UUID.",
+    "N15": "It is gone when its node goes or it is sampled elsewhere; silence alone ends nothing.",
+    "N21": "Held and not observed is unknown, never idle.",
+    "N23": "Each window is rounded once, so that the states sum to the time the GPU was there.",
+    "N26": "Of the prices that match, the one that sets most counts; none means unknown money.",
+    "N27": "Rates are per whole GPU-hour; a share pays its share.",
+    "N28": "Money is rounded once, on the total; lines by largest remainder, so they add up.",
+    "N34": "Ratios are ratios of sums; busy share is shown with its coverage.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PriceLine:
+    """A price that took part, with what it came to."""
+
+    used: PriceUsed
+    amount: Decimal | None
+
+
+@signed_in
+def explanation(request: HttpRequest) -> HttpResponse:
+    """One number: formula with values, samples, metric, price, rule."""
+    state = PageState(request)
+    figure = request.GET.get("what", "")
+    key = {name: request.GET.get(name, "") for name in KEYS if request.GET.get(name)}
+    _check(state, figure, key)
+    try:
+        found = explain(state.selection(**key), figure)
+    except (SelectionError, IndexError) as error:
+        raise Http404(str(error)) from error
+    context = {
+        "state": state,
+        "found": found,
+        "key": key,
+        "what": figure,
+        "prices": _prices(found, state),
+        "rules": [(name, RULES.get(name, "")) for name in found.rules],
+        "bindings": _bindings(state, key),
+        "version": settings.VERSION,
+    }
+    is_fragment = request.headers.get("HX-Request") == "true"
+    name = "_partials/explanation.html" if is_fragment else "accounting/explain.html"
+    return render(request, name, context)
+
+
+def _check(state: PageState, figure: str, key: dict[str, str]) -> None:
+    """404 for what is not there or not the visitor's: both look the same."""
+    scope = state.visitor.scope
+    if figure not in FIGURES or (figure == "ledger" and not scope.sees_all):
+        raise Http404("no such number")
+    team = key.get("team")
+    is_unmapped = team == UNMAPPED_TEAM.slug and scope.sees_all
+    if team and not is_unmapped and team not in visible_teams(scope):
+        raise Http404("no such team")
+
+
+def _prices(found: Explanation, state: PageState) -> list[PriceLine]:
+    places = figures.places_of(state.currency)
+    amounts = price_amounts([(p.milliseconds, p.rate) for p in found.prices], places)
+    return [PriceLine(p, a) for p, a in zip(found.prices, amounts, strict=True)]
+
+
+def _bindings(state: PageState, key: dict[str, str]) -> list[BindingRow]:
+    team = key.get("team")
+    if not team:
+        return []
+    return [row for row in binding_rows(state.visitor.scope) if row.team == team]

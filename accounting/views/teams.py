@@ -1,0 +1,131 @@
+"""Teams: the list, and a team's summary, workloads and what maps to it."""
+
+from collections.abc import Mapping
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.domain.summary import rounded
+from accounting.queries.breakdown import breakdown, largest_idle
+from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
+from accounting.queries.directory import binding_rows
+from accounting.queries.members import member_rows
+from accounting.queries.series import points
+from accounting.queries.teams import TeamRef, visible_teams
+from accounting.queries.usage import usage_rows
+from accounting.views import figures, tables
+from accounting.views.gate import signed_in
+from accounting.views.state import PageState
+
+
+@signed_in
+def team_list(request: HttpRequest) -> HttpResponse:
+    """Every team that the visitor may read, with what it used."""
+    state = PageState(request)
+    teams = visible_teams(state.visitor.scope)
+    coverage = day_coverage(state.days, state.zone, state.cluster)
+    length = covered_length_ms(coverage)
+    found = breakdown(
+        state.selection(),
+        "team",
+        before=state.before_period,
+        length_ms=length,
+        places=figures.places_of(state.currency),
+    )
+    lines = tables.team_lines(found, teams, length)
+    context = {
+        "state": state,
+        "breakdown": found,
+        "teams": tables.team_table(lines, found, state.sort),
+        "quiet": tables.quiet_teams(lines, teams),
+        "missing_days": missing_days(coverage, *state.data_days),
+    }
+    return render(request, "accounting/teams.html", context)
+
+
+def _team(state: PageState, slug: str) -> TeamRef:
+    """The team, or 404: whether it exists is not told to others."""
+    team = visible_teams(state.visitor.scope).get(slug)
+    if team is None:
+        raise Http404("no such team")
+    return team
+
+
+@signed_in
+def team(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a team held, how busy it was, what it cost, and what to give back."""
+    state = PageState(request)
+    ref = _team(state, slug)
+    selection = state.selection(team=slug)
+    coverage = day_coverage(state.days, state.zone, state.cluster)
+    length = covered_length_ms(coverage)
+    missing = missing_days(coverage, *state.data_days)
+    places = figures.places_of(state.currency)
+    found = breakdown(
+        selection, "workload", before=state.before_period, length_ms=length, places=places
+    )
+    workloads = rounded(usage_rows(selection, ("team", "workload")), places)
+    shown = state.shown_days
+    context = {
+        "state": state,
+        "team": ref,
+        "tab": "summary",
+        "breakdown": found,
+        "missing_days": missing,
+        "sparks": figures.sparks(found, shown, missing),
+        "held": figures.held_chart(points(selection, ""), ref.slot, state),
+        "spend": figures.spend_chart(
+            found, shown, missing, _workload_colours(found.rows), state.currency
+        ),
+        "idle": tables.workload_lines(largest_idle(workloads, 10), {slug: ref}),
+    }
+    return render(request, "accounting/team.html", context)
+
+
+def _workload_colours(rows: object) -> Mapping[str, figures.Key]:
+    """Workloads have no colour of their own: the largest take the slots in order."""
+    return {
+        f"{row.key['namespace']}/{row.key['workload']}": figures.Key(
+            row.key["workload"], slot
+        )
+        for slot, row in enumerate(list(rows)[:7], start=1)  # type: ignore[call-overload]
+    }
+
+
+@signed_in
+def workloads(request: HttpRequest, slug: str) -> HttpResponse:
+    """A team's workloads by GPU model."""
+    state = PageState(request)
+    ref = _team(state, slug)
+    selection = state.selection(team=slug)
+    places = figures.places_of(state.currency)
+    rows = rounded(usage_rows(selection, ("team", "workload", "model")), places)
+    lines = tables.workload_lines(rows, {slug: ref})
+    words = state.query.get("q", "").strip().lower()
+    matching = [line for line in lines if words in f"{line.namespace}/{line.workload}".lower()]
+    chosen = tables.ordered(matching, state.sort, tables.WORKLOAD_COLUMNS, "-idle_charge")
+    context = {
+        "state": state,
+        "team": ref,
+        "tab": "workloads",
+        "words": words,
+        "count": len(lines),
+        "total": tables.total_line(matching),
+        "page": tables.paged(chosen, state.query.dict()),
+    }
+    return render(request, "accounting/workloads.html", context)
+
+
+@signed_in
+def team_rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who belongs to a team, and which rules give usage to it."""
+    state = PageState(request)
+    ref = _team(state, slug)
+    context = {
+        "state": None,
+        "team": ref,
+        "tab": "rules",
+        "members": member_rows(ref.id),
+        "rules": [row for row in binding_rows(state.visitor.scope) if row.team == slug],
+    }
+    return render(request, "accounting/team_rules.html", context)
