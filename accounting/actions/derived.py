@@ -14,17 +14,89 @@ FAR_MS = 253_402_300_799_000  # the year 9999: "still there"
 
 
 def store(
-    cluster: Cluster, inventory: Inventory, derived: Derived, ids: Ids
+    cluster: Cluster,
+    inventory: Inventory,
+    derived: Derived,
+    ids: Ids,
+    labels_of: Period,
 ) -> list[Period]:
     """Bring holds and presences up to date.
+
+    Args:
+        cluster, inventory, derived, ids: what was derived, and from what.
+        labels_of: the time whose GPU labels were at hand: inferred holds are known there
+            only, and reach beyond it as they are stored.
 
     Returns:
         The periods in which somebody's time changed: the windows there are dirty.
     """
     _ensure_inferred_pods(cluster, derived.holds, ids)
-    changed = _store_holds(inventory, derived.holds, ids)
+    shown = [hold for hold in derived.holds if not hold.is_inferred]
+    inferred = [hold for hold in derived.holds if hold.is_inferred]
+    changed = _store_holds([ids.pods[uid] for uid in inventory.pods], shown, ids)
+    changed.extend(_store_inferred(cluster, inferred, ids, labels_of))
     changed.extend(_store_presences(cluster, derived.presences, ids))
     return changed
+
+
+def _store_inferred(
+    cluster: Cluster, holds: Sequence[Hold], ids: Ids, labels_of: Period
+) -> list[Period]:
+    """Join inferred holds with what is stored of them outside `labels_of`."""
+    stored = {
+        row.pod_id: row
+        for row in PodHold.objects.filter(
+            pod__cluster=cluster,
+            is_inferred=True,
+            bound_ms__lt=labels_of.end_ms,
+            booked_until_ms__gte=labels_of.start_ms,
+        )
+    }
+    changed: list[Period] = []
+    rows: list[PodHold] = []
+    for hold in holds:
+        row = _hold_row(hold, ids)
+        before = stored.pop(row.pod_id, None)
+        if before is not None and before.bound_ms < labels_of.start_ms:
+            row.bound_ms = before.bound_ms
+        if before is not None and (before.booked_until_ms or 0) > labels_of.end_ms:
+            row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
+            row.booked_until_ms = before.booked_until_ms
+        if before is None or _differs(before, row):
+            rows.append(row)
+        changed.extend(_moved(_span(before), _span(row)))
+    gone: list[int] = []
+    for row in stored.values():
+        before_span = _span(row)
+        if _trim(row, labels_of):
+            rows.append(row)
+        elif _lies_in(row, labels_of):
+            gone.append(row.pk)
+        else:
+            continue
+        changed.extend(_moved(before_span, None))
+    PodHold.objects.filter(pk__in=gone).delete()
+    _write(rows)
+    return changed
+
+
+def _lies_in(row: PodHold, period: Period) -> bool:
+    return (
+        period.start_ms <= row.bound_ms and (row.booked_until_ms or 0) <= period.end_ms
+    )
+
+
+def _trim(row: PodHold, period: Period) -> bool:
+    """Cut off the part of a hold that a period shows not to be one; True when cut."""
+    end = row.booked_until_ms or 0
+    if period.start_ms <= row.bound_ms < period.end_ms < end:
+        row.bound_ms = period.end_ms
+        return True
+    if row.bound_ms < period.start_ms < end <= period.end_ms:
+        row.ended_ms = row.booked_until_ms = period.start_ms
+        row.ended_by = "gone"
+        return True
+    return False
 
 
 def _ensure_inferred_pods(
@@ -52,14 +124,11 @@ def _ensure_inferred_pods(
 
 
 def _store_holds(
-    inventory: Inventory, holds: Sequence[Hold], ids: Ids
+    pod_ids: Sequence[int], holds: Sequence[Hold], ids: Ids
 ) -> list[Period]:
     known = {
         (row.pod_id, row.resource): row
-        for row in PodHold.objects.filter(
-            pod_id__in=[ids.pods[uid] for uid in inventory.pods]
-            + [ids.pods[hold.uid] for hold in holds if hold.is_inferred]
-        )
+        for row in PodHold.objects.filter(pod_id__in=pod_ids)
     }
     changed: list[Period] = []
     rows: list[PodHold] = []
@@ -72,6 +141,13 @@ def _store_holds(
     for row in known.values():
         changed.extend(_moved(_span(row), None))
     PodHold.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
+    _write(rows)
+    return changed
+
+
+def _write(rows: Sequence[PodHold]) -> None:
+    for row in rows:
+        row.pk = None
     PodHold.objects.bulk_create(
         rows,
         update_conflicts=True,
@@ -79,7 +155,6 @@ def _store_holds(
         update_fields=_HOLD_FIELDS,
         batch_size=BATCH,
     )
-    return changed
 
 
 _HOLD_FIELDS = [

@@ -156,7 +156,7 @@ def _load_scrapers(
         ids.scrapers[key] = row.pk
         record = ScraperRecord(key, row.shows_exported)
         inventory.scrapers[key] = record
-    oldest = min([p.last_ms for p in inventory.pods.values()] + [_label_hours(period)[0]])
+    oldest = min([p.last_ms for p in inventory.pods.values()] + [label_period(period).start_ms])
     start = to_instant(max(0, oldest - oldest % HOUR_MS - HOUR_MS))
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     parts: dict[int, list[Times]] = defaultdict(list)
@@ -169,18 +169,19 @@ def _load_scrapers(
         inventory.scrapers[by_id[pk]].kube_times = np.concatenate(found)
 
 
-def _label_hours(period: Period) -> tuple[int, int]:
+def label_period(period: Period) -> Period:
+    """The hours whose GPU labels are loaded for a period."""
     start = period.start_ms - period.start_ms % HOUR_MS
     end = -(-period.end_ms // HOUR_MS) * HOUR_MS
-    return start - LABEL_REACH_MS, end + LABEL_REACH_MS
+    return Period(max(0, start - LABEL_REACH_MS), end + LABEL_REACH_MS)
 
 
 def _load_labels(cluster: Cluster, period: Period, inventory: Inventory) -> None:
-    low, high = _label_hours(period)
+    reach = label_period(period)
     rows = GpuLabelHour.objects.filter(
         gpu__cluster=cluster,
-        hour_start__gte=to_instant(low),
-        hour_start__lt=to_instant(high),
+        hour_start__gte=reach.start,
+        hour_start__lt=reach.end,
     ).order_by("hour_start")
     parts: dict[tuple[str, str, str, PodName], list[Times]] = defaultdict(list)
     for uuid, instance, vgpu, namespace, pod, uid, hour, packed in rows.values_list(

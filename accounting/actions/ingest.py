@@ -147,7 +147,9 @@ def observe_period(
             max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
         )
         now = derive(inventory, wide, until)
-        changed = derived.store(cluster, inventory, now, ids)
+        changed = derived.store(
+            cluster, inventory, now, ids, evidence.label_period(period)
+        )
         holding = {ids.pods[hold.uid] for hold in now.holds}
         if not is_observed:
             resolve_pods(cluster, holding)

@@ -100,5 +100,10 @@ def drop_expired(table: Table, before: datetime) -> list[str]:
             if _next(table.unit, low) <= before:
                 cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)).as_string(None))
                 dropped.append(name)
-    _known.clear()
+    forget_known()
     return dropped
+
+
+def forget_known() -> None:
+    """Look again which partitions are there (after a drop or a rolled-back creation)."""
+    _known.clear()

@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from accounting.domain.line import STATES
+from accounting.domain.period import HOUR_MS
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.rounding import split_money
 
@@ -111,3 +112,19 @@ def ledger_words(
 def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:
     """Milliseconds per state over rows."""
     return {state: sum(row.milliseconds[state] for row in rows) for state in STATES}
+
+
+def price_amounts(
+    quantities: Sequence[tuple[int, Decimal | None]], places: int
+) -> list[Decimal | None]:
+    """What (milliseconds, rate per GPU-hour) pairs come to, adding up to their total.
+
+    None where there is no rate.
+    """
+    cells = {
+        i: Fraction(rate) * milliseconds / HOUR_MS
+        for i, (milliseconds, rate) in enumerate(quantities)
+        if rate is not None
+    }
+    amounts = split_money(cells, places)
+    return [amounts.get(i) for i in range(len(quantities))]

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.charge import price_amounts
+from accounting.domain.summary import price_amounts
 from accounting.queries.directory import BindingRow, binding_rows
 from accounting.queries.explain import FIGURES, Explanation, PriceUsed, explain
 from accounting.queries.selection import SelectionError

@@ -1,0 +1,27 @@
+"""How one person wants pages to look; theirs alone, so no reason is asked."""
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from accounting.audit import act
+from accounting.models import Person
+
+FIELDS = ("theme", "density", "timezone")
+
+
+def set_preferences(*, actor: AbstractBaseUser, **wanted: str) -> Person:
+    """Keep some of a person's own choices; the rest stays.
+
+    Raises:
+        ValueError: something that is no preference.
+    """
+    unknown = sorted(set(wanted) - set(FIELDS))
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no preference")
+    with act(actor, "own preferences"):
+        person, _ = Person.objects.select_for_update().get_or_create(user_id=actor.pk)
+        changed = [name for name, value in wanted.items() if getattr(person, name) != value]
+        for name in changed:
+            setattr(person, name, wanted[name])
+        if changed:
+            person.save(update_fields=changed)
+    return person

@@ -1,0 +1,193 @@
+"""Forms of admin pages and of the account page. They check and translate, nothing else."""
+
+from datetime import date, timedelta
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+
+from accounting.actions.tokens import SCOPES
+from accounting.models import BindingKind, Cluster, Team
+
+THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+DENSITIES = (("comfortable", "Comfortable"), ("compact", "Compact"))
+LIFETIMES = ((30, "30 days"), (90, "90 days"), (180, "180 days"), (365, "One year"))
+REASON = "Why, for the history: 10 to 200 characters."
+
+
+class AccessibleForm(forms.Form):
+    """Ties each field to its help and error text, and marks wrong ones."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, bound in self.fields.items():
+            described = []
+            if bound.help_text:
+                described.append(f"id_{name}_help")
+            if self.is_bound and name in self.errors:
+                bound.widget.attrs["aria-invalid"] = "true"
+                described.append(f"id_{name}_error")
+            if described:
+                bound.widget.attrs["aria-describedby"] = " ".join(described)
+
+
+class PreferencesForm(AccessibleForm):
+    """One or more of a person's own choices; what is left out stays."""
+
+    theme = forms.ChoiceField(choices=THEMES, required=False)
+    density = forms.ChoiceField(choices=DENSITIES, required=False)
+    timezone = forms.CharField(
+        required=False,
+        label="Time zone of labels",
+        help_text="An IANA name such as Europe/Berlin. Empty: the billing time zone.",
+    )
+
+    def clean_timezone(self) -> str:
+        """A zone that exists, or nothing."""
+        name: str = self.cleaned_data["timezone"]
+        if name and name not in available_timezones():
+            raise forms.ValidationError(f"There is no time zone called {name}.")
+        return name
+
+
+class TokenForm(AccessibleForm):
+    """A new API token."""
+
+    name = forms.CharField(max_length=100, help_text="What will use it, e.g. monthly sheet.")
+    days = forms.TypedChoiceField(
+        choices=LIFETIMES, coerce=int, initial=90, label="Ends after"
+    )
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope) for scope in SCOPES],
+        widget=forms.CheckboxSelectMultiple,
+        initial=["read:usage"],
+        label="May",
+        help_text="A token can never do more than you can.",
+    )
+
+
+class PriceForm(AccessibleForm):
+    """A price from a day on."""
+
+    model = forms.CharField(
+        max_length=200,
+        label="GPU model",
+        help_text="As the exporter names it, e.g. NVIDIA-H100-80GB-HBM3.",
+        widget=forms.TextInput(attrs={"list": "models", "autocomplete": "off"}),
+    )
+    rate_per_gpu_hour = forms.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        min_value=0,
+        label="Rate per GPU-hour",
+        help_text="What teams are charged.",
+    )
+    cost_per_gpu_hour = forms.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        min_value=0,
+        required=False,
+        label="Cost per GPU-hour",
+        help_text="What a GPU-hour costs the organisation; apart from the rate.",
+    )
+    lifecycle = forms.ChoiceField(
+        choices=(
+            ("", "Any"),
+            ("on-demand", "On demand"),
+            ("spot", "Spot"),
+            ("reserved", "Reserved"),
+        ),
+        required=False,
+    )
+    tier = forms.CharField(
+        max_length=253, required=False, help_text="A PriorityClass; empty: any."
+    )
+    cluster = forms.ModelChoiceField(
+        queryset=Cluster.objects.none(), required=False, empty_label="Any cluster"
+    )
+    valid_from = forms.DateField(
+        label="Valid from",
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="A billing day; an earlier day changes money that is already shown.",
+    )
+    source_note = forms.CharField(
+        max_length=500, required=False, label="Source", help_text="Contract or list."
+    )
+    reason = forms.CharField(
+        min_length=10,
+        max_length=200,
+        help_text=REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["cluster"]
+        field.queryset = Cluster.objects.order_by("name")  # type: ignore[attr-defined]
+
+
+class BindingForm(AccessibleForm):
+    """A rule that gives usage to a team."""
+
+    kind = forms.ChoiceField(choices=BindingKind.choices, label="Looks at")
+    label = forms.CharField(
+        max_length=317,
+        required=False,
+        label="Label key",
+        help_text="For the two label kinds, e.g. team or example.com/team.",
+    )
+    glob = forms.CharField(
+        max_length=253,
+        label="Value",
+        help_text="A name, or a pattern with * and ?, e.g. vision-*.",
+    )
+    team = forms.ModelChoiceField(
+        queryset=Team.objects.none(), to_field_name="slug", empty_label=None
+    )
+    valid_from = forms.DateField(
+        label="Valid from",
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="A billing day. Hours after it are computed again; metrics are not read.",
+    )
+    reason = forms.CharField(
+        min_length=10,
+        max_length=200,
+        help_text=REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["team"]
+        field.queryset = Team.objects.order_by("name")  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """A label kind needs its key; a namespace has none."""
+        found: dict[str, Any] = super().clean() or {}
+        is_label = found.get("kind") != BindingKind.NAMESPACE
+        if is_label and not found.get("label"):
+            self.add_error("label", "A rule on a label needs the label's key.")
+        if not is_label and found.get("label"):
+            self.add_error("label", "A rule on a namespace has no label key.")
+        return found
+
+
+class EndForm(AccessibleForm):
+    """The day from which something does not hold any more."""
+
+    valid_to = forms.DateField(
+        label="Ends on",
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="The first billing day without it.",
+    )
+    reason = forms.CharField(
+        min_length=10,
+        max_length=200,
+        help_text=REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+
+def tomorrow(today: date) -> date:
+    """The usual first day of a change: nothing that is shown moves."""
+    return today + timedelta(days=1)

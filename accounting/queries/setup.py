@@ -1,0 +1,214 @@
+"""The six steps of a set-up, checked from what the ledger holds: nothing is asked outside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+_QUERY = """
+    SELECT
+      (SELECT count(*) FROM accounting_source WHERE is_active),
+      (SELECT count(*) FROM accounting_source
+       WHERE is_active AND last_error = '' AND last_read_at IS NOT NULL),
+      (SELECT string_agg(name || ': ' || left(last_error, 300), E'\\n' ORDER BY name)
+       FROM accounting_source WHERE is_active AND last_error <> ''),
+      (SELECT count(*) FROM accounting_gpu WHERE NOT is_placeholder),
+      (SELECT count(*) FROM accounting_gpu WHERE is_placeholder),
+      (SELECT count(*) FROM accounting_scraper WHERE is_kube_state),
+      (SELECT count(*) FROM accounting_podhold),
+      (SELECT count(*) FROM accounting_team),
+      (SELECT max(hour_start) FROM usage_hour)
+"""
+_WEEK = """
+    SELECT coalesce(sum(held), 0), coalesce(sum(held) FILTER (WHERE team_id = 0), 0),
+           coalesce(sum(everything), 0),
+           coalesce(sum(everything) FILTER (WHERE price_id = 0), 0),
+           string_agg(DISTINCT CASE WHEN price_id = 0 THEN model END, ', ')
+    FROM (
+        SELECT team_id, price_id, model,
+               CASE WHEN namespace_id <> 0
+                    THEN busy_ms + idle_ms + unknown_ms ELSE 0 END AS held,
+               busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms
+                   + dark_ms AS everything
+        FROM usage_day
+        WHERE billing_on > (SELECT max(billing_on) FROM usage_day) - 7
+    ) week
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: done, not done yet, or wrong.
+
+    Attributes:
+        state: `done`, `todo` or `bad`.
+        found: what is there, one sentence.
+        looked_for: what was looked for, and where.
+        query: to try by hand; "" when there is none.
+        advice: what to do next; "" when done.
+    """
+
+    name: str
+    state: str
+    found: str
+    looked_for: str
+    query: str = ""
+    advice: str = ""
+    route: str = ""  # a page where it can be done
+
+
+def setup_steps() -> list[Step]:
+    """All six, in the order in which they are done; two queries."""
+    with connection.cursor() as cursor:
+        cursor.execute(_QUERY)
+        counts = cursor.fetchone()
+        cursor.execute(_WEEK)
+        week = cursor.fetchone()
+    return [
+        _source(counts[:3]),
+        _gpu_metrics(counts[3], counts[4]),
+        _kube_state(counts[5], counts[6]),
+        _mapped(counts[7], week),
+        _priced(week),
+        _computed(counts[8]),
+    ]
+
+
+def is_complete(steps: Sequence[Step]) -> bool:
+    """True when nothing is left to do."""
+    return all(step.state == "done" for step in steps)
+
+
+def _source(found: tuple[int, int, str | None]) -> Step:
+    active, answering, errors = found
+    looked_for = "A source that was read without an error, in the list of sources."
+    if not active:
+        return Step(
+            "A source answers",
+            "todo",
+            "No source is configured.",
+            looked_for,
+            "manage.py configure gpu-ledger.yaml",
+            "Name a Prometheus, the exporters or a metrics file under clusters: sources.",
+        )
+    if errors or answering < active:
+        return Step(
+            "A source answers",
+            "bad" if errors else "todo",
+            errors or f"{answering} of {active} sources have been read.",
+            looked_for,
+            "up",
+            "Check the address, the token and the network between the two.",
+        )
+    return Step(
+        "A source answers", "done", f"{answering} of {active} sources answer.", looked_for
+    )
+
+
+def _gpu_metrics(gpus: int, placeholders: int) -> Step:
+    looked_for = (
+        "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else DCGM_FI_DEV_GPU_UTIL."
+    )
+    query = 'count by (modelName) ({__name__=~"DCGM_FI_(PROF_GR_ENGINE_ACTIVE|DEV_GPU_UTIL)"})'
+    if gpus:
+        more = f"; {placeholders} are known from nodes only" if placeholders else ""
+        return Step("GPU metrics are seen", "done", f"{gpus} GPUs{more}.", looked_for, query)
+    state = "bad" if placeholders else "todo"
+    found = f"{placeholders} GPUs are known from nodes, none from an exporter."
+    return Step(
+        "GPU metrics are seen",
+        state,
+        found if placeholders else "No GPU has been sampled.",
+        looked_for,
+        query,
+        "Run dcgm-exporter on the GPU nodes and let it be scraped.",
+    )
+
+
+def _kube_state(scrapers: int, holds: int) -> Step:
+    looked_for = "Scrapes of kube-state-metrics that show pods and their requests."
+    query = 'kube_pod_container_resource_requests{resource=~"nvidia_com_.*|amd_com_.*"}'
+    if scrapers:
+        return Step(
+            "kube-state-metrics is seen", "done", f"{holds} holds of pods.", looked_for, query
+        )
+    return Step(
+        "kube-state-metrics is seen",
+        "todo",
+        "No scrape of kube-state-metrics; nobody's holds are known, so time is dark.",
+        looked_for,
+        query,
+        "Install kube-state-metrics and let the same source scrape it.",
+    )
+
+
+def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
+    held, unmapped = week[0], week[1]
+    looked_for = "Held time of the last seven days of data whose namespace or label has a rule."
+    if not teams:
+        return Step(
+            "Namespaces belong to teams",
+            "todo",
+            "No team yet.",
+            looked_for,
+            "manage.py configure gpu-ledger.yaml",
+            "List teams and bindings in the set-up file.",
+            "attribution",
+        )
+    if not held:
+        return Step(
+            "Namespaces belong to teams",
+            "todo",
+            f"{teams} teams; nothing was held yet.",
+            looked_for,
+            route="attribution",
+        )
+    share = 1 - float(unmapped / held)
+    if unmapped:
+        return Step(
+            "Namespaces belong to teams",
+            "bad" if share < 0.5 else "todo",
+            f"{share:.1%} of held time has a team.",
+            looked_for,
+            advice="Map the namespaces that are left.",
+            route="attribution",
+        )
+    return Step(
+        "Namespaces belong to teams",
+        "done",
+        f"All held time belongs to one of {teams} teams.",
+        looked_for,
+        route="attribution",
+    )
+
+
+def _priced(week: tuple[int, int, int, int, str | None]) -> Step:
+    everything, unpriced, models = week[2], week[3], week[4]
+    looked_for = "A price for each GPU model of the last seven days of data."
+    if everything and not unpriced:
+        return Step("Prices are set", "done", "Every GPU has a price.", looked_for)
+    found = f"No price for {models}." if unpriced else "No hour to price yet."
+    return Step(
+        "Prices are set",
+        "todo",
+        found,
+        looked_for,
+        advice="Add a price; hours are computed again, metrics are not read again."
+        if unpriced
+        else "",
+        route="prices",
+    )
+
+
+def _computed(newest: object) -> Step:
+    looked_for = "An hour in the rollups."
+    if newest is None:
+        return Step(
+            "The first hour is computed",
+            "todo",
+            "No hour yet; the first is there within minutes of the first samples.",
+            looked_for,
+        )
+    return Step(
+        "The first hour is computed", "done", f"The newest is {newest:%Y-%m-%d %H:%M} UTC.", looked_for
+    )

@@ -1,0 +1,24 @@
+"""Addresses of accounting's pages."""
+
+from django.urls import path
+
+from accounting.views import account, attribution, explain, fleet, prices, teams
+
+urlpatterns = [
+    path("teams", teams.team_list, name="teams"),
+    path("teams/<slug:slug>", teams.team, name="team"),
+    path("teams/<slug:slug>/workloads", teams.workloads, name="team-workloads"),
+    path("teams/<slug:slug>/rules", teams.team_rules, name="team-rules"),
+    path("gpus", fleet.fleet, name="gpus"),
+    path("gpus/<path:uuid>", fleet.gpu, name="gpu"),
+    path("explain", explain.explanation, name="explain"),
+    path("prices", prices.price_list, name="prices"),
+    path("prices/new", prices.price_add, name="price-add"),
+    path("attribution", attribution.attribution, name="attribution"),
+    path("attribution/new", attribution.binding_add, name="binding-add"),
+    path("attribution/<int:binding_id>/end", attribution.binding_end, name="binding-end"),
+    path("account", account.account, name="account"),
+    path("account/preferences", account.preferences, name="preferences"),
+    path("account/tokens", account.token_create, name="token-create"),
+    path("account/tokens/revoke", account.token_revoke, name="token-revoke"),
+]

@@ -1,0 +1,112 @@
+"""Prices: what teams are charged and what GPUs cost; a change is shown before it is saved."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from accounting.actions.prices import set_unit_price
+from accounting.domain.calendar import midnight
+from accounting.forms import PriceForm, tomorrow
+from accounting.queries.directory import PriceRow, price_rows
+from accounting.queries.models import models_in_use
+from accounting.queries.price_effect import PriceEffect, price_effect
+from accounting.views import figures
+from accounting.views.gate import Visitor, admins, sees_all, visitor_of
+
+
+@sees_all
+def price_list(request: HttpRequest) -> HttpResponse:
+    """Every price, and the models that have none now."""
+    visitor = visitor_of(request)
+    rows = price_rows(visitor.scope)
+    in_force = {row.model for row in rows if _is_in_force(row, visitor.now)}
+    context = {
+        "rows": rows,
+        "now": visitor.now,
+        "unpriced": [one for one in models_in_use() if one.name not in in_force],
+        "currency": visitor.billing.currency,
+    }
+    return render(request, "accounting/prices.html", context)
+
+
+def _is_in_force(row: PriceRow, now: datetime) -> bool:
+    return row.valid_from <= now and (row.valid_to is None or row.valid_to > now)
+
+
+@admins
+def price_add(request: HttpRequest) -> HttpResponse:
+    """A price from a day on: first what it would change, then saved."""
+    visitor = visitor_of(request)
+    today = visitor.now.astimezone(visitor.billing.zone).date()
+    if request.method != "POST":
+        start = {"model": request.GET.get("model", ""), "valid_from": tomorrow(today)}
+        return _form(request, visitor, PriceForm(initial=start))
+    form = PriceForm(request.POST)
+    if not form.is_valid():
+        return _form(request, visitor, form)
+    effect = _effect(visitor, form.cleaned_data)
+    if "confirm" not in request.POST:
+        return _form(request, visitor, form, effect)
+    try:
+        _save(visitor, form.cleaned_data, request)
+    except (ValidationError, IntegrityError):
+        form.add_error(None, "This price contradicts another one of the same days.")
+        return _form(request, visitor, form)
+    messages.success(
+        request,
+        f"The price of {form.cleaned_data['model']} is saved. Hours that it changes are "
+        "computed again within minutes; metrics are not read again.",
+    )
+    return redirect("prices")
+
+
+def _effect(visitor: Visitor, chosen: dict[str, Any]) -> PriceEffect:
+    cluster = chosen["cluster"]
+    return price_effect(
+        model=chosen["model"],
+        rate=chosen["rate_per_gpu_hour"],
+        since=midnight(chosen["valid_from"], visitor.billing.zone),
+        places=figures.places_of(visitor.billing.currency),
+        cluster_id=cluster.pk if cluster else None,
+        lifecycle=chosen["lifecycle"],
+        tier=chosen["tier"],
+    )
+
+
+def _save(visitor: Visitor, chosen: dict[str, Any], request: HttpRequest) -> None:
+    cost: Decimal | None = chosen["cost_per_gpu_hour"]
+    set_unit_price(
+        model=chosen["model"],
+        rate_per_gpu_hour=chosen["rate_per_gpu_hour"],
+        cost_per_gpu_hour=cost,
+        currency=visitor.billing.currency,
+        valid_from=midnight(chosen["valid_from"], visitor.billing.zone),
+        lifecycle=chosen["lifecycle"],
+        cluster=chosen["cluster"],
+        tier=chosen["tier"],
+        source_note=chosen["source_note"],
+        actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
+        reason=chosen["reason"],
+    )
+
+
+def _form(
+    request: HttpRequest,
+    visitor: Visitor,
+    form: PriceForm,
+    effect: PriceEffect | None = None,
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "effect": effect,
+        "currency": visitor.billing.currency,
+        "models": models_in_use(),
+    }
+    status = 422 if form.errors else 200
+    return render(request, "accounting/price_form.html", context, status=status)
