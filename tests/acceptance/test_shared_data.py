@@ -1,0 +1,199 @@
+"""Real traces and recordings through the product, against what is known of them.
+
+The data are not part of the project: a test whose data are absent is skipped by name.
+"""
+
+import csv
+import gzip
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from accounting.actions import partitions
+from accounting.domain.hold import Hold
+from accounting.domain.period import Period, to_ms
+from accounting.domain.rollup import held_ms_by
+from tests.integration.accounting.support import report, run
+
+DATA = Path(os.environ.get("GPU_LEDGER_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
+
+
+@pytest.fixture(autouse=True)
+def no_facts_of_others(transactional_db: None) -> None:
+    """Start without facts."""
+    partitions.forget_known()
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE usage_window, usage_hour, usage_day")
+
+
+def data(name: str) -> Path:
+    """A folder of shared data, or the test is skipped."""
+    folder = DATA / name
+    if not folder.is_dir():
+        pytest.skip(f"{name} is not at hand (GPU_LEDGER_SHARED)")
+    return folder
+
+
+def rows_of(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a compressed CSV file."""
+    with gzip.open(path, "rt") as file:
+        yield from csv.DictReader(file)
+
+
+def expected_of(folder: Path) -> dict[str, Any]:
+    """What is known of a data set."""
+    found: dict[str, Any] = json.loads((folder / "expected.json").read_text())
+    return found
+
+
+def test_genai_cluster_is_as_busy_as_its_trace(tmp_path: Path) -> None:
+    """80 pods with one GPU each, one sample every 57 s, as the trace's notes say.
+
+    The interval is declared: some pods were sampled every third time only, and a sample
+    speaks for 57 s all the same.
+    """
+    folder = data("public-genai-2026a")
+    expected = expected_of(folder)
+    samples: dict[str, dict[int, float]] = defaultdict(dict)
+    for row in rows_of(folder / "pod_gpu_duty_cycle.csv.gz"):
+        samples[row["container_ip"]][int(row["timestamp_anon"])] = float(row["value"])
+    path = tmp_path / "genai.om"
+    _write_genai(path, samples)
+    setup = tmp_path / "setup.yaml"
+    setup.write_text(
+        "clusters: [{name: genai, sources: [{kind: openmetrics, interval: 57}]}]"
+    )
+    run("configure", setup)
+    run("import_metrics", "--cluster=genai", path)
+
+    [total] = report("usage", by="cluster")
+    observed = total["busy_ms"] + total["idle_ms"]
+    assert total["busy_ms"] / 3_600_000 == pytest.approx(expected["busy_gpu_hours"], abs=5e-4)
+    assert observed / 3_600_000 == pytest.approx(expected["alloc_gpu_hours"], abs=5e-4)
+    pods = {row["pod"]: row for row in report("usage", by="pod")}
+    busiest = sorted(pods, key=lambda pod: -pods[pod]["efficiency"])[:5]
+    assert busiest == [pod["pod"] for pod in expected["busiest"]]
+    for pod in expected["busiest"]:
+        assert pods[pod["pod"]]["efficiency"] * 100 == pytest.approx(pod["mean"], abs=5e-4)
+    assert "FAIL" not in run("verify")
+
+
+def _write_genai(path: Path, samples: dict[str, dict[int, float]]) -> None:
+    """The trace as an exporter and kube-state would have told it, one node a pod."""
+    families: dict[str, list[str]] = defaultdict(list)
+    first = min(min(times) for times in samples.values())
+    last = max(max(times) for times in samples.values())
+    for i, (pod, duty) in enumerate(samples.items()):
+        key = f'namespace="serving",pod="{pod}",uid="{pod}"'
+        for at in range(first, last + 57, 57):
+            node = f'node="n{i}",resource="nvidia_com_gpu",unit="integer"'
+            families["kube_node_status_capacity"].append(f"{{{node}}} 1 {at}")
+        for at in sorted(duty):
+            families["kube_pod_info"].append(f'{{{key},node="n{i}"}} 1 {at}')
+            request = f'{key},container="c",node="n{i}",resource="nvidia_com_gpu"'
+            families["kube_pod_container_resource_requests"].append(f"{{{request}}} 1 {at}")
+            bound = f"{{{key}}} {min(duty)} {at}"
+            families["kube_pod_status_scheduled_time"].append(bound)
+            gpu = f'UUID="GPU-{i}",Hostname="n{i}",namespace="serving",pod="{pod}"'
+            families["DCGM_FI_DEV_GPU_UTIL"].append(f"{{{gpu}}} {duty[at]} {at}")
+    with path.open("w") as file:
+        for name, lines in families.items():
+            file.write(f"# TYPE {name} gauge\n")
+            file.writelines(f"{name}{line}\n" for line in lines)
+        file.write("# EOF\n")
+
+
+def test_recorded_kube_state_gives_the_holds_that_happened() -> None:
+    """The truth comes from the API's own watch events, never from metrics."""
+    folder = data("public-ksm-2026")
+    expected = expected_of(folder)
+    run("import_metrics", "--cluster=kwok", folder / "kube_state_metrics.om.gz")
+    holds = {(row["uid"], row["resource"]): row for row in report("holds")}
+    wanted = {
+        (pod["uid"], resource): (pod, units)
+        for pod in expected["pods"]
+        if pod["bound"] is not None
+        for resource, units in pod["units"].items()
+    }
+    assert holds.keys() == wanted.keys()
+    for key, (pod, units) in wanted.items():
+        row = holds[key]
+        assert row["units"] == units
+        assert _seconds(row["bound"]) == pytest.approx(pod["bound"], abs=1)
+        if pod["ended"] is None:
+            assert row["ended"] is None
+        else:
+            assert _seconds(row["ended"]) == pytest.approx(pod["ended"], abs=5)
+            assert row["ended_by"] == pod["ended_by"]
+    _check_held_seconds(holds.values(), expected)
+
+
+def _check_held_seconds(holds: Any, expected: dict[str, Any]) -> None:
+    """Held unit-seconds by namespace and resource, within one scrape a hold."""
+    start, end = expected["recorded"]
+    held: dict[tuple[str, str], float] = defaultdict(float)
+    count: dict[tuple[str, str], int] = defaultdict(int)
+    for row in holds:
+        low = max(start, _seconds(row["bound"]))
+        high = end if row["ended"] is None else min(end, _seconds(row["ended"]))
+        key = (row["namespace"], row["resource"])
+        held[key] += row["units"] * max(0.0, high - low)
+        count[key] += row["units"]
+    for namespace, resources in expected["unit_seconds_held_in_recording"].items():
+        for resource, seconds in resources.items():
+            key = (namespace, resource)
+            assert held[key] == pytest.approx(seconds, abs=6 * max(1, count[key])), key
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def test_philly_jobs_sum_to_their_virtual_clusters() -> None:
+    """A job's GPU time in hours, by virtual cluster, through holds and rollup sums."""
+    folder = data("public-philly-2017")
+    expected = expected_of(folder)
+    holds: list[tuple[str, Hold]] = []
+    for i, row in enumerate(rows_of(folder / "philly_jobs.csv.gz")):
+        at = datetime.fromisoformat(row["timestamp"]).replace(tzinfo=UTC)
+        start = to_ms(at)
+        end = start + round(float(row["duration"]) * 1000)
+        holds.append(
+            (
+                row["cluster"],
+                Hold(
+                    uid=str(i),
+                    namespace=row["cluster"],
+                    pod=str(i),
+                    node="",
+                    resource="nvidia.com/gpu",
+                    units=int(row["num_gpus"]),
+                    share=Fraction(1),
+                    created_ms=start,
+                    bound_ms=start,
+                    ended_ms=end,
+                    booked_until_ms=end,
+                ),
+            )
+        )
+    whole = Period(0, 2**45)
+    total = held_ms_by([("all", hold) for _, hold in holds], whole)
+    assert _hours(total["all"]) == Decimal(str(expected["gpu_hours"]))
+    by_cluster = held_ms_by(holds, whole)
+    for name, known in expected["by_vc"].items():
+        assert _hours(by_cluster[name]) == Decimal(str(known["gpu_hours"])), name
+
+
+def _hours(milliseconds: int) -> Decimal:
+    return round(Decimal(milliseconds) / 3_600_000, 3)
