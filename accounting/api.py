@@ -5,8 +5,9 @@ import binascii
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import exceptions, status
@@ -29,7 +30,12 @@ from accounting.queries.directory import (
     price_rows,
     team_rows,
 )
-from accounting.queries.fields import csv_lines, hold_fields, ledger_fields, usage_fields
+from accounting.queries.fields import (
+    csv_lines,
+    hold_fields,
+    ledger_fields,
+    usage_fields,
+)
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import issue_rows
 from accounting.queries.ledger import ledger_rows
@@ -55,7 +61,7 @@ class CsvRenderer(BaseRenderer):
     ) -> bytes:
         """The rows, with a head; a problem as one line."""
         out = io.StringIO()
-        rows = data["rows"] if "rows" in data else [data]
+        rows = data.get("rows", [data])
         csv.writer(out, lineterminator="\n").writerows(csv_lines(rows))
         return out.getvalue().encode()
 
@@ -67,7 +73,7 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """True for sessions, and for tokens with the scope that the view needs."""
-        token = request.auth
+        token: Any = request.auth
         if token is None:
             return True
         verb = "read" if request.method in ("GET", "HEAD", "OPTIONS") else "write"
@@ -87,10 +93,7 @@ _BY = OpenApiParameter("by", str, description="dimensions, separated by commas")
 class RowsView(APIView):
     """A list of rows: filtered, paged by cursor, as JSON or CSV."""
 
-    permission_classes: ClassVar[Sequence[type[BasePermission]]] = (
-        IsAuthenticated,
-        HasScope,
-    )
+    permission_classes = (IsAuthenticated, HasScope)
     renderer_classes = (JSONRenderer, CsvRenderer)
     content_negotiation_class = DefaultContentNegotiation
     subject = ""
@@ -137,7 +140,9 @@ def _check_teams(scope: Scope, slugs: Sequence[str]) -> None:
     """404 for a team that is not there or not theirs: both look the same."""
     if not slugs:
         return
-    seen = {row.slug for row in team_rows(scope)} | ({"unmapped"} if scope.sees_all else set())
+    seen = {row.slug for row in team_rows(scope)} | (
+        {"unmapped"} if scope.sees_all else set()
+    )
     if not set(slugs) <= seen:
         raise Http404
 
@@ -169,7 +174,9 @@ class UsageView(RowsView):
 
     subject = "usage"
 
-    @extend_schema(parameters=[_BY, *_FILTERS], responses=serializers.UsageRowSerializer(many=True))
+    @extend_schema(
+        parameters=[_BY, *_FILTERS], responses=serializers.UsageRowSerializer(many=True)
+    )
     def get(self, request: Request) -> Response:
         """Rows of `report usage`."""
         rows = usage_rows(self.selection(request), self.by(request, "team"))
@@ -181,7 +188,10 @@ class LedgerView(RowsView):
 
     subject = "ledger"
 
-    @extend_schema(parameters=[_BY, *_FILTERS], responses=serializers.LedgerRowSerializer(many=True))
+    @extend_schema(
+        parameters=[_BY, *_FILTERS],
+        responses=serializers.LedgerRowSerializer(many=True),
+    )
     def get(self, request: Request) -> Response:
         """Rows of `report ledger`."""
         rows = ledger_rows(self.selection(request), self.by(request, "cluster"))
@@ -193,7 +203,9 @@ class HoldsView(RowsView):
 
     subject = "holds"
 
-    @extend_schema(parameters=_FILTERS, responses=serializers.HoldRowSerializer(many=True))
+    @extend_schema(
+        parameters=_FILTERS, responses=serializers.HoldRowSerializer(many=True)
+    )
     def get(self, request: Request) -> Response:
         """Rows of `report holds`."""
         rows = hold_rows(self.selection(request))
@@ -205,7 +217,9 @@ class IssuesView(RowsView):
 
     subject = "data-issues"
 
-    @extend_schema(parameters=_FILTERS, responses=serializers.IssueSerializer(many=True))
+    @extend_schema(
+        parameters=_FILTERS, responses=serializers.IssueSerializer(many=True)
+    )
     def get(self, request: Request) -> Response:
         """Rows of `report issues`."""
         rows = issue_rows(self.selection(request))
@@ -227,10 +241,12 @@ class ClustersView(RowsView):
 class EditableView(RowsView):
     """Rows that admins may add to."""
 
-    def require_admin(self, request: Request) -> None:
-        """Refuse everyone but admins."""
-        if not scope_of(request.user).is_admin:
+    def admin(self, request: Request) -> AbstractBaseUser:
+        """Who asks; refuses everyone but admins."""
+        user = request.user
+        if isinstance(user, AnonymousUser) or not scope_of(user).is_admin:
             raise exceptions.PermissionDenied("Only admins may change this.")
+        return user
 
 
 class TeamsView(EditableView):
@@ -244,10 +260,12 @@ class TeamsView(EditableView):
         rows = team_rows(scope_of(request.user))
         return self.answer(request, [row.fields() for row in rows])
 
-    @extend_schema(request=serializers.TeamSerializer, responses={201: serializers.TeamSerializer})
+    @extend_schema(
+        request=serializers.TeamSerializer, responses={201: serializers.TeamSerializer}
+    )
     def post(self, request: Request) -> Response:
         """Add a team, or change the one with this slug."""
-        self.require_admin(request)
+        actor = self.admin(request)
         body = serializers.TeamSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         values = body.validated_data
@@ -256,7 +274,7 @@ class TeamsView(EditableView):
             name=values["name"],
             department=values.get("department", ""),
             cost_centre=values.get("cost_centre", ""),
-            actor=request.user,
+            actor=actor,
         )
         row = next(r for r in team_rows(scope_of(request.user)) if r.id == team.pk)
         return Response(row.fields(), status=status.HTTP_201_CREATED)
@@ -273,10 +291,13 @@ class BindingsView(EditableView):
         rows = binding_rows(scope_of(request.user))
         return self.answer(request, [row.fields() for row in rows])
 
-    @extend_schema(request=serializers.BindingSerializer, responses={201: serializers.BindingSerializer})
+    @extend_schema(
+        request=serializers.BindingSerializer,
+        responses={201: serializers.BindingSerializer},
+    )
     def post(self, request: Request) -> Response:
         """Add a rule."""
-        self.require_admin(request)
+        actor = self.admin(request)
         body = serializers.BindingSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         values = body.validated_data
@@ -290,10 +311,12 @@ class BindingsView(EditableView):
             team=team,
             valid_from=values["valid_from"],
             position=values.get("position"),
-            actor=request.user,
+            actor=actor,
             reason=values["reason"],
         )
-        row = next(r for r in binding_rows(scope_of(request.user)) if r.id == binding.pk)
+        row = next(
+            r for r in binding_rows(scope_of(request.user)) if r.id == binding.pk
+        )
         return Response(row.fields(), status=status.HTTP_201_CREATED)
 
 
@@ -308,10 +331,13 @@ class PricesView(EditableView):
         rows = price_rows(scope_of(request.user))
         return self.answer(request, [row.fields() for row in rows])
 
-    @extend_schema(request=serializers.PriceSerializer, responses={201: serializers.PriceSerializer})
+    @extend_schema(
+        request=serializers.PriceSerializer,
+        responses={201: serializers.PriceSerializer},
+    )
     def post(self, request: Request) -> Response:
         """Let a price hold from a time on; the one before it ends there."""
-        self.require_admin(request)
+        actor = self.admin(request)
         body = serializers.PriceSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         values = body.validated_data
@@ -329,7 +355,7 @@ class PricesView(EditableView):
             rate_per_gpu_hour=values["rate_per_gpu_hour"],
             cost_per_gpu_hour=values.get("cost_per_gpu_hour"),
             valid_from=values["valid_from"],
-            actor=request.user,
+            actor=actor,
             reason=values["reason"],
         )
         row = next(r for r in price_rows(scope_of(request.user)) if r.id == price.pk)

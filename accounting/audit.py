@@ -17,5 +17,8 @@ def act(actor: Actor, reason: str) -> Iterator[None]:
     """A transaction whose history rows carry the actor and the reason."""
     name = actor if isinstance(actor, str) else actor.get_username()
     user_id = None if isinstance(actor, str) else actor.pk
-    with transaction.atomic(), pghistory.context(actor=name, user=user_id, reason=reason):
+    with (
+        transaction.atomic(),
+        pghistory.context(actor=name, user=user_id, reason=reason),
+    ):
         yield

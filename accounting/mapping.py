@@ -26,9 +26,7 @@ _SCALARS = (
 def pod_to_json(pod: PodRecord) -> dict[str, Any]:
     """A pod's evidence as the JSON of `Pod.record`."""
     found: dict[str, Any] = {name: getattr(pod, name) for name in _SCALARS}
-    found["scrapers"] = sorted(
-        [s.job, s.instance, s.replica] for s in pod.scrapers
-    )
+    found["scrapers"] = sorted([s.job, s.instance, s.replica] for s in pod.scrapers)
     found["requests"] = sorted(
         [kind, container, resource, units]
         for (kind, container, resource), units in pod.requests.items()
@@ -39,7 +37,12 @@ def pod_to_json(pod: PodRecord) -> dict[str, Any]:
 
 
 def pod_from_row(
-    uid: str, namespace: str, name: str, first_ms: int, last_ms: int, record: dict[str, Any]
+    uid: str,
+    namespace: str,
+    name: str,
+    first_ms: int,
+    last_ms: int,
+    record: dict[str, Any],
 ) -> PodRecord:
     """A pod's evidence from its row."""
     pod = PodRecord(uid, namespace, name, first_ms, last_ms)

@@ -68,7 +68,9 @@ class TeamSerializer(serializers.Serializer):  # type: ignore[type-arg]
     slug = serializers.SlugField(max_length=63)
     name = serializers.CharField(max_length=200)
     department = serializers.CharField(max_length=200, required=False, allow_blank=True)
-    cost_centre = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    cost_centre = serializers.CharField(
+        max_length=100, required=False, allow_blank=True
+    )
     leads = serializers.ListField(child=serializers.CharField(), read_only=True)
 
 
@@ -78,7 +80,9 @@ class BindingSerializer(serializers.Serializer):  # type: ignore[type-arg]
     id = serializers.IntegerField(read_only=True)
     position = serializers.IntegerField(required=False, min_value=0)
     kind = serializers.ChoiceField(choices=BindingKind.choices)
-    label = serializers.CharField(max_length=317, required=False, allow_blank=True)
+    label = serializers.CharField(  # type: ignore[assignment]  # also a field's own name
+        max_length=317, required=False, allow_blank=True
+    )
     glob = serializers.CharField(max_length=253)
     team = serializers.SlugField(max_length=63)
     valid_from = serializers.DateTimeField()

@@ -12,33 +12,35 @@ from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, SourceKind
 
 log = structlog.get_logger(__name__)
-LIMITS = {"soft_time_limit": 540, "time_limit": 600, "ignore_result": True}
+SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
 
 
-@shared_task(name="accounting.tasks.scrape", **LIMITS)
+@shared_task(name="accounting.tasks.scrape", soft_time_limit=SOFT_S, time_limit=HARD_S)
 def scrape() -> None:
     """Read every scrape source once (beat: every 30 s)."""
     clusters = Cluster.objects.filter(sources__kind=SourceKind.SCRAPE).distinct()
     for cluster in clusters:
-        scrape_cluster.apply_async([cluster.pk], expires=30)
+        scrape_cluster.apply_async((cluster.pk,), expires=30)
 
 
-@shared_task(name="accounting.tasks.scrape_cluster", **LIMITS)
+@shared_task(
+    name="accounting.tasks.scrape_cluster", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
 def scrape_cluster(cluster_id: int) -> None:
     """Read one cluster's scrape sources."""
     samples = live.scrape_cluster(Cluster.objects.get(pk=cluster_id))
     log.info("scraped", cluster=cluster_id, samples=samples)
 
 
-@shared_task(name="accounting.tasks.sweep", **LIMITS)
+@shared_task(name="accounting.tasks.sweep", soft_time_limit=SOFT_S, time_limit=HARD_S)
 def sweep() -> None:
     """Derive missing work from Postgres and ring for it (beat: every minute)."""
     for cluster in Cluster.objects.all():
         live.find_due(cluster)
-        ingest.apply_async([cluster.pk], expires=60)
+        ingest.apply_async((cluster.pk,), expires=60)
 
 
-@shared_task(name="accounting.tasks.ingest", **LIMITS)
+@shared_task(name="accounting.tasks.ingest", soft_time_limit=SOFT_S, time_limit=HARD_S)
 def ingest(cluster_id: int) -> None:
     """Compute a cluster's due windows and roll up what they changed."""
     done = ingest_all(Cluster.objects.get(pk=cluster_id))
@@ -46,7 +48,9 @@ def ingest(cluster_id: int) -> None:
     log.info("ingested", cluster=cluster_id, windows=done.windows, hours=hours)
 
 
-@shared_task(name="accounting.tasks.keep_partitions", **LIMITS)
+@shared_task(
+    name="accounting.tasks.keep_partitions", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
 def keep_partitions() -> None:
     """Keep partitions ahead and drop expired ones (beat: every hour)."""
     retention.keep()

@@ -64,7 +64,9 @@ def add_binding(
     return binding
 
 
-def end_binding(binding: Binding, *, valid_to: datetime, actor: Actor, reason: str) -> None:
+def end_binding(
+    binding: Binding, *, valid_to: datetime, actor: Actor, reason: str
+) -> None:
     """Let a rule end; what it gave before that time stays."""
     with act(actor, reason):
         binding.valid_to = valid_to

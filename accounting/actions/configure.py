@@ -202,13 +202,17 @@ def _source(entry: Entry) -> SourceSpec:
     entry.allow(*_SOURCE_KEYS)
     kind = entry.choice("kind", tuple(SourceKind.values))
     interval = entry.values.get("interval")
-    if interval is not None and (not isinstance(interval, int) or not 1 <= interval <= 300):
+    if interval is not None and (
+        not isinstance(interval, int) or not 1 <= interval <= 300
+    ):
         entry.fail("interval", "'interval' is a number of seconds from 1 to 300")
         interval = None
     scales = entry.mapping("scales")
     for name, scale in scales.items():
         if scale not in SCALES:
-            entry.fail("scales", f"scale of {name!r} is {scale!r}; use ratio or percent")
+            entry.fail(
+                "scales", f"scale of {name!r} is {scale!r}; use ratio or percent"
+            )
     if kind == SourceKind.PROMETHEUS and not str(entry.text("url")).startswith("http"):
         entry.fail("url", "'url' must start with http:// or https://")
     if kind == SourceKind.SCRAPE:
@@ -218,7 +222,9 @@ def _source(entry: Entry) -> SourceSpec:
         for key, value in entry.plain().items()
         if key not in ("name", "kind", "interval", "scales")
     }
-    return SourceSpec(entry.text("name", default=kind), kind, settings, interval, scales)
+    return SourceSpec(
+        entry.text("name", default=kind), kind, settings, interval, scales
+    )
 
 
 def _check_targets(entry: Entry) -> None:
@@ -258,7 +264,9 @@ def _bindings(
             valid_from=entry.instant("valid_from", zone, default=LONG_AGO),
         )
         if any(_same_rule(spec, other) for other in found):
-            entry.fail(kinds[0], f"the rule for {value!r} from that time stands here twice")
+            entry.fail(
+                kinds[0], f"the rule for {value!r} from that time stands here twice"
+            )
         found.append(spec)
     return tuple(found)
 
@@ -301,7 +309,9 @@ def _prices(root: Entry, zone: ZoneInfo) -> tuple[PriceSpec, ...] | None:
             valid_from=entry.instant("valid_from", zone, default=LONG_AGO),
         )
         if any((spec.key, spec.valid_from) == (p.key, p.valid_from) for p in found):
-            entry.fail("model", f"the price of {spec.model!r} from that time stands twice")
+            entry.fail(
+                "model", f"the price of {spec.model!r} from that time stands twice"
+            )
         found.append(spec)
     return tuple(found)
 
@@ -318,4 +328,3 @@ def _labels(root: Entry) -> dict[str, tuple[str, ...]]:
             names = [value] if isinstance(value, str) else entry.texts(purpose)
             found[purpose] = tuple(names)
     return found
-

@@ -99,9 +99,7 @@ def _trim(row: PodHold, period: Period) -> bool:
     return False
 
 
-def _ensure_inferred_pods(
-    cluster: Cluster, holds: Sequence[Hold], ids: Ids
-) -> None:
+def _ensure_inferred_pods(cluster: Cluster, holds: Sequence[Hold], ids: Ids) -> None:
     missing = [hold for hold in holds if hold.is_inferred and hold.uid not in ids.pods]
     ensure_namespaces(cluster, ids, {hold.namespace for hold in missing})
     ensure_nodes(cluster, ids, {hold.node for hold in missing})
@@ -246,7 +244,12 @@ def _store_presences(
     GpuPresence.objects.filter(pk__in=gone).delete()
     GpuPresence.objects.bulk_create(
         [
-            GpuPresence(gpu_id=gpu, node_id=node, start_ms=start, end_ms=wanted[gpu, node, start])
+            GpuPresence(
+                gpu_id=gpu,
+                node_id=node,
+                start_ms=start,
+                end_ms=wanted[gpu, node, start],
+            )
             for gpu, node, start in new
         ],
         batch_size=BATCH,
@@ -257,7 +260,9 @@ def _store_presences(
 def _ensure_placeholders(
     cluster: Cluster, presences: Sequence[Presence], ids: Ids
 ) -> None:
-    missing = {p.uuid: p for p in presences if p.is_placeholder and p.uuid not in ids.gpus}
+    missing = {
+        p.uuid: p for p in presences if p.is_placeholder and p.uuid not in ids.gpus
+    }
     if not missing:
         return
     facts = NodeFact.objects.filter(node__cluster=cluster).order_by("valid_from")

@@ -137,7 +137,9 @@ def _load_pods(
         "pk", "uid", "namespace__name", "name", "first_ms", "last_ms", "record"
     ):
         ids.pods[uid] = pk
-        inventory.pods[uid] = pod_from_row(uid, namespace, name, first, last, record)
+        inventory.pods[uid] = pod_from_row(
+            uid, namespace, name, first or 0, last or 0, record
+        )
     labels = NamespaceLabels.objects.filter(namespace__cluster=cluster)
     for name, at, value in labels.order_by("valid_from").values_list(
         "namespace__name", "valid_from", "labels"
@@ -156,7 +158,9 @@ def _load_scrapers(
         ids.scrapers[key] = row.pk
         record = ScraperRecord(key, row.shows_exported)
         inventory.scrapers[key] = record
-    oldest = min([p.last_ms for p in inventory.pods.values()] + [label_period(period).start_ms])
+    oldest = min(
+        [p.last_ms for p in inventory.pods.values()] + [label_period(period).start_ms]
+    )
     start = to_instant(max(0, oldest - oldest % HOUR_MS - HOUR_MS))
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     parts: dict[int, list[Times]] = defaultdict(list)
@@ -232,7 +236,9 @@ def _save_nodes(
         node = inventory.nodes[name]
         pk = ids.nodes[name]
         spans.extend(
-            NodeSpan(node_id=pk, first_ms=s.first_ms, last_ms=s.last_ms, step_ms=s.step_ms)
+            NodeSpan(
+                node_id=pk, first_ms=s.first_ms, last_ms=s.last_ms, step_ms=s.step_ms
+            )
             for s in node.spans
         )
         facts.extend(_facts(pk, node))
@@ -397,7 +403,9 @@ def _save_namespaces(
     NamespaceLabels.objects.bulk_create(
         [
             NamespaceLabels(
-                namespace_id=ids.namespaces[name], valid_from=to_instant(at), labels=labels
+                namespace_id=ids.namespaces[name],
+                valid_from=to_instant(at),
+                labels=labels,
             )
             for name in touched.namespaces
             for at, labels in inventory.namespaces[name]
@@ -420,7 +428,9 @@ def _save_pods(
     cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
 ) -> None:
     ensure_nodes(
-        cluster, ids, {inventory.pods[u].node for u in touched.pods if inventory.pods[u].node}
+        cluster,
+        ids,
+        {inventory.pods[u].node for u in touched.pods if inventory.pods[u].node},
     )
     Pod.objects.bulk_create(
         [

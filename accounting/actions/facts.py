@@ -41,7 +41,11 @@ _TRAILER = b"\xff\xff"
 _POSTGRES_EPOCH_MS = 946_684_800_000  # 2000-01-01
 _WIRE = np.dtype(
     [("fields", ">i2")]
-    + [part for name, kind in COLUMNS for part in ((f"{name}_len", ">i4"), (name, kind))]
+    + [
+        part
+        for name, kind in COLUMNS
+        for part in ((f"{name}_len", ">i4"), (name, kind))
+    ]
 )
 
 

@@ -83,7 +83,9 @@ def import_files(
         cluster,
         within=None,
         is_observed=bool(new),  # else what is due was left by a run that died
-        on_progress=lambda total: tell("Attributing", total.windows, max(due, total.windows)),
+        on_progress=lambda total: tell(
+            "Attributing", total.windows, max(due, total.windows)
+        ),
     )
     hours = roll_up_dirty_hours(
         cluster.pk, on_progress=lambda n, of: tell("Rolling up", n, of)
@@ -131,10 +133,8 @@ def _mark(cluster: Cluster, period: Period) -> int:
     if bounds["first"] is not None:
         first = int(bounds["first"].timestamp() * 1000)
         last = int(bounds["last"].timestamp() * 1000) + WINDOW_MS
-        if high < first:
-            high = first
-        if low > last:
-            low = last
+        high = max(high, first)
+        low = min(low, last)
     count = windows.mark(cluster.pk, [Period(low, high)], "new", create=True)
     return count + windows.mark(cluster.pk, [reach], "late", create=False)
 
@@ -148,5 +148,3 @@ def _observe(cluster: Cluster, period: Period, tell: Progress) -> None:
         tell("Observing", done, len(hours))
         part = Period(hour, hour + HOUR_MS)
         ingest.observe_period(cluster, reader, reader.read(part), part)
-
-

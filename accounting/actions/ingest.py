@@ -79,7 +79,7 @@ def ingest_next(
             cluster, reader, readings, claimed.period, is_observed=is_observed
         )
         reach("observed")
-        return _attribute(cluster, claimed, readings, state, started)
+        return _attribute(claimed, readings, state, started)
     except SourceError as error:
         windows.fail(claimed, str(error))
         _source_failed(cluster, claimed, error)
@@ -162,8 +162,12 @@ def _outside(changed: Sequence[Period], period: Period) -> list[Period]:
     """The parts of changed periods that lie outside the windows being computed."""
     found: list[Period] = []
     for span in changed:
-        before = span.intersection(Period(min(span.start_ms, period.start_ms), period.start_ms))
-        after = span.intersection(Period(period.end_ms, max(span.end_ms, period.end_ms)))
+        before = span.intersection(
+            Period(min(span.start_ms, period.start_ms), period.start_ms)
+        )
+        after = span.intersection(
+            Period(period.end_ms, max(span.end_ms, period.end_ms))
+        )
         found.extend(part for part in (before, after) if part is not None)
     return found
 
@@ -172,7 +176,7 @@ def data_end_ms(inventory: Inventory) -> int:
     """Where a cluster's data end: the latest of all tracks' last sample plus its step."""
     ends = [
         spans[-1].last_ms + spans[-1].step_ms
-        for record in [*inventory.gpus.values()]
+        for record in inventory.gpus.values()
         for spans in record.spans.values()
         if spans
     ]
@@ -185,7 +189,6 @@ def data_end_ms(inventory: Inventory) -> int:
 
 
 def _attribute(
-    cluster: Cluster,
     claimed: Claim,
     readings: Sequence[Reading],
     state: _State,
@@ -197,27 +200,26 @@ def _attribute(
     ledgers = attribute(claimed.windows, readings, timelines)
     reach("attributed")
     took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
-    is_partial = any(reading.is_partial for reading in readings)
-    return _commit(cluster, claimed, ledgers, state.ids, took_ms, readings, is_partial)
+    return _commit(claimed, ledgers, state.ids, readings, took_ms)
 
 
 def _commit(
-    cluster: Cluster,
     claimed: Claim,
     ledgers: Sequence[WindowLedger],
     ids: evidence.Ids,
-    took_ms: int,
     readings: Sequence[Reading],
-    is_partial: bool,
+    took_ms: int,
 ) -> Ingested:
     """Facts, dirty hours and ledger in one transaction; unchanged windows write nothing."""
+    cluster_id = claimed.cluster_id
+    is_partial = any(reading.is_partial for reading in readings)
     known = windows.hashes(claimed)
     replaced = []
     outcomes: list[Outcome] = []
     for ledger in ledgers:
         start_ms = ledger.window.start_ms
         rows = facts.rows_of(
-            cluster.pk, start_ms, ledger.lines, ids.gpus, ids.pods, ids.nodes
+            cluster_id, start_ms, ledger.lines, ids.gpus, ids.pods, ids.nodes
         )
         digest = facts.content_hash(rows)
         if known.get(start_ms) != digest:
@@ -236,12 +238,12 @@ def _commit(
     period = claimed.period
     partitions.ensure(partitions.WINDOWS, period.start, period.end)
     with transaction.atomic():
-        lock("facts", cluster.pk)
-        facts.replace_windows(cluster.pk, replaced)
+        lock("facts", cluster_id)
+        facts.replace_windows(cluster_id, replaced)
         if replaced:
-            mark_hours(cluster.pk, [window for window, _ in replaced], "facts")
+            mark_hours(cluster_id, [window for window, _ in replaced], "facts")
         windows.finish(claimed, outcomes)
-        issues.record(cluster.pk, _all_issues(ledgers, readings, period))
+        issues.record(cluster_id, _all_issues(ledgers, readings, period))
         reach("before_commit")
     reach("committed")
     written = sum(len(rows) for _, rows in replaced)

@@ -39,7 +39,7 @@ _UPSERT = """
 """
 
 
-def _row(cluster_id: int, issue: Issue) -> tuple[object, ...]:
+def _row(cluster_id: int, issue: Issue) -> tuple[int | str | datetime, ...]:
     return (
         cluster_id,
         issue.code,

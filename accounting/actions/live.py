@@ -9,7 +9,14 @@ from django.db.models import Max, Min
 from accounting.actions import buffer, issues, windows
 from accounting.actions.reading import access_of
 from accounting.domain.issue import Issue
-from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period, to_instant, to_ms
+from accounting.domain.period import (
+    DAY_MS,
+    HOUR_MS,
+    WINDOW_MS,
+    Period,
+    to_instant,
+    to_ms,
+)
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
 from accounting.sources.scrape import Target, scrape
@@ -39,7 +46,10 @@ def _scrape(cluster: Cluster, source: Source) -> int:
     at = to_ms(now)
     issues.record(
         cluster.pk,
-        [Issue(code, subject, message, at, at) for code, subject, message in result.notes],
+        [
+            Issue(code, subject, message, at, at)
+            for code, subject, message in result.notes
+        ],
     )
     issues.resolve_older(cluster.pk, ["target_down"], now - timedelta(minutes=5))
     return new

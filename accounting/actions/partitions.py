@@ -96,9 +96,15 @@ def drop_expired(table: Table, before: datetime) -> list[str]:
             [table.name],
         )
         for (name,) in cursor.fetchall():
-            low = datetime.strptime(name.rsplit("_", 1)[1], "%Y%m%d").replace(tzinfo=UTC)
+            low = datetime.strptime(name.rsplit("_", 1)[1], "%Y%m%d").replace(
+                tzinfo=UTC
+            )
             if _next(table.unit, low) <= before:
-                cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)).as_string(None))
+                cursor.execute(
+                    sql.SQL("DROP TABLE {}")
+                    .format(sql.Identifier(name))
+                    .as_string(None)
+                )
                 dropped.append(name)
     forget_known()
     return dropped

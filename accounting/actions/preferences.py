@@ -19,7 +19,9 @@ def set_preferences(*, actor: AbstractBaseUser, **wanted: str) -> Person:
         raise ValueError(f"{unknown[0]!r} is no preference")
     with act(actor, "own preferences"):
         person, _ = Person.objects.select_for_update().get_or_create(user_id=actor.pk)
-        changed = [name for name, value in wanted.items() if getattr(person, name) != value]
+        changed = [
+            name for name, value in wanted.items() if getattr(person, name) != value
+        ]
         for name in changed:
             setattr(person, name, wanted[name])
         if changed:

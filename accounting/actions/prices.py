@@ -48,12 +48,17 @@ def set_unit_price(
     """
     with act(actor, reason):
         same = UnitPrice.objects.select_for_update().filter(
-            model=model, profile=profile, lifecycle=lifecycle, cluster=cluster, tier=tier
+            model=model,
+            profile=profile,
+            lifecycle=lifecycle,
+            cluster=cluster,
+            tier=tier,
         )
         same.filter(valid_from=valid_from).delete()
         later = same.filter(valid_from__gt=valid_from).order_by("valid_from").first()
         before = same.filter(
-            Q(valid_to__isnull=True) | Q(valid_to__gt=valid_from), valid_from__lt=valid_from
+            Q(valid_to__isnull=True) | Q(valid_to__gt=valid_from),
+            valid_from__lt=valid_from,
         )
         for row in before:
             row.valid_to = valid_from

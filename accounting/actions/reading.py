@@ -1,6 +1,5 @@
 """Reads a cluster's sources, whatever their kind, for one period."""
 
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +71,7 @@ def prometheus_of(source: Source) -> Prometheus:
 
 def access_of(source: Source) -> Access:
     """Credentials and deadlines that a source's settings name."""
-    given = {key: source.settings[key] for key in _ACCESS_KEYS if key in source.settings}
+    given = {
+        key: source.settings[key] for key in _ACCESS_KEYS if key in source.settings
+    }
     return Access(**given)
-
-

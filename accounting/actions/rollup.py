@@ -8,6 +8,7 @@ it is `milliseconds x rate`, exact, wherever it is asked for (N28).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -105,7 +106,7 @@ def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
     The days it had before count too: a row may have moved to another day.
     """
     billing = billing_at(hour)
-    parameters = {
+    parameters: dict[str, Any] = {
         "cluster": cluster_id,
         "start": hour,
         "end": hour + HOUR,
@@ -129,7 +130,7 @@ def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:
     """Replace billing days from their hours, in the current transaction."""
     if not days:
         return
-    parameters = {
+    parameters: dict[str, Any] = {
         "cluster": cluster_id,
         "days": list(days),
         "low": min(days) - timedelta(days=2),
@@ -174,7 +175,11 @@ def _money_issues(cluster_id: int) -> None:
               AND ((code = 'unpriced_gpu' AND NOT subject = ANY(%s))
                 OR (code = 'unmapped_namespace' AND NOT subject = ANY(%s)))
             """,
-            [cluster_id, [r[0] or "no model" for r in unpriced], [r[0] for r in unmapped]],
+            [
+                cluster_id,
+                [r[0] or "no model" for r in unpriced],
+                [r[0] for r in unmapped],
+            ],
         )
     found = [
         Issue(

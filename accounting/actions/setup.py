@@ -32,6 +32,7 @@ from accounting.models import (
 )
 from accounting.queries.windows import database_now
 
+
 def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
     """Bring a set-up about, in one transaction; returns what changed, in words."""
     changes: list[str] = []
@@ -137,7 +138,9 @@ def _labels(wanted: dict[str, tuple[str, ...]], changes: list[str]) -> None:
             continue
         rows.delete()
         for position, label in enumerate(labels):
-            LabelSpelling.objects.create(purpose=purpose, label=label, position=position)
+            LabelSpelling.objects.create(
+                purpose=purpose, label=label, position=position
+            )
         changes.append(f"labels of {purpose}")
         rebind(LabelSpelling)
 
@@ -200,15 +203,13 @@ def _ends(keyed: Sequence[tuple[Any, datetime]]) -> list[datetime | None]:
 def _replace(model: type[models.Model], rows: list[dict[str, Any]]) -> bool:
     """Make a table hold exactly these rows, touching only those that differ."""
     names = list(rows[0]) if rows else ["id"]
-    known = {
-        tuple(getattr(row, name) for name in names): row
-        for row in model._default_manager.all()
-    }
+    manager = model._default_manager  # noqa: SLF001  # Django's own name for it
+    known = {tuple(getattr(row, name) for name in names): row for row in manager.all()}
     wanted = [tuple(row[name] for name in names) for row in rows]
     gone = [row for key, row in known.items() if key not in wanted]
     new = [key for key in wanted if key not in known]
     for row in gone:
         row.delete()
     for key in new:
-        model._default_manager.create(**dict(zip(names, key, strict=True)))
+        manager.create(**dict(zip(names, key, strict=True)))
     return bool(gone or new)

@@ -25,7 +25,11 @@ USUAL = timedelta(days=90)
 
 
 def create_token(
-    *, owner: AbstractBaseUser, name: str, scopes: Sequence[str], lifetime: timedelta = USUAL
+    *,
+    owner: AbstractBaseUser,
+    name: str,
+    scopes: Sequence[str],
+    lifetime: timedelta = USUAL,
 ) -> tuple[ApiToken, str]:
     """A token and its secret, which is never shown again.
 

@@ -143,15 +143,16 @@ def claim(
             )
             UPDATE accounting_ingestwindow w
             SET state = 'claimed', fence = w.fence + 1, attempts = w.attempts + 1,
-                lease_until = clock_timestamp() + %(lease)s, worker = %(worker)s
+                lease_until = clock_timestamp() + %(lease)s * interval '1 second',
+                worker = %(worker)s
             FROM locked WHERE w.id = locked.id
             RETURNING w.window_start, w.fence
-            """,  # noqa: S608  # `order` is one of two words
+            """,  # `order` is one of two words
             {
                 "cluster": cluster_id,
                 "low": low,
                 "high": high,
-                "lease": LEASE,
+                "lease": LEASE.total_seconds(),
                 "worker": socket.gethostname(),
             },
         )

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-
 from accounting.actions.evidence import BATCH
 from accounting.domain.period import to_instant, to_ms
 from accounting.models import (
@@ -50,7 +49,9 @@ def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[
     )
     namespaces = _namespace_labels({pod.namespace_id for pod in chosen})
     wanted = {
-        pod.pk: _attributions(pod, rules, spellings, namespaces.get(pod.namespace_id, []))
+        pod.pk: _attributions(
+            pod, rules, spellings, namespaces.get(pod.namespace_id, [])
+        )
         for pod in chosen
     }
     return _store(wanted)
@@ -192,5 +193,3 @@ def _store(wanted: dict[int, list[Attribution]]) -> set[int]:
         batch_size=BATCH,
     )
     return changed
-
-

@@ -58,7 +58,7 @@ def split_money(
     """
     if not cells:
         return {}
-    ordered = sorted(cells.items(), key=lambda item: item[0])  # type: ignore[type-var,return-value]
+    ordered = sorted(cells.items(), key=lambda item: item[0])  # type: ignore[arg-type,return-value]
     unit = Fraction(1, 10**places)
     total = round(sum((amount for _, amount in ordered), Fraction(0)) / unit)
     scaled = [(key, amount / unit) for key, amount in ordered]

@@ -111,7 +111,9 @@ class NodeSpan(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["node", "first_ms"], name="node_span_unique")
+            models.UniqueConstraint(
+                fields=["node", "first_ms"], name="node_span_unique"
+            )
         ]
 
 

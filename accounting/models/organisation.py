@@ -1,5 +1,7 @@
 """Who the organisation is: billing settings, people, teams, and what maps to a team."""
 
+from datetime import datetime
+
 import pghistory
 from django.conf import settings
 from django.contrib.postgres.constraints import ExclusionConstraint
@@ -9,7 +11,7 @@ from django.db.models import F, Func, Q
 from knox.models import AbstractAuthToken
 
 
-class TsTzRange(Func):  # type: ignore[misc]  # Func is untyped in django-stubs
+class TsTzRange(Func):
     """`tstzrange(from, to)`: half-open, as every period here."""
 
     function = "TSTZRANGE"
@@ -180,14 +182,16 @@ class Binding(models.Model):
         return f"{self.kind} {self.label} {self.glob} -> {self.team}"
 
 
-class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # knox is untyped
+class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # untyped
     """A bearer token of one person; only its digest is stored.
 
     A token never can do more than its owner; `scopes` narrows it further.
     """
 
-    name = models.CharField(max_length=100)
-    scopes = models.JSONField(default=list)  # e.g. ["read:usage"]; see accounting.access
-    last_used_at = models.DateTimeField(null=True, blank=True)
-
-
+    name: "models.CharField[str, str]" = models.CharField(max_length=100)
+    scopes = models.JSONField(
+        default=list
+    )  # e.g. ["read:usage"]; see accounting.access
+    last_used_at: "models.DateTimeField[datetime | None, datetime | None]" = (
+        models.DateTimeField(null=True, blank=True)
+    )

@@ -96,7 +96,9 @@ class Pod(models.Model):
     is_inferred = models.BooleanField(default=False)  # no kube-state: labels only
     first_ms = models.BigIntegerField(null=True)
     last_ms = models.BigIntegerField(null=True)
-    record = models.JSONField(default=dict)  # the whole PodRecord, as mapping.py writes it
+    record = models.JSONField(
+        default=dict
+    )  # the whole PodRecord, as mapping.py writes it
 
     class Meta:
         constraints = [
@@ -119,7 +121,9 @@ class PodAttribution(models.Model):
     tier = models.CharField(max_length=253, blank=True)
     workload_type = models.CharField(max_length=32, blank=True)
     valid_from = models.DateTimeField()
-    valid_to = models.DateTimeField()  # "infinity" as year 9999, so that joins are plain
+    valid_to = (
+        models.DateTimeField()
+    )  # "infinity" as year 9999, so that joins are plain
 
     class Meta:
         constraints = [

@@ -47,7 +47,12 @@ def day_coverage(
     with connection.cursor() as cursor:
         cursor.execute(
             _QUERY,
-            {"zone": zone.key, "start": period.start, "end": period.end, "cluster": cluster},
+            {
+                "zone": zone.key,
+                "start": period.start,
+                "end": period.end,
+                "cluster": cluster,
+            },
         )
         found = {row[0]: DayCoverage(*row) for row in cursor.fetchall()}
     return {day: found.get(day, DayCoverage(day, 0, 0, 0, 0)) for day in days.each()}
@@ -59,7 +64,9 @@ def missing_days(
     """Days between the first and the last data that hold none."""
     if since is None or until is None:
         return []
-    return [d for d, c in sorted(coverage.items()) if since <= d <= until and not c.windows]
+    return [
+        d for d, c in sorted(coverage.items()) if since <= d <= until and not c.windows
+    ]
 
 
 def covered_length_ms(coverage: dict[date, DayCoverage]) -> int:

@@ -153,7 +153,9 @@ def price_rows(scope: Scope) -> list[PriceRow]:
     """Every price, by model and start."""
     if scope.team_ids is not None and not scope.team_ids:
         return []
-    rows = UnitPrice.objects.select_related("cluster").order_by("model", "valid_from", "pk")
+    rows = UnitPrice.objects.select_related("cluster").order_by(
+        "model", "valid_from", "pk"
+    )
     return [
         PriceRow(
             row.pk,
@@ -209,7 +211,9 @@ def cluster_rows(scope: Scope) -> list[ClusterRow]:
         present = {pk: (nodes, gpus) for pk, nodes, gpus in cursor.fetchall()}
     rows = Cluster.objects.prefetch_related("sources").order_by("name")
     return [
-        ClusterRow(row.name, row.is_demo, *present.get(row.pk, (0, 0)), row.sources.count())
+        ClusterRow(
+            row.name, row.is_demo, *present.get(row.pk, (0, 0)), row.sources.count()
+        )
         for row in rows
     ]
 

@@ -1,7 +1,7 @@
 """Opens a number to its evidence: formula with values, samples, metric, price, rule."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import connection
@@ -16,7 +16,9 @@ from accounting.queries.source import relation
 from accounting.queries.usage import usage_total
 
 PROMQL = {
-    DutyMetric.ENGINE_ACTIVE: '{{__name__=~"DCGM_FI_PROF_GR_ENGINE_(ACTIVE|UTIL_RATIO)"{match}}}[5m]',
+    DutyMetric.ENGINE_ACTIVE: (
+        '{{__name__=~"DCGM_FI_PROF_GR_ENGINE_(ACTIVE|UTIL_RATIO)"{match}}}[5m]'
+    ),
     DutyMetric.GPU_UTIL: '{{__name__=~"DCGM_FI_DEV_GPU_UTIL(_RATIO)?"{match}}}[5m]',
 }
 METRIC_NAMES = {
@@ -110,7 +112,9 @@ _RULES = {
 
 
 def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
-    busy, idle, unknown = (gpu_hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms))
+    busy, idle, unknown = (
+        gpu_hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
+    )
     if figure == "busy_share":
         share = "no data" if row.efficiency is None else f"{row.efficiency:.4%}"
         return (
@@ -135,8 +139,7 @@ def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
         )
     return (
         "allocated milliseconds x rate / 3,600,000, price by price",
-        f"{gpu_hours(row.allocated_ms)} GPU-h at its rates = "
-        f"{_money(row.charge)} {row.currency}",
+        f"{gpu_hours(row.allocated_ms)} GPU-h at its rates = {_money(row.charge)} {row.currency}",
     )
 
 
@@ -183,7 +186,7 @@ def _prices(selection: Selection) -> tuple[PriceUsed, ...]:
             {_with_price(chosen.text())}
             AND u.namespace_id <> 0
             GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 8 DESC LIMIT 20
-            """,  # noqa: S608  # built from this project's own constants
+            """,  # built from this project's own constants
             chosen.parameters,
         )
         return tuple(PriceUsed(*row) for row in cursor.fetchall())
@@ -205,10 +208,12 @@ def _metrics(selection: Selection) -> tuple[tuple[str, int], ...]:
             """,
             _last_hour(selection),
         )
-        return tuple((METRIC_NAMES[DutyMetric(m)], count) for m, count in cursor.fetchall())
+        return tuple(
+            (METRIC_NAMES[DutyMetric(m)], count) for m, count in cursor.fetchall()
+        )
 
 
-def _last_hour(selection: Selection) -> dict[str, object]:
+def _last_hour(selection: Selection) -> dict[str, datetime | None]:
     stored = stored_period()
     if stored is None:
         return {"start": None, "end": None}

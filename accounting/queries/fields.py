@@ -119,4 +119,7 @@ def csv_lines(rows: list[Mapping[str, Any]]) -> list[list[str]]:
     """Head and rows of a CSV file."""
     if not rows:
         return []
-    return [list(rows[0]), *([csv_cell(value) for value in row.values()] for row in rows)]
+    return [
+        list(rows[0]),
+        *([csv_cell(value) for value in row.values()] for row in rows),
+    ]

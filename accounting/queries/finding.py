@@ -45,7 +45,9 @@ def find(scope: Scope, words: str) -> list[Hit]:
     """At most six of each kind; nothing for less than two characters."""
     if len(words) < 2:
         return []
-    pattern = "%" + words.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
+    pattern = (
+        "%" + words.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
+    )
     teams = None if scope.team_ids is None else sorted(scope.team_ids)
     with connection.cursor() as cursor:
         cursor.execute(_QUERY, {"words": pattern, "teams": teams})

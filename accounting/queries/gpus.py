@@ -112,7 +112,17 @@ def gpu_rows(selection: Selection, *, uuid: str | None = None) -> list[GpuRow]:
             holders.setdefault(gpu, []).append(Holding(*_holding(rest)))
     ledger = {row.key["gpu"]: row for row in ledger_rows(selection, ("gpu",))}
     rows = [
-        GpuRow(gpu, placeholder, cluster, node, model, present, first, tuple(holders.get(gpu, ())), ledger.get(gpu))
+        GpuRow(
+            gpu,
+            placeholder,
+            cluster,
+            node,
+            model,
+            present,
+            first,
+            tuple(holders.get(gpu, ())),
+            ledger.get(gpu),
+        )
         for gpu, placeholder, cluster, node, model, present, first in found
     ]
     return sorted(rows, key=lambda row: (row.cluster, row.node, row.uuid))
@@ -152,7 +162,7 @@ def gpu_slices(selection: Selection, uuid: str, limit: int = 2000) -> list[Slice
             LEFT JOIN accounting_pod p ON p.id = w.pod_id
             WHERE w.window_start >= %s AND w.window_start < %s
             ORDER BY w.window_start DESC, w.pod_id LIMIT %s
-            """,  # noqa: S608  # column names of this project
+            """,  # column names of this project
             [uuid, period.start, period.end, limit],
         )
         rows = cursor.fetchall()

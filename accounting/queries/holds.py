@@ -1,6 +1,7 @@
 """Each hold of a selection (`report holds`, rules.md N35)."""
 
 from fractions import Fraction
+from typing import Any
 
 from django.db import connection
 
@@ -32,7 +33,7 @@ def hold_rows(
 ) -> list[HoldRow]:
     """Holds that overlap the period, whole; by bind, cluster, uid and resource."""
     where = ["true"]
-    parameters: dict[str, object] = {"limit": limit}
+    parameters: dict[str, Any] = {"limit": limit}
     period = selection.period
     if period is not None:
         where.append(
@@ -63,7 +64,7 @@ def hold_rows(
         return [_row(*row) for row in cursor.fetchall()]
 
 
-def _row(  # noqa: PLR0917  # one parameter a column
+def _row(  # noqa: PLR0913, PLR0917  # one parameter a column
     cluster: str,
     namespace: str,
     pod: str,

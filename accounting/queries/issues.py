@@ -37,7 +37,9 @@ class IssueRow:
             "last_seen": self.last_seen.isoformat(),
             "at_stake_ms": self.at_stake_ms,
             "count": self.count,
-            "resolved_at": None if self.resolved_at is None else self.resolved_at.isoformat(),
+            "resolved_at": None
+            if self.resolved_at is None
+            else self.resolved_at.isoformat(),
         }
 
 
@@ -73,4 +75,6 @@ def issue_rows(selection: Selection, *, with_resolved: bool = False) -> list[Iss
         )
         for row in rows
     ]
-    return sorted(found, key=lambda r: (_ORDER[r.severity], -r.at_stake_ms, r.code, r.subject))
+    return sorted(
+        found, key=lambda r: (_ORDER[r.severity], -r.at_stake_ms, r.code, r.subject)
+    )

@@ -45,7 +45,9 @@ def ledger_total(selection: Selection) -> LedgerRow:
     rows = ledger_rows(selection, ())
     if rows:
         return rows[0]
-    return LedgerRow({}, dict.fromkeys(STATES, 0), dict.fromkeys(STATES, Decimal(0)), "")
+    return LedgerRow(
+        {}, dict.fromkeys(STATES, 0), dict.fromkeys(STATES, Decimal(0)), ""
+    )
 
 
 def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
@@ -65,7 +67,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
         {chosen.text()} GROUP BY {grouped} ORDER BY {grouped}
-    """  # noqa: S608  # built from this module's own constants
+    """  # built from this module's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)
         names_of = [column.name for column in cursor.description]

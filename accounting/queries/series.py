@@ -28,7 +28,9 @@ def step_of(period: Period | None) -> str:
     return "day"
 
 
-def points(selection: Selection, group: str = "team", step: str | None = None) -> list[Point]:
+def points(
+    selection: Selection, group: str = "team", step: str | None = None
+) -> list[Point]:
     """Use and charge by step and group, in order of time.
 
     Args:
@@ -62,8 +64,14 @@ def biggest_changes(
     selection: Selection, before: Selection, dimension: str, limit: int = 5
 ) -> list[Change]:
     """Names whose charge changed most, by absolute difference, largest first."""
-    old = {r.key[dimension]: r.charge or Decimal(0) for r in usage_rows(before, (dimension,))}
-    new = {r.key[dimension]: r.charge or Decimal(0) for r in usage_rows(selection, (dimension,))}
+    old = {
+        r.key[dimension]: r.charge or Decimal(0)
+        for r in usage_rows(before, (dimension,))
+    }
+    new = {
+        r.key[dimension]: r.charge or Decimal(0)
+        for r in usage_rows(selection, (dimension,))
+    }
     changes = [
         Change(name, old.get(name, Decimal(0)), new.get(name, Decimal(0)))
         for name in sorted(old.keys() | new.keys())

@@ -101,18 +101,21 @@ def _source(found: tuple[int, int, str | None]) -> Step:
             "Check the address, the token and the network between the two.",
         )
     return Step(
-        "A source answers", "done", f"{answering} of {active} sources answer.", looked_for
+        "A source answers",
+        "done",
+        f"{answering} of {active} sources answer.",
+        looked_for,
     )
 
 
 def _gpu_metrics(gpus: int, placeholders: int) -> Step:
-    looked_for = (
-        "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else DCGM_FI_DEV_GPU_UTIL."
-    )
+    looked_for = "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else DCGM_FI_DEV_GPU_UTIL."
     query = 'count by (modelName) ({__name__=~"DCGM_FI_(PROF_GR_ENGINE_ACTIVE|DEV_GPU_UTIL)"})'
     if gpus:
         more = f"; {placeholders} are known from nodes only" if placeholders else ""
-        return Step("GPU metrics are seen", "done", f"{gpus} GPUs{more}.", looked_for, query)
+        return Step(
+            "GPU metrics are seen", "done", f"{gpus} GPUs{more}.", looked_for, query
+        )
     state = "bad" if placeholders else "todo"
     found = f"{placeholders} GPUs are known from nodes, none from an exporter."
     return Step(
@@ -130,7 +133,11 @@ def _kube_state(scrapers: int, holds: int) -> Step:
     query = 'kube_pod_container_resource_requests{resource=~"nvidia_com_.*|amd_com_.*"}'
     if scrapers:
         return Step(
-            "kube-state-metrics is seen", "done", f"{holds} holds of pods.", looked_for, query
+            "kube-state-metrics is seen",
+            "done",
+            f"{holds} holds of pods.",
+            looked_for,
+            query,
         )
     return Step(
         "kube-state-metrics is seen",
@@ -144,7 +151,9 @@ def _kube_state(scrapers: int, holds: int) -> Step:
 
 def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
     held, unmapped = week[0], week[1]
-    looked_for = "Held time of the last seven days of data whose namespace or label has a rule."
+    looked_for = (
+        "Held time of the last seven days of data whose namespace or label has a rule."
+    )
     if not teams:
         return Step(
             "Namespaces belong to teams",
@@ -210,5 +219,8 @@ def _computed(newest: object) -> Step:
             looked_for,
         )
     return Step(
-        "The first hour is computed", "done", f"The newest is {newest:%Y-%m-%d %H:%M} UTC.", looked_for
+        "The first hour is computed",
+        "done",
+        f"The newest is {newest:%Y-%m-%d %H:%M} UTC.",
+        looked_for,
     )

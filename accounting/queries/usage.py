@@ -32,7 +32,10 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
     "tier": (("tier", "u.tier"),),
     "day": (("day", "to_char(u.billing_on, 'YYYY-MM-DD')"),),
     "hour": (
-        ("hour", """to_char(u.hour_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""),
+        (
+            "hour",
+            """to_char(u.hour_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')""",
+        ),
     ),
 }
 HELD = ("busy", "idle", "unknown")
@@ -52,7 +55,10 @@ def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
 def usage_total(selection: Selection) -> UsageRow:
     """Everything of a selection as one row; money leaves unpriced time out."""
     rows = _priced(_fetch(selection, ()), ())
-    return rows[0] if rows else UsageRow({}, 0, 0, 0, Decimal(0), Decimal(0), "", False)
+    if rows:
+        return rows[0]
+    zero = Decimal(0)
+    return UsageRow({}, 0, 0, 0, zero, zero, currency="", estimated=False)
 
 
 def key_columns(by: Sequence[str]) -> dict[str, str]:
@@ -63,7 +69,9 @@ def key_columns(by: Sequence[str]) -> dict[str, str]:
 def _check(by: Sequence[str], allowed: Sequence[str]) -> None:
     for name in by:
         if name not in allowed:
-            raise SelectionError(f"unknown dimension {name!r}; use {', '.join(allowed)}")
+            raise SelectionError(
+                f"unknown dimension {name!r}; use {', '.join(allowed)}"
+            )
 
 
 def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
@@ -87,7 +95,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
                sum(u.energy_mj) AS energy_mj
         {chosen.text()} AND {held}
         GROUP BY {grouped} ORDER BY {grouped}
-    """  # noqa: S608  # built from this module's own constants
+    """  # built from this module's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)
         names_of = [column.name for column in cursor.description]

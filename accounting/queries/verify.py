@@ -8,7 +8,15 @@ from django.db import connection
 from accounting.domain.period import Period
 
 _ALL = "busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms"
-_STATES = "busy_ms idle_ms unknown_ms free_ms stranded_ms stray_ms dark_ms".split()
+_STATES = [
+    "busy_ms",
+    "idle_ms",
+    "unknown_ms",
+    "free_ms",
+    "stranded_ms",
+    "stray_ms",
+    "dark_ms",
+]
 
 
 @dataclass(frozen=True, slots=True)

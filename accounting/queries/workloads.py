@@ -19,7 +19,9 @@ class WorkloadRow:
     usage: UsageRow
 
 
-def workload_rows(selection: Selection, *, limit: int | None = None) -> list[WorkloadRow]:
+def workload_rows(
+    selection: Selection, *, limit: int | None = None
+) -> list[WorkloadRow]:
     """Workloads by model, the most idle time first."""
     rows = usage_rows(selection, ("team", "workload", "model"))
     ordered = sorted(rows, key=lambda row: (-row.idle_ms, tuple(row.key.values())))

@@ -10,6 +10,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,7 @@ def spool(
     done = 0
     try:
         for path in paths:
-            _read(path, result, latest_ms, lambda read: _tell(done + read, total, on_progress))
+            _read(path, result, latest_ms, partial(_tell, on_progress, total, done))
             done += _size(path)
     except (ExpositionError, FileError, OSError, EOFError, zlib.error) as error:
         result.close()
@@ -130,9 +131,9 @@ def spool(
     return result
 
 
-def _tell(read: int, total: int, on_progress: Progress | None) -> None:
+def _tell(on_progress: Progress | None, total: int, before: int, read: int) -> None:
     if on_progress is not None:
-        on_progress(read, total)
+        on_progress(before + read, total)
 
 
 def _size(path: Path) -> int:

@@ -24,7 +24,10 @@ from accounting.domain.period import Period, to_ms
 from accounting.domain.rollup import held_ms_by
 from tests.integration.accounting.support import report, run
 
-DATA = Path(os.environ.get("GPU_LEDGER_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+DATA = (
+    Path(os.environ.get("GPU_LEDGER_SHARED", Path(__file__).parents[3] / "shared"))
+    / "data"
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
 
@@ -79,13 +82,17 @@ def test_genai_cluster_is_as_busy_as_its_trace(tmp_path: Path) -> None:
 
     [total] = report("usage", by="cluster")
     observed = total["busy_ms"] + total["idle_ms"]
-    assert total["busy_ms"] / 3_600_000 == pytest.approx(expected["busy_gpu_hours"], abs=5e-4)
+    assert total["busy_ms"] / 3_600_000 == pytest.approx(
+        expected["busy_gpu_hours"], abs=5e-4
+    )
     assert observed / 3_600_000 == pytest.approx(expected["alloc_gpu_hours"], abs=5e-4)
     pods = {row["pod"]: row for row in report("usage", by="pod")}
     busiest = sorted(pods, key=lambda pod: -pods[pod]["efficiency"])[:5]
     assert busiest == [pod["pod"] for pod in expected["busiest"]]
     for pod in expected["busiest"]:
-        assert pods[pod["pod"]]["efficiency"] * 100 == pytest.approx(pod["mean"], abs=5e-4)
+        assert pods[pod["pod"]]["efficiency"] * 100 == pytest.approx(
+            pod["mean"], abs=5e-4
+        )
     assert "FAIL" not in run("verify")
 
 
@@ -102,7 +109,9 @@ def _write_genai(path: Path, samples: dict[str, dict[int, float]]) -> None:
         for at in sorted(duty):
             families["kube_pod_info"].append(f'{{{key},node="n{i}"}} 1 {at}')
             request = f'{key},container="c",node="n{i}",resource="nvidia_com_gpu"'
-            families["kube_pod_container_resource_requests"].append(f"{{{request}}} 1 {at}")
+            families["kube_pod_container_resource_requests"].append(
+                f"{{{request}}} 1 {at}"
+            )
             bound = f"{{{key}}} {min(duty)} {at}"
             families["kube_pod_status_scheduled_time"].append(bound)
             gpu = f'UUID="GPU-{i}",Hostname="n{i}",namespace="serving",pod="{pod}"'

@@ -19,12 +19,16 @@ from accounting.models import Cluster, Team
 class Command(BaseCommand):
     """Sets up; ends with 0, or 2 when the file is wrong (nothing was written then)."""
 
-    help = "Bring billing, clusters, teams, bindings, prices and labels about. Idempotent."
+    help = (
+        "Bring billing, clusters, teams, bindings, prices and labels about. Idempotent."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The file, and whether to look only."""
         parser.add_argument("file", type=Path)
-        parser.add_argument("--check", action="store_true", help="only say what is wrong")
+        parser.add_argument(
+            "--check", action="store_true", help="only say what is wrong"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, check, apply, roll up."""

@@ -43,7 +43,9 @@ class Command(BaseCommand):
                 sys.exit(WRONG_USE)
         selection = Selection(EVERYTHING, None, {"cluster": (options["cluster"],)})
         total = usage_total(selection)
-        coverage = "no holds" if total.coverage is None else f"{total.coverage:.1%} covered"
+        coverage = (
+            "no holds" if total.coverage is None else f"{total.coverage:.1%} covered"
+        )
         found = issue_rows(selection)
         self.stdout.write(
             f"{done.samples} samples ({done.new_samples} new), {done.windows} windows, "

@@ -40,7 +40,9 @@ class Command(BaseCommand):
             self.stderr.write("ingest: no such cluster; see `manage.py configure`")
             sys.exit(WRONG_USE)
         try:
-            selection = parse_selection(EVERYTHING, options["start"], options["end"], {})
+            selection = parse_selection(
+                EVERYTHING, options["start"], options["end"], {}
+            )
         except SelectionError as error:
             self.stderr.write(f"ingest: {error}")
             sys.exit(WRONG_USE)

@@ -33,15 +33,21 @@ class Command(BaseCommand):
         parser.add_argument("--by", help="dimensions, separated by commas")
         parser.add_argument("--from", dest="start", help="ISO time or billing day")
         parser.add_argument("--to", dest="end", help="the first moment not included")
-        parser.add_argument("--format", choices=["table", "json", "csv"], default="table")
+        parser.add_argument(
+            "--format", choices=["table", "json", "csv"], default="table"
+        )
         for name in FILTERS:
-            parser.add_argument(f"--{name.replace('_', '-')}", dest=f"f_{name}", action="append")
+            parser.add_argument(
+                f"--{name.replace('_', '-')}", dest=f"f_{name}", action="append"
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the rows."""
         filters = {n: options[f"f_{n}"] for n in FILTERS if options[f"f_{n}"]}
         try:
-            selection = parse_selection(EVERYTHING, options["start"], options["end"], filters)
+            selection = parse_selection(
+                EVERYTHING, options["start"], options["end"], filters
+            )
             rows = _rows(options["what"], selection, options["by"])
         except SelectionError as error:
             self.stderr.write(f"report: {error}")

@@ -26,7 +26,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run every check and print what it found."""
         try:
-            selection = parse_selection(EVERYTHING, options["start"], options["end"], {})
+            selection = parse_selection(
+                EVERYTHING, options["start"], options["end"], {}
+            )
         except SelectionError as error:
             self.stderr.write(f"verify: {error}")
             sys.exit(WRONG_USE)
@@ -36,7 +38,9 @@ class Command(BaseCommand):
             return
         with transaction.atomic():
             with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                cursor.execute(
+                    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+                )
             found = verdicts(period)
         for verdict in found:
             mark = "ok  " if verdict.holds else "FAIL"

@@ -19,7 +19,9 @@ def run(*words: str | Path) -> str:
 def report(kind: str, **options: str) -> list[dict[str, Any]]:
     """The rows of a report."""
     words = [f"--{name}={value}" for name, value in options.items()]
-    rows: list[dict[str, Any]] = json.loads(run("report", kind, "--format=json", *words))["rows"]
+    rows: list[dict[str, Any]] = json.loads(
+        run("report", kind, "--format=json", *words)
+    )["rows"]
     return rows
 
 

@@ -62,7 +62,7 @@ def test_silence_is_unknown_and_never_idle(imported: Path) -> None:
 
 def test_money_of_all_lines_is_the_price_of_the_fleet(imported: Path) -> None:
     total = report("ledger", by="cluster")[0]
-    states = "busy idle unknown free stranded stray dark".split()
+    states = ["busy", "idle", "unknown", "free", "stranded", "stray", "dark"]
     lines = sum(round(float(total[f"{state}_charge"]) * 10**6) for state in states)
     assert lines == round(float(total["wall_charge"]) * 10**6)
     assert lines == round(total["wall_ms"] * 2.10 / 3_600_000 * 10**6)
@@ -75,7 +75,9 @@ def test_repeated_import_writes_nothing(imported: Path) -> None:
     assert "(0 new)" in said
     assert "0 rows written" in said
     assert facts() == before
-    assert list(IngestWindow.objects.order_by("pk").values_list("content_hash")) == fences
+    assert (
+        list(IngestWindow.objects.order_by("pk").values_list("content_hash")) == fences
+    )
 
 
 Pieces = Callable[[Any], list[str]]
@@ -85,7 +87,9 @@ Pieces = Callable[[Any], list[str]]
     "pieces",
     [
         pytest.param(
-            lambda t: [t.between(a, a + 2400) for a in range(HOUR_ZERO, HOUR_ZERO + 7200, 2400)],
+            lambda t: [
+                t.between(a, a + 2400) for a in range(HOUR_ZERO, HOUR_ZERO + 7200, 2400)
+            ],
             id="in order",
         ),
         pytest.param(
@@ -95,8 +99,12 @@ Pieces = Callable[[Any], list[str]]
             ],
             id="newest first",
         ),
-        pytest.param(lambda t: [t.text("DCGM"), t.text("kube")], id="exporter, then kube-state"),
-        pytest.param(lambda t: [t.text("kube"), t.text("DCGM")], id="kube-state, then exporter"),
+        pytest.param(
+            lambda t: [t.text("DCGM"), t.text("kube")], id="exporter, then kube-state"
+        ),
+        pytest.param(
+            lambda t: [t.text("kube"), t.text("DCGM")], id="kube-state, then exporter"
+        ),
         pytest.param(
             lambda t: [
                 t.between(HOUR_ZERO + 3000, HOUR_ZERO + 8000),
@@ -106,7 +114,9 @@ Pieces = Callable[[Any], list[str]]
         ),
     ],
 )
-def test_pieces_in_any_order_give_the_same_ledger(pieces: Pieces, tmp_path: Path) -> None:
+def test_pieces_in_any_order_give_the_same_ledger(
+    pieces: Pieces, tmp_path: Path
+) -> None:
     text = two_hours()
     run("import_metrics", "--cluster=north", text.write(tmp_path / "all.om"))
     whole, holds = facts(), report("holds")
@@ -186,7 +196,9 @@ def test_values_that_are_no_data_are_unknown(value: str, tmp_path: Path) -> None
         line.replace(" 0.9 ", f" {value} ") for line in text.families[name]
     ]
     run("import_metrics", "--cluster=north", text.write(tmp_path / "x.om"))
-    row = next(r for r in report("usage", by="namespace") if r["namespace"] == "robotics")
+    row = next(
+        r for r in report("usage", by="namespace") if r["namespace"] == "robotics"
+    )
     assert row["busy_ms"] == 0
     # the first sample without the pod's name, a good zero, lies 19 s before its end
     assert row["idle_ms"] == 19_000
