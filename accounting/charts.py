@@ -18,7 +18,7 @@ Number = int | float | Decimal
 
 NAMED_SERIES = 7  # more goes into "Other (n)" and stands in the table
 OTHER_SLOT = 0
-GAP = 2.0  # between the parts of a bar, in the units of its view box
+GAP = 0.2  # percent of a bar's width, between its parts
 WORDS = {  # the four words that a person reads, and the states behind each
     "Busy": ("busy",),
     "Idle": ("idle",),
@@ -49,7 +49,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a horizontal bar, in the units of its view box."""
+    """One part of a horizontal bar, in percent of its width."""
 
     kind: str  # busy, idle, unknown, rest
     x: float
@@ -65,11 +65,16 @@ class Spark:
 
 
 def spark(values: Sequence[Number | None], width: int = 120, height: int = 32) -> Spark:
-    """A spark line that starts at zero; a missing value is a gap."""
+    """A spark line; a missing value is a gap.
+
+    It shows shape, not size: its height is the range of the values, but at least 30 % of
+    the largest, so that noise does not look like news.
+    """
     known = [float(v) for v in values if v is not None]
     if len(values) < 2 or not known:
         return Spark((), None)
     top = max(known) or 1.0
+    low = min(min(known), 0.7 * top)
     step = width / (len(values) - 1)
     pieces: list[list[str]] = [[]]
     end = None
@@ -77,7 +82,8 @@ def spark(values: Sequence[Number | None], width: int = 120, height: int = 32) -
         if value is None:
             pieces.append([])
             continue
-        x, y = index * step, height - 3 - (height - 6) * float(value) / top
+        part = (float(value) - low) / (top - low)
+        x, y = index * step, height - 3 - (height - 6) * part
         end = (round(x, 1), round(y, 1))
         pieces[-1].append(f"{x:.1f},{y:.1f}")
     return Spark(tuple(" ".join(p) for p in pieces if len(p) > 1), end)
@@ -91,19 +97,17 @@ def state_words(milliseconds: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def bar_parts(
-    amounts: Mapping[str, Number], whole: Number, width: float = 1180.0
-) -> tuple[Part, ...]:
+def bar_parts(amounts: Mapping[str, Number], whole: Number) -> tuple[Part, ...]:
     """A bar of `whole` length: one part per kind, in order, with a gap between them.
 
-    A part that is not nothing is at least one unit wide, so that it can be seen.
+    A part that is not nothing is at least 0.3 percent wide, so that it can be seen.
     """
     parts, x = [], 0.0
     for kind, amount in amounts.items():
         if not amount or not whole:
             continue
-        length = max(float(amount) / float(whole) * width, 1.0)
-        parts.append(Part(kind, round(x, 1), round(max(length - GAP, 1.0), 1)))
+        length = max(float(amount) / float(whole) * 100, 0.3)
+        parts.append(Part(kind, round(x, 2), round(max(length - GAP, 0.1), 2)))
         x += length
     return tuple(parts)
 
@@ -140,7 +144,11 @@ def layout(**more: Any) -> Figure:
     return {
         "paper_bgcolor": "$surface",
         "plot_bgcolor": "$surface",
-        "font": {"family": "Inter, system-ui, sans-serif", "size": 12, "color": "$ink-2"},
+        "font": {
+            "family": "Inter, system-ui, sans-serif",
+            "size": 12,
+            "color": "$ink-2",
+        },
         "margin": {"l": 8, "r": 4, "t": 8, "b": 8},
         "showlegend": False,
         "hovermode": "x unified",
@@ -233,112 +241,95 @@ def _missing_day(day: date) -> Figure:
     }
 
 
+HATCHED = {  # how the words look as bars, for a colour
+    "busy": lambda slot: {"color": f"$c{slot}", "line": {"width": 0}},
+    "idle": lambda slot: {
+        "color": "$surface",
+        "line": {"width": 1, "color": f"$c{slot}"},
+        "pattern": {"shape": "/", "fgcolor": f"$c{slot}", "size": 6, "solidity": 0.4},
+    },
+    "unknown": lambda _: {
+        "color": "$surface",
+        "line": {"width": 1, "color": "$line-strong"},
+        "pattern": {
+            "shape": "/",
+            "fgcolor": "$line-strong",
+            "size": 6,
+            "solidity": 0.12,
+        },
+    },
+    "rest": lambda _: {"color": "$track", "line": {"width": 0}},
+}
+
+
+def _state_bars(
+    times: Sequence[str],
+    values: Mapping[str, Sequence[float | None]],
+    kinds: Mapping[str, str],
+    slot: int,
+    unit: str,
+) -> list[Figure]:
+    """One bar trace for each name, in order; None is a gap."""
+    return [
+        {
+            "type": "bar",
+            "name": name,
+            "x": list(times),
+            "y": list(values[name]),
+            "marker": HATCHED[kinds[name]](slot),
+            "hovertemplate": f"%{{y:,.1f}} {unit}<extra>{name}</extra>",
+        }
+        for name in values
+    ]
+
+
 def gpus_over_time(
-    times: Sequence[str], states: Mapping[str, Sequence[float | None]], slot: int
+    times: Sequence[str],
+    values: Mapping[str, Sequence[float | None]],
+    slot: int,
+    *,
+    is_hourly: bool,
 ) -> Figure:
-    """Stacked areas of average GPUs: solid busy, lighter hatched idle, dashed no data.
+    """Steps of average GPUs, stacked: solid busy, hatched idle, pale hatched no data.
 
     Args:
-        times: start of each step, local time of the reader without offset.
-        states: `busy`, `idle` and `unknown` to average GPUs; None is a gap.
+        times: middle of each step, local time of the reader without offset.
+        values: `Busy`, `Idle` and `No data` to average GPUs; None is a gap.
         slot: the team's colour.
+        is_hourly: steps are hours, not days.
     """
-    shapes = {
-        "busy": {"fillcolor": f"$c{slot}", "line": {"width": 0}},
-        "idle": {
-            "fillpattern": {
-                "shape": "/",
-                "fgcolor": f"$c{slot}",
-                "bgcolor": "$surface",
-                "size": 6,
-                "solidity": 0.4,
-            },
-            "line": {"width": 1, "color": f"$c{slot}"},
-        },
-        "unknown": {
-            "fillpattern": {
-                "shape": "/",
-                "fgcolor": "$line-strong",
-                "bgcolor": "$surface",
-                "size": 6,
-                "solidity": 0.15,
-            },
-            "line": {"width": 1, "color": "$line-strong", "dash": "dot"},
-        },
-    }
-    labels = {"busy": "Busy", "idle": "Idle", "unknown": "No data"}
-    traces = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": labels[state],
-            "stackgroup": "gpus",
-            "stackgaps": "infer zero",
-            "x": list(times),
-            "y": list(states[state]),
-            "hovertemplate": f"%{{y:,.1f}} GPUs<extra>{labels[state]}</extra>",
-            **shape,
-        }
-        for state, shape in shapes.items()
-        if state in states
-    ]
     return {
-        "data": traces,
+        "data": _state_bars(times, values, WORD_CLASS, slot, "GPUs"),
         "layout": layout(
+            barmode="stack",
+            bargap=0,
             xaxis=axis(
                 type="date",
-                fixedrange=False,
                 showgrid=False,
                 nticks=6,
-                hoverformat="%a %-d %b %H:%M",
+                tickformat="%-d %b %H:%M" if is_hourly else "%-d %b",
+                hoverformat="%a %-d %b %H:%M" if is_hourly else "%a %-d %b",
             ),
-            yaxis=axis(rangemode="tozero", nticks=5, ticksuffix=""),
+            yaxis=axis(rangemode="tozero", nticks=5),
         ),
     }
 
 
 def states_by_hour(
-    times: Sequence[str], states: Mapping[str, Sequence[float | None]]
+    times: Sequence[str], values: Mapping[str, Sequence[float | None]]
 ) -> Figure:
-    """Stacked bars of one GPU: minutes of each word in each step."""
-    marks = {
-        "Busy": {"color": "$c1"},
-        "Idle": {
-            "color": "$surface",
-            "line": {"color": "$c1", "width": 1},
-            "pattern": {"shape": "/", "fgcolor": "$c1", "size": 5, "solidity": 0.4},
-        },
-        "No data": {
-            "color": "$surface",
-            "line": {"color": "$line-strong", "width": 1},
-            "pattern": {
-                "shape": "/",
-                "fgcolor": "$line-strong",
-                "size": 6,
-                "solidity": 0.12,
-            },
-        },
-        "Unallocated": {"color": "$track"},
-    }
-    traces = [
-        {
-            "type": "bar",
-            "name": word,
-            "x": list(times),
-            "y": list(states[word]),
-            "marker": mark,
-            "hovertemplate": f"%{{y:.0f}} min<extra>{word}</extra>",
-        }
-        for word, mark in marks.items()
-        if word in states
-    ]
+    """Stacked bars of one GPU: minutes of each word in each hour."""
     return {
-        "data": traces,
+        "data": _state_bars(times, values, WORD_CLASS, 1, "min"),
         "layout": layout(
             barmode="stack",
             bargap=0.08,
             xaxis=axis(
-                type="date", showgrid=False, nticks=6, hoverformat="%a %-d %b %H:%M"
+                type="date",
+                showgrid=False,
+                nticks=6,
+                tickformat="%-d %b %H:%M",
+                hoverformat="%a %-d %b %H:%M",
             ),
             yaxis=axis(rangemode="tozero", nticks=4, ticksuffix=" min"),
         ),
@@ -392,7 +383,9 @@ def coverage_calendar(coverage: Mapping[date, float | None]) -> Calendar:
     return Calendar(width, TOP + 7 * PITCH, cells, tuple(sorted(months.items())))
 
 
-def _day_cells(coverage: Mapping[date, float | None], monday: date) -> Iterator[DayCell]:
+def _day_cells(
+    coverage: Mapping[date, float | None], monday: date
+) -> Iterator[DayCell]:
     for day, ratio in sorted(coverage.items()):
         week, weekday = divmod((day - monday).days, 7)
         yield DayCell(
@@ -409,7 +402,9 @@ def _kind(ratio: float | None) -> str:
     return "low"
 
 
-def extremes(days: Sequence[date], values: Sequence[Number | None]) -> tuple[int, int] | None:
+def extremes(
+    days: Sequence[date], values: Sequence[Number | None]
+) -> tuple[int, int] | None:
     """Positions of the highest and lowest known value; None when nothing is known."""
     known = [(value, i) for i, value in enumerate(values) if value is not None]
     if not known:

@@ -53,7 +53,9 @@ class PreferencesForm(AccessibleForm):
 class TokenForm(AccessibleForm):
     """A new API token."""
 
-    name = forms.CharField(max_length=100, help_text="What will use it, e.g. monthly sheet.")
+    name = forms.CharField(
+        max_length=100, help_text="What will use it, e.g. monthly sheet."
+    )
     days = forms.TypedChoiceField(
         choices=LIFETIMES, coerce=int, initial=90, label="Ends after"
     )

@@ -16,7 +16,9 @@ urlpatterns = [
     path("prices/new", prices.price_add, name="price-add"),
     path("attribution", attribution.attribution, name="attribution"),
     path("attribution/new", attribution.binding_add, name="binding-add"),
-    path("attribution/<int:binding_id>/end", attribution.binding_end, name="binding-end"),
+    path(
+        "attribution/<int:binding_id>/end", attribution.binding_end, name="binding-end"
+    ),
     path("account", account.account, name="account"),
     path("account/preferences", account.preferences, name="preferences"),
     path("account/tokens", account.token_create, name="token-create"),

@@ -19,7 +19,12 @@ from accounting.domain.period import to_ms
 from accounting.failpoints import reach
 from accounting.models import DirtyHour
 from accounting.queries.billing import billing_at
-from accounting.queries.sql import KEY_COLUMNS, STATE_COLUMNS, priced_facts
+from accounting.queries.sql import (
+    KEY_COLUMNS,
+    STATE_COLUMNS,
+    parameters,
+    priced_facts,
+)
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24
@@ -106,20 +111,15 @@ def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
     The days it had before count too: a row may have moved to another day.
     """
     billing = billing_at(hour)
-    parameters: dict[str, Any] = {
-        "cluster": cluster_id,
-        "start": hour,
-        "end": hour + HOUR,
-        "timezone": billing.timezone,
-    }
+    values = parameters(cluster_id, hour, hour + HOUR)
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
                AND hour_start = %(start)s RETURNING billing_on""",
-            parameters,
+            values,
         )
         days = {row[0] for row in cursor.fetchall()}
-        cursor.execute(_ROLL_HOUR, parameters)
+        cursor.execute(_ROLL_HOUR, values)
     zone = billing.zone
     days.add(hour.astimezone(zone).date())
     days.add((hour + HOUR - timedelta(microseconds=1)).astimezone(zone).date())
@@ -130,7 +130,7 @@ def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:
     """Replace billing days from their hours, in the current transaction."""
     if not days:
         return
-    parameters: dict[str, Any] = {
+    values: dict[str, Any] = {
         "cluster": cluster_id,
         "days": list(days),
         "low": min(days) - timedelta(days=2),
@@ -140,9 +140,9 @@ def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:
         cursor.execute(
             """DELETE FROM usage_day
                WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)""",
-            parameters,
+            values,
         )
-        cursor.execute(_ROLL_DAYS, parameters)
+        cursor.execute(_ROLL_DAYS, values)
 
 
 def _money_issues(cluster_id: int) -> None:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-FLOOR_COVERAGE = 0.95  # product rule: below it a change is shown greyed, with the reason
+FLOOR_COVERAGE = (
+    0.95  # product rule: below it a change is shown greyed, with the reason
+)
 FLOOR_AMOUNT = Decimal(1)  # below one unit of currency a percentage says nothing
 
 
@@ -44,20 +46,23 @@ def change(
     before: Decimal | int | None,
     after: Decimal | int | None,
     *,
-    coverage_before: float | None = None,
-    coverage_after: float | None = None,
+    seen_before: float | None = None,
+    seen_after: float | None = None,
 ) -> Change | None:
     """How a number moved; None when one of the two is not known.
 
-    A coverage under `FLOOR_COVERAGE` on either side makes the change doubtful: part of
-    what is compared was not observed.
+    Args:
+        before, after: in the same unit.
+        seen_before, seen_after: how much of each side was observed, 0 to 1. Below
+            `FLOOR_COVERAGE` the change is doubtful: part of it may be missing data.
     """
     if before is None or after is None:
         return None
     base, now = Decimal(before), Decimal(after)
     ratio = float((now - base) / base) if abs(base) >= FLOOR_AMOUNT else None
-    covered = [c for c in (coverage_before, coverage_after) if c is not None]
     doubt = ""
-    if covered and min(covered) < FLOOR_COVERAGE:
-        doubt = f"only {min(covered):.1%} of one side was observed"
+    if seen_after is not None and seen_after < FLOOR_COVERAGE:
+        doubt = f"only {seen_after:.0%} of this range was observed"
+    if seen_before is not None and seen_before < FLOOR_COVERAGE:
+        doubt = f"only {seen_before:.0%} of the time before was observed"
     return Change(base, now, ratio, doubt)

@@ -47,6 +47,7 @@ class UsageRow:
     sm_active: float | None = None
     tensor_active: float | None = None
     dram_active: float | None = None
+    unpriced_ms: int = 0  # the part of its time that has no price; pages say so
 
     @property
     def allocated_ms(self) -> int:

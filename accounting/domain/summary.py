@@ -15,19 +15,6 @@ from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.rounding import split_money
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
-    """The sum of a list.
-
-    Attributes:
-        row: its time and its money; money leaves rows without a price out.
-        unpriced_ms: the allocated time of those rows, which a page must mention.
-    """
-
-    row: UsageRow
-    unpriced_ms: int
-
-
 def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
     """The same rows with money in `places`, adding up to the rounded total.
 
@@ -52,25 +39,30 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
     ]
 
 
-def total_of(rows: Sequence[UsageRow]) -> Total:
-    """The sum of rows of one currency; zero when there are none."""
+def total_of(rows: Sequence[UsageRow]) -> UsageRow:
+    """The sum of rows of one currency; zero when there are none.
+
+    Money is that of the rows that have some: ask for rows with their priced part, so that
+    only time without a price is left out. `unpriced_ms` says how much that is.
+    """
     priced = [row for row in rows if row.charge is not None]
     energies = [row.energy_joules for row in rows if row.energy_joules is not None]
-    whole = UsageRow(
+    return UsageRow(
         key={},
         busy_ms=sum(row.busy_ms for row in rows),
         idle_ms=sum(row.idle_ms for row in rows),
         unknown_ms=sum(row.unknown_ms for row in rows),
         charge=_sum(row.charge for row in priced) if priced or not rows else None,
-        idle_charge=_sum(row.idle_charge for row in priced) if priced or not rows else None,
+        idle_charge=_sum(row.idle_charge for row in priced)
+        if priced or not rows
+        else None,
         currency=next((row.currency for row in rows if row.currency), ""),
         estimated=any(row.estimated for row in rows),
         samples_expected=sum(row.samples_expected for row in rows),
         samples_used=sum(row.samples_used for row in rows),
         energy_joules=sum(energies) if energies else None,
+        unpriced_ms=sum(row.unpriced_ms for row in rows),
     )
-    unpriced = sum(row.allocated_ms for row in rows if row.charge is None)
-    return Total(whole, unpriced)
 
 
 def _sum(amounts: Iterable[Decimal | None]) -> Decimal:

@@ -11,9 +11,34 @@ from decimal import Decimal
 from accounting.domain.comparison import Change, average_gpus, change, share
 from accounting.domain.period import Period
 from accounting.domain.report import UsageRow
-from accounting.domain.summary import Total, rounded, total_of
+from accounting.domain.summary import rounded, total_of
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What a period is compared with, and how much of both sides has data (0 to 1)."""
+
+    before: Period
+    seen_before: float | None
+    seen_after: float | None
+
+    def change(self, then: UsageRow, now: UsageRow, name: str) -> Change | None:
+        """How one field of a row moved, doubtful where too little was observed."""
+        before, after = getattr(then, name), getattr(now, name)
+        if isinstance(before, float) and isinstance(after, float):
+            before, after = Decimal(str(before)), Decimal(str(after))
+        return change(
+            before,
+            after,
+            seen_before=_least(self.seen_before, then.coverage),
+            seen_after=_least(self.seen_after, now.coverage),
+        )
+
+
+def _least(*shares: float | None) -> float | None:
+    return min((share for share in shares if share is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +53,7 @@ class Summary:
         charge, allocated, efficiency, idle_charge: changes against the period before.
     """
 
-    total: Total
+    total: UsageRow
     average: float | None
     idle_average: float | None
     idle_share: float | None
@@ -65,37 +90,38 @@ def breakdown(
     selection: Selection,
     dimension: str,
     *,
-    before: Period | None,
+    sides: Sides | None,
     length_ms: int,
     places: int,
 ) -> Breakdown:
-    """Split a selection by a dimension and by day; three queries, two without `before`.
+    """Split a selection by a dimension and by day; three queries, two without `sides`.
 
     Args:
         selection: with its period set.
         dimension: one that rollups answer (team, workload, model, ...).
-        before: the period to compare with.
+        sides: what to compare with.
         length_ms: how much of the period has data, for averages.
         places: of the currency.
     """
-    rows = rounded(usage_rows(selection, (dimension,)), places)
-    daily = rounded(usage_rows(selection, (dimension, "day")), places)
-    earlier = _earlier(selection, dimension, before, places)
+    rows = rounded(usage_rows(selection, (dimension,), priced_part=True), places)
+    daily = rounded(usage_rows(selection, (dimension, "day"), priced_part=True), places)
+    earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
         rows=tuple(sorted(rows, key=_by_charge)),
-        before={_name(row, dimension): row for row in earlier or ()},
+        before={_name(row, dimension): row for row in earlier},
         by_day=_by_day(daily, dimension),
         days=_day_totals(daily),
-        summary=summarise(rows, earlier, length_ms),
+        summary=summarise(rows, earlier, sides, length_ms),
     )
 
 
 def _earlier(
-    selection: Selection, dimension: str, before: Period | None, places: int
-) -> list[UsageRow] | None:
-    if before is None:
-        return None
-    rows = usage_rows(replace(selection, period=before), (dimension,))
+    selection: Selection, dimension: str, sides: Sides | None, places: int
+) -> list[UsageRow]:
+    if sides is None:
+        return []
+    earlier = replace(selection, period=sides.before)
+    rows = usage_rows(earlier, (dimension,), priced_part=True)
     return rounded(rows, places)
 
 
@@ -120,42 +146,32 @@ def _day_totals(rows: Sequence[UsageRow]) -> dict[str, UsageRow]:
     grouped: dict[str, list[UsageRow]] = {}
     for row in rows:
         grouped.setdefault(row.key["day"], []).append(row)
-    return {day: total_of(of_day).row for day, of_day in sorted(grouped.items())}
+    return {day: total_of(of_day) for day, of_day in sorted(grouped.items())}
 
 
 def summarise(
-    rows: Sequence[UsageRow], earlier: Sequence[UsageRow] | None, length_ms: int
+    rows: Sequence[UsageRow],
+    earlier: Sequence[UsageRow],
+    sides: Sides | None,
+    length_ms: int,
 ) -> Summary:
     """The total of rows against the total of earlier ones."""
-    total = total_of(rows)
-    now = total.row
+    now = total_of(rows)
     plain = Summary(
-        total,
+        now,
         average_gpus(now.allocated_ms, length_ms),
         average_gpus(now.idle_ms, length_ms),
         share(now.idle_charge, now.charge),
     )
-    if not earlier:
+    if sides is None or not earlier:
         return plain
-    then = total_of(earlier).row
-    covered = {"coverage_before": then.coverage, "coverage_after": now.coverage}
+    then = total_of(earlier)
     return replace(
         plain,
-        charge=change(then.charge, now.charge, **covered),
-        allocated=change(then.allocated_ms, now.allocated_ms, **covered),
-        efficiency=_ratio_change(then, now),
-        idle_charge=change(then.idle_charge, now.idle_charge, **covered),
-    )
-
-
-def _ratio_change(then: UsageRow, now: UsageRow) -> Change | None:
-    if then.efficiency is None or now.efficiency is None:
-        return None
-    return change(
-        Decimal(str(then.efficiency)),
-        Decimal(str(now.efficiency)),
-        coverage_before=then.coverage,
-        coverage_after=now.coverage,
+        charge=sides.change(then, now, "charge"),
+        allocated=sides.change(then, now, "allocated_ms"),
+        efficiency=sides.change(then, now, "efficiency"),
+        idle_charge=sides.change(then, now, "idle_charge"),
     )
 
 
@@ -174,8 +190,7 @@ def movers(
 ) -> list[Mover]:
     """The largest changes of charge by absolute difference; rows by team and workload.
 
-    One that is only in one of the periods counts from, or to, nothing; one without a price
-    is left out.
+    One that is only in one of the periods counts from, or to, nothing.
     """
     amounts: dict[tuple[str, str, str], list[Decimal | None]] = {}
     for column, rows in enumerate((before, now)):

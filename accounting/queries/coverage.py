@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from accounting.domain.calendar import DayRange
-from accounting.domain.period import WINDOW_MS
+from accounting.domain.period import WINDOW_MS, Period
 
 _QUERY = """
     SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
@@ -72,3 +72,23 @@ def missing_days(
 def covered_length_ms(coverage: dict[date, DayCoverage]) -> int:
     """How long there were data: the windows that hold facts, of any cluster."""
     return sum(c.windows for c in coverage.values()) * WINDOW_MS
+
+
+def data_share(period: Period, cluster: str = "") -> float | None:
+    """How much of a period has data: its windows that hold facts / all of its windows."""
+    windows = period.length_ms // WINDOW_MS
+    if not windows:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(DISTINCT w.window_start)
+            FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
+            WHERE w.shard = 0 AND w.rows > 0
+              AND w.window_start >= %(start)s AND w.window_start < %(end)s
+              AND (%(cluster)s = '' OR c.name = %(cluster)s)
+            """,
+            {"start": period.start, "end": period.end, "cluster": cluster},
+        )
+        found: int = cursor.fetchone()[0]
+    return min(found / windows, 1.0)

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Any
 
 from accounting.domain.period import Period
-from accounting.queries.billing import billing_at
 from accounting.queries.selection import (
     FACT_DAYS,
     FACT_ONLY,
@@ -21,7 +20,7 @@ from accounting.queries.selection import (
     is_on_hours,
     stored_period,
 )
-from accounting.queries.sql import priced_facts
+from accounting.queries.sql import parameters, priced_facts
 
 
 @dataclass(slots=True)
@@ -112,18 +111,14 @@ def _facts(selection: Selection, wanted: set[str]) -> Relation:
                 f"five-minute facts are kept from {stored.start:%Y-%m-%d} on; ask for a "
                 "later range, or without pod, gpu and node"
             )
-    if period is None:
-        period = stored or Period(0, 0)
+    if stored is not None:
+        period = stored if period is None else (period.intersection(stored) or Period(0, 0))
+    period = period or Period(0, 0)
     finer = tuple(f"{name}_id" for name in ("gpu", "node", "pod") if name in wanted)
     return Relation(
         priced_facts(finer),
         finer,
-        parameters={
-            "cluster": None,
-            "start": period.start,
-            "end": period.end,
-            "timezone": billing_at(period.start).timezone,
-        },
+        parameters=parameters(None, period.start, period.end),
     )
 
 

@@ -1,8 +1,17 @@
 """SQL that rollups and reports share: facts joined with team, tier, model and price.
 
-Team, tier, lifecycle and price are those valid when a window began (rules.md N24, N26).
-Parameters: cluster (or null), start, end, timezone.
+Team, tier, lifecycle and price are those valid when a window began (rules.md N24, N26). They
+change rarely: time is cut where any of them changes (and at midnight), and facts are summed
+between the cuts before anything is joined to them.
 """
+
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+
+from accounting.queries.billing import billing_at
 
 STATE_COLUMNS = (
     "busy_ms",
@@ -26,6 +35,44 @@ KEY_COLUMNS = (
     "gpu_price_id",
 )
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
+_AGAIN = ", ".join(f"sum(s.{name})::bigint AS {name}" for name in STATE_COLUMNS)
+
+_CUTS = """
+    SELECT at FROM (
+        SELECT valid_from AS at FROM accounting_unitprice
+        UNION SELECT valid_to FROM accounting_unitprice
+        UNION SELECT valid_from FROM accounting_nodefact
+        UNION SELECT valid_from FROM accounting_podattribution
+    ) changes WHERE at > %(start)s AND at < %(end)s
+"""
+
+
+def parameters(cluster_id: int | None, start: datetime, end: datetime) -> dict[str, Any]:
+    """What `priced_facts` needs to know of [start, end); one query.
+
+    Windows between two cuts share every price, team, tier, lifecycle and billing day.
+    """
+    billing = billing_at(start)
+    with connection.cursor() as cursor:
+        cursor.execute(_CUTS, {"start": start, "end": end})
+        cuts = {row[0] for row in cursor.fetchall()}
+    day = start.astimezone(billing.zone).date()
+    while (midnight := _midnight(day, billing.zone)) < end:
+        if midnight > start:
+            cuts.add(midnight)
+        day += timedelta(days=1)
+    return {
+        "cluster": cluster_id,
+        "start": start,
+        "end": end,
+        "timezone": billing.timezone,
+        "cuts": [start, *sorted(cuts)],
+    }
+
+
+def _midnight(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time(), tzinfo=zone)
+
 
 # Of the prices that match, the one that sets most; ties in the order of N26.
 _PRICE = """
@@ -35,8 +82,8 @@ _PRICE = """
       AND (p.cluster_id IS NULL OR p.cluster_id = c.cluster_id)
       AND (p.lifecycle = '' OR p.lifecycle = c.lifecycle)
       AND (p.tier = '' {tier})
-      AND p.valid_from <= c.window_start
-      AND (p.valid_to IS NULL OR p.valid_to > c.window_start)
+      AND p.valid_from <= c.at
+      AND (p.valid_to IS NULL OR p.valid_to > c.at)
     ORDER BY (p.cluster_id IS NOT NULL)::int + (p.lifecycle <> '')::int
              + (p.tier <> '')::int DESC,
              p.cluster_id IS NOT NULL DESC, p.lifecycle <> '' DESC, p.tier <> '' DESC
@@ -50,41 +97,51 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
     Args:
         finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
     """
-    extra = "".join(f", w.{name}" for name in finer)
+    extra = "".join(f", s.{name}" for name in finer)
     outer = "".join(f", g.{name}" for name in finer)
-    grouped = ", ".join(str(n + 1) for n in range(9 + len(finer)))
+    grouped = ", ".join(str(n + 1) for n in range(10 + len(finer)))
     final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
-    sums = ", ".join(f"sum(g.{name}) AS {name}" for name in STATE_COLUMNS)
+    sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
     return f"""
-WITH node_life AS MATERIALIZED (
+WITH summed AS MATERIALIZED (
+    SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
+           width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
+           gpu_id, node_id, pod_id, {_SUMS},
+           sum(CASE WHEN flags & 3 <> 0 THEN busy_ms + idle_ms + unknown_ms ELSE 0 END)
+               AS estimated_ms,
+           sum(samples_expected) AS samples_expected, sum(samples_used) AS samples_used,
+           max(peak_memory_bytes) AS peak_memory_bytes, sum(energy_mj) AS energy_mj
+    FROM usage_window
+    WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
+      AND window_start >= %(start)s AND window_start < %(end)s
+    GROUP BY 1, 2, 3, 4, 5, 6
+), node_life AS MATERIALIZED (
     SELECT f.node_id, f.lifecycle,
            CASE WHEN row_number() OVER w = 1 THEN '-infinity' ELSE f.valid_from END AS since,
            coalesce(lead(f.valid_from) OVER w, 'infinity') AS until
     FROM accounting_nodefact f
     WINDOW w AS (PARTITION BY f.node_id ORDER BY f.valid_from)
 ), gathered AS MATERIALIZED (
-    SELECT w.cluster_id, w.window_start, coalesce(p.namespace_id, 0) AS namespace_id,
+    SELECT s.cluster_id, s.hour_start, t.at, coalesce(p.namespace_id, 0) AS namespace_id,
            coalesce(a.team_id, 0) AS team_id, coalesce(p.workload_id, 0) AS workload_id,
            coalesce(a.workload_type, '') AS workload_type, g.model,
            coalesce(l.lifecycle, 'unknown') AS lifecycle, coalesce(a.tier, '') AS tier
            {extra},
-           {_SUMS},
-           sum(CASE WHEN flags & 3 <> 0 THEN busy_ms + idle_ms + unknown_ms ELSE 0 END)
-               AS estimated_ms,
-           sum(samples_expected) AS samples_expected, sum(samples_used) AS samples_used,
-           max(peak_memory_bytes) AS peak_memory_bytes, sum(energy_mj) AS energy_mj
-    FROM usage_window w
-    JOIN accounting_gpu g ON g.id = w.gpu_id
-    LEFT JOIN node_life l ON l.node_id = w.node_id
-        AND l.since <= w.window_start AND w.window_start < l.until
-    LEFT JOIN accounting_pod p ON p.id = w.pod_id
-    LEFT JOIN accounting_podattribution a ON a.pod_id = w.pod_id
-        AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
-    WHERE (%(cluster)s::int IS NULL OR w.cluster_id = %(cluster)s)
-      AND w.window_start >= %(start)s AND w.window_start < %(end)s
+           {_AGAIN},
+           sum(s.estimated_ms)::bigint AS estimated_ms,
+           sum(s.samples_expected)::bigint AS samples_expected,
+           sum(s.samples_used)::bigint AS samples_used,
+           max(s.peak_memory_bytes) AS peak_memory_bytes, sum(s.energy_mj) AS energy_mj
+    FROM summed s
+    JOIN unnest(%(cuts)s::timestamptz[]) WITH ORDINALITY AS t(at, n) ON t.n = s.cut
+    JOIN accounting_gpu g ON g.id = s.gpu_id
+    LEFT JOIN node_life l ON l.node_id = s.node_id AND l.since <= t.at AND t.at < l.until
+    LEFT JOIN accounting_pod p ON p.id = s.pod_id
+    LEFT JOIN accounting_podattribution a ON a.pod_id = s.pod_id
+        AND a.valid_from <= t.at AND t.at < a.valid_to
     GROUP BY {grouped}
 ), combination AS (
-    SELECT DISTINCT cluster_id, window_start, model, lifecycle, tier FROM gathered
+    SELECT DISTINCT cluster_id, at, model, lifecycle, tier FROM gathered
 ), priced AS MATERIALIZED (
     SELECT c.*, line.id AS price_id, line.rate, own.cost AS cost,
            own.id AS gpu_price_id, own.rate AS gpu_rate, own.cost AS gpu_cost,
@@ -93,18 +150,18 @@ WITH node_life AS MATERIALIZED (
     LEFT JOIN LATERAL ({_PRICE.format(tier="OR p.tier = c.tier")}) line ON true
     LEFT JOIN LATERAL ({_PRICE.format(tier="")}) own ON true
 )
-SELECT g.cluster_id, date_trunc('hour', g.window_start, 'UTC') AS hour_start,
-       (g.window_start AT TIME ZONE %(timezone)s)::date AS billing_on,
+SELECT g.cluster_id, g.hour_start, (g.at AT TIME ZONE %(timezone)s)::date AS billing_on,
        g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
        g.tier, coalesce(p.price_id, 0) AS price_id,
        coalesce(p.gpu_price_id, 0) AS gpu_price_id{outer},
        {sums},
        max(p.rate) AS rate, max(p.cost) AS cost, max(p.gpu_rate) AS gpu_rate,
        max(p.gpu_cost) AS gpu_cost, coalesce(max(p.currency), '') AS currency,
-       sum(g.estimated_ms) AS estimated_ms, sum(g.samples_expected) AS samples_expected,
-       sum(g.samples_used) AS samples_used,
+       sum(g.estimated_ms)::bigint AS estimated_ms,
+       sum(g.samples_expected)::bigint AS samples_expected,
+       sum(g.samples_used)::bigint AS samples_used,
        max(g.peak_memory_bytes) AS peak_memory_bytes, sum(g.energy_mj) AS energy_mj
 FROM gathered g
-JOIN priced p USING (cluster_id, window_start, model, lifecycle, tier)
+JOIN priced p USING (cluster_id, at, model, lifecycle, tier)
 GROUP BY {final}
 """

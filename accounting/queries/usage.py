@@ -41,15 +41,23 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
 HELD = ("busy", "idle", "unknown")
 
 
-def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
+def usage_rows(
+    selection: Selection, by: Sequence[str], *, priced_part: bool = False
+) -> list[UsageRow]:
     """One row for each combination of dimensions, in order of its key.
+
+    Args:
+        selection: what is asked for.
+        by: dimensions.
+        priced_part: give a row of which some time has no price the money of the rest,
+            as a list's total does; else it has none (rules.md N26).
 
     Raises:
         SelectionError: an unknown dimension, or facts that have expired.
     """
     _check(by, USAGE_DIMENSIONS)
     found = _fetch(selection, by)
-    return _priced(found, by)
+    return _priced(found, by, priced_part=priced_part)
 
 
 def usage_total(selection: Selection) -> UsageRow:
@@ -102,10 +110,14 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
         return [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _priced(found: list[dict[str, Any]], by: Sequence[str]) -> list[UsageRow]:
+def _priced(
+    found: list[dict[str, Any]], by: Sequence[str], *, priced_part: bool = False
+) -> list[UsageRow]:
     """Rows with money, split over the list by largest remainder (N28)."""
     keys = list(key_columns(by))
     merged = _merge_unpriced(found, keys)
+    for row in merged.values():
+        row["priced"] = row["priced"] or priced_part
     cells: dict[tuple[tuple[str, ...], str], Fraction] = {}
     for key, row in merged.items():
         for state in HELD:
@@ -128,6 +140,7 @@ def _priced(found: list[dict[str, Any]], by: Sequence[str]) -> list[UsageRow]:
             samples_used=row["samples_used"],
             energy_joules=None if row["energy_mj"] is None else row["energy_mj"] / 1000,
             peak_memory_bytes=row["peak_memory_bytes"],
+            unpriced_ms=sum(int(row[f"{s}_unpriced"]) for s in HELD),
         )
         for key, row in merged.items()
     ]
@@ -159,4 +172,5 @@ def _merge_unpriced(
         for state in HELD:
             known[f"{state}_ms"] += row[f"{state}_ms"]
             known[f"{state}_money"] += row[f"{state}_money"]
+            known[f"{state}_unpriced"] += row[f"{state}_unpriced"]
     return merged

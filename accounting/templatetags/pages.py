@@ -12,11 +12,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.charts import Part
-from accounting.templatetags.units import NO_DATA
+from accounting.templatetags.units import NO_DATA, NO_PRICE
 
 register = template.Library()
 
-BAR_WIDTH = 1180
 _SAFE_JSON = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 
@@ -43,7 +42,7 @@ def explain_url(context: Mapping[str, Any], what: str, key: Mapping[str, Any]) -
 @register.simple_tag(takes_context=True)
 def number(context: Mapping[str, Any], text: str, what: str, **key: Any) -> SafeString:
     """A number that opens its explanation."""
-    missing = " nodata" if text == NO_DATA else ""
+    missing = " nodata" if text in (NO_DATA, NO_PRICE) else ""
     return format_html(
         '<button type="button" class="num{}" data-explain="{}">{}'
         '<span class="vh">, explain</span></button>',
@@ -58,7 +57,11 @@ def figure(
     context: Mapping[str, Any], text: str, unit: str, what: str, **key: Any
 ) -> SafeString:
     """The large number of a card; opens its explanation."""
-    small = format_html(" <small>{}</small>", unit) if unit and text != NO_DATA else ""
+    small = (
+        format_html(" <small>{}</small>", unit)
+        if unit and text not in (NO_DATA, NO_PRICE)
+        else ""
+    )
     return format_html(
         '<button type="button" class="fig" data-explain="{}">{}{}'
         '<span class="vh">, explain</span></button>',
@@ -76,25 +79,24 @@ def state_bar(
     height = 16 if css == "stackbar" else 30
     rects = format_html_join(
         "",
-        '<rect class="s-{}" x="{}" y="1" width="{}" height="{}" rx="2"{}/>',
+        '<rect class="s-{}" x="{}%" y="1" width="{}%" height="{}" rx="2"{}/>',
         (
             (
                 part.kind,
                 part.x,
                 part.width,
                 height - 2,
-                mark_safe(f' fill="url(#hatch-{int(slot)})"') if part.kind == "idle" else "",
+                mark_safe(f' fill="url(#hatch-{int(slot)})"')
+                if part.kind == "idle"
+                else "",
             )
             for part in parts
         ),
     )
     return format_html(
-        '<svg class="{} t{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" '
-        'aria-label="{}">{}</svg>',
+        '<svg class="{} t{}" role="img" aria-label="{}">{}</svg>',
         css,
         slot,
-        BAR_WIDTH,
-        height,
         words,
         rects,
     )
@@ -110,6 +112,13 @@ def meter(ratio: float | None) -> SafeString:
         '<rect class="fill" width="{}" height="8"/></svg>',
         width,
     )
+
+
+@register.simple_tag
+def run_bar(read_ms: int, runs: Sequence[Any]) -> SafeString:
+    """How long an ingest run took, against the slowest of the list."""
+    slowest = max((run.read_ms for run in runs), default=0)
+    return meter(read_ms / slowest if slowest else None)
 
 
 @register.simple_tag(takes_context=True)
@@ -141,12 +150,16 @@ def page_url(context: Mapping[str, Any], number: int, by: int) -> str:
     return url
 
 
-def report_url(context: Mapping[str, Any], noun: str, by: str, key: Mapping[str, Any]) -> str:
+def report_url(
+    context: Mapping[str, Any], noun: str, by: str, key: Mapping[str, Any]
+) -> str:
     """The API's address for the rows of a table."""
     state = context.get("state")
     pairs = {"by": by} | (state.exact if state is not None else {})
     pairs |= {name: str(value) for name, value in key.items() if value}
-    return f"/api/v1/{noun}?{urlencode({k: v for k, v in pairs.items() if v}, safe=',')}"
+    return (
+        f"/api/v1/{noun}?{urlencode({k: v for k, v in pairs.items() if v}, safe=',')}"
+    )
 
 
 @register.simple_tag(takes_context=True)
@@ -157,7 +170,9 @@ def csv_link(
     url = report_url(context, noun, by, key)
     mark = "&" if "?" in url else "?"
     return format_html(
-        '<a class="tool" href="{}" download>{}CSV</a>', f"{url}{mark}format=csv", icon("download")
+        '<a class="tool" href="{}" download>{}CSV</a>',
+        f"{url}{mark}format=csv",
+        icon("download"),
     )
 
 

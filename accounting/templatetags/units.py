@@ -17,12 +17,14 @@ from django.utils.safestring import SafeString
 from accounting.domain.calendar import DayRange
 from accounting.domain.comparison import Change
 from accounting.domain.period import DAY_MS, HOUR_MS, to_instant
+from accounting.domain.report import UsageRow
 
 register = template.Library()
 
 LOCALE = "en"  # numbers and money: $148,210.37
 DATES = "en_GB"  # 14 Oct 2026
 NO_DATA = "No data"
+NO_PRICE = "No price"
 MINUTE_MS = 60_000
 MINUS = "\N{MINUS SIGN}"
 EN_DASH = "\N{EN DASH}"
@@ -34,9 +36,9 @@ def _plain(text: str) -> str:
 
 @register.filter
 def money(amount: Decimal | None, currency: str) -> str:
-    """`$148,210.37`; amounts that would vanish are `<$0.01`."""
+    """`$148,210.37`; amounts that would vanish are `<$0.01`; None has no price."""
     if amount is None:
-        return NO_DATA
+        return NO_PRICE
     places = get_currency_precision(currency) if currency else 2
     quantum = Decimal(1).scaleb(-places)
     if amount and abs(amount) < quantum / 2:
@@ -50,7 +52,7 @@ def money(amount: Decimal | None, currency: str) -> str:
 def money_round(amount: Decimal | None, currency: str) -> str:
     """`$148,210` for cards; small amounts keep their places."""
     if amount is None:
-        return NO_DATA
+        return NO_PRICE
     if abs(amount) < 100 or not currency:
         return money(amount, currency)
     whole = format_currency(
@@ -60,10 +62,22 @@ def money_round(amount: Decimal | None, currency: str) -> str:
 
 
 @register.filter
+def charge(row: UsageRow, currency: str) -> str:
+    """A row's charge; none where any of its time has no price (rules.md N26)."""
+    return money(None if row.unpriced_ms else row.charge, currency)
+
+
+@register.filter
+def idle_charge(row: UsageRow, currency: str) -> str:
+    """A row's idle cost; none where any of its time has no price."""
+    return money(None if row.unpriced_ms else row.idle_charge, currency)
+
+
+@register.filter
 def rate(amount: Decimal | None, currency: str) -> str:
     """A price per GPU-hour with the places it was set with, at least two."""
     if amount is None:
-        return NO_DATA
+        return NO_PRICE
     text = format_currency(
         amount, currency, format="¤#,##0.00####", locale=LOCALE, currency_digits=False
     )

@@ -42,9 +42,17 @@ def preferences(request: HttpRequest) -> HttpResponse:
     """Keep what a page sends: theme, density or time zone."""
     form = PreferencesForm(request.POST)
     if not form.is_valid():
-        messages.error(request, " ".join(e for errors in form.errors.values() for e in errors))
-        return redirect("account") if "timezone" in request.POST else HttpResponseBadRequest()
-    chosen = {name: form.cleaned_data[name] for name in request.POST if name in form.fields}
+        messages.error(
+            request, " ".join(e for errors in form.errors.values() for e in errors)
+        )
+        return (
+            redirect("account")
+            if "timezone" in request.POST
+            else HttpResponseBadRequest()
+        )
+    chosen = {
+        name: form.cleaned_data[name] for name in request.POST if name in form.fields
+    }
     set_preferences(actor=request.user, **chosen)  # type: ignore[arg-type]
     if "timezone" in chosen:
         messages.success(request, "Labels use this time zone from now on.")

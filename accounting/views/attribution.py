@@ -73,7 +73,9 @@ def binding_add(request: HttpRequest) -> HttpResponse:
     except (ValidationError, IntegrityError):
         form.add_error(None, "The same rule is already there for these days.")
         return _form(request, visitor, form)
-    messages.success(request, f"The rule is saved; {chosen['team'].name} gets what it matches.")
+    messages.success(
+        request, f"The rule is saved; {chosen['team'].name} gets what it matches."
+    )
     return redirect("attribution")
 
 
@@ -120,7 +122,10 @@ def binding_end(request: HttpRequest, binding_id: int) -> HttpResponse:
 
 
 def _form(
-    request: HttpRequest, visitor: Visitor, form: BindingForm, trial: Trial | None = None
+    request: HttpRequest,
+    visitor: Visitor,
+    form: BindingForm,
+    trial: Trial | None = None,
 ) -> HttpResponse:
     context = {
         "form": form,

@@ -1,7 +1,7 @@
 """Charts with their words: the figure, a sentence, the same rows as a table, a legend."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,15 +12,16 @@ from accounting import charts
 from accounting.charts import Part, Series, Spark
 from accounting.domain.calendar import DayRange
 from accounting.domain.line import STATES
-from accounting.domain.period import HOUR_MS, Period, to_ms
+from accounting.domain.period import Period
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.summary import ledger_words
 from accounting.queries.breakdown import Breakdown
 from accounting.queries.gpus import Slice
-from accounting.queries.series import Point
+from accounting.queries.series import Point, step_of
 from accounting.templatetags import units
 from accounting.views.state import PageState
 
+ONE_DAY = timedelta(days=1)
 HELD = {"Busy": "busy", "Idle": "idle", "No data": "unknown"}
 
 
@@ -90,8 +91,8 @@ def spend_chart(
         rows=tuple(
             (
                 units.day(day),
-                *(units.money(_decimal(one.values[i]), currency) for one in shown),
-                units.money(totals[i], currency),
+                *(_amount(one.values[i], currency) for one in shown),
+                _amount(totals[i], currency),
             )
             for i, day in enumerate(days)
         ),
@@ -99,8 +100,8 @@ def spend_chart(
     )
 
 
-def _decimal(value: charts.Number | None) -> Decimal | None:
-    return None if value is None else Decimal(value)
+def _amount(value: charts.Number | None, currency: str) -> str:
+    return units.NO_DATA if value is None else units.money(Decimal(value), currency)
 
 
 def _charge(row: UsageRow | None, is_gap: bool) -> Decimal | None:  # noqa: FBT001
@@ -110,7 +111,9 @@ def _charge(row: UsageRow | None, is_gap: bool) -> Decimal | None:  # noqa: FBT0
 
 
 def _day_total(
-    breakdown: Breakdown, day: date, is_gap: bool  # noqa: FBT001
+    breakdown: Breakdown,
+    day: date,
+    is_gap: bool,  # noqa: FBT001
 ) -> Decimal | None:
     return _charge(breakdown.days.get(day.isoformat()), is_gap)
 
@@ -131,23 +134,34 @@ def _spend_sentence(
     )
 
 
-def sparks(breakdown: Breakdown, days: Sequence[date], missing: Sequence[date]) -> dict[str, Spark]:
+def sparks(
+    breakdown: Breakdown, days: Sequence[date], missing: Sequence[date]
+) -> dict[str, Spark]:
     """The spark lines of the cards, one value a day; days without data are gaps."""
     gaps = set(missing)
-
-    def line(pick: Any) -> Spark:
-        values = []
-        for day in days:
-            row = breakdown.days.get(day.isoformat())
-            values.append(None if day in gaps or row is None else pick(row))
-        return charts.spark(values)
-
-    return {
-        "charge": line(lambda row: row.charge),
-        "allocated": line(lambda row: row.allocated_ms),
-        "efficiency": line(lambda row: row.efficiency),
-        "idle": line(lambda row: row.idle_charge),
+    rows = [
+        None if day in gaps else breakdown.days.get(day.isoformat()) for day in days
+    ]
+    fields = {
+        "charge": "charge",
+        "allocated": "allocated_ms",
+        "efficiency": "efficiency",
+        "idle": "idle_charge",
     }
+    return {
+        name: charts.spark([row and getattr(row, field) for row in rows])
+        for name, field in fields.items()
+    }
+
+
+def ledger_spark(
+    rows: Sequence[LedgerRow], days: Sequence[date], missing: Sequence[date]
+) -> Spark:
+    """Unallocated time by day."""
+    gaps = set(missing)
+    by_day = {row.key["day"]: charts.state_words(row.milliseconds) for row in rows}
+    found = [None if day in gaps else by_day.get(day.isoformat()) for day in days]
+    return charts.spark([words and words["Unallocated"] for words in found])
 
 
 def held_parts(row: UsageRow, largest_ms: int) -> tuple[Part, ...]:
@@ -184,9 +198,10 @@ class Capacity:
     parts: tuple[Part, ...]
     sentence: str
 
-    def word(self, name: str) -> WordLine:
-        """One of the four."""
-        return next(word for word in self.words if word.name == name)
+    @property
+    def unallocated(self) -> WordLine:
+        """What nobody held."""
+        return next(word for word in self.words if word.name == "Unallocated")
 
 
 def capacity(row: LedgerRow, length_ms: int, places: int) -> Capacity:
@@ -204,63 +219,102 @@ def capacity(row: LedgerRow, length_ms: int, places: int) -> Capacity:
     )
     parts = charts.bar_parts({w.kind: w.milliseconds for w in words}, wall)
     sentence = ", ".join(f"{w.name} {units.percent(w.share)}" for w in words)
-    return Capacity(wall, wall / length_ms if length_ms else None, words, parts, sentence)
-
-
-def held_chart(found: Sequence[Point], slot: int, state: PageState) -> Chart:
-    """GPUs held through a period: solid busy, hatched idle, dashed no data."""
-    labels = [_local(point.at, state) for point in found]
-    lengths = [_step_ms(point.at, state) for point in found]
-    states = {
-        name: [
-            round(getattr(point.row, f"{name}_ms") / length, 3)
-            for point, length in zip(found, lengths, strict=True)
-        ]
-        for name in ("busy", "idle", "unknown")
-    }
-    held = [sum(values) for values in zip(*states.values(), strict=True)] if found else []
-    sentence = "Nothing was held."
-    if held:
-        sentence = (
-            f"Held between {units.average(min(held))} and {units.average(max(held))} GPUs; "
-            f"busy between {units.average(min(states['busy']))} and "
-            f"{units.average(max(states['busy']))}."
-        )
-    return Chart(
-        figure=charts.gpus_over_time(labels, states, slot),
-        sentence=sentence,
-        columns=("Time", "Busy", "Idle", "No data", "Allocated"),
-        rows=tuple(
-            (label.replace("T", " "), *(units.average(states[s][i]) for s in states), units.average(held[i]))
-            for i, label in enumerate(labels)
-        ),
-        legend=(
-            Key("Busy", slot, "busy"),
-            Key("Idle", slot, "idle"),
-            Key("No data", slot, "unknown"),
-        ),
+    return Capacity(
+        wall, wall / length_ms if length_ms else None, words, parts, sentence
     )
 
 
-def _local(at: str, state: PageState) -> str:
-    """A step's label as plotly reads it: local time without an offset."""
-    if "T" not in at:
-        return at
-    instant = datetime.fromisoformat(at).astimezone(state.visitor.zone)
-    return f"{instant:%Y-%m-%dT%H:%M}"
+def held_chart(
+    found: Sequence[Point], missing: Sequence[date], slot: int, state: PageState
+) -> Chart:
+    """GPUs held through a period, by hour or day; steps without data are gaps."""
+    steps = _steps(state)
+    rows = {point.at: point.row for point in found}
+    gaps = {day.isoformat() for day in missing}
+    values: dict[str, list[float | None]] = {word: [] for word in HELD}
+    for step in steps:
+        row = rows.get(step.at)
+        for word, name in HELD.items():
+            if step.day.isoformat() in gaps:
+                values[word].append(None)
+            else:
+                held = 0 if row is None else getattr(row, f"{name}_ms")
+                values[word].append(round(held / step.length_ms, 3))
+    return Chart(
+        figure=charts.gpus_over_time(
+            [step.label for step in steps], values, slot, is_hourly=_is_hourly(state)
+        ),
+        sentence=_held_sentence(values),
+        columns=("From", *HELD),
+        rows=tuple(
+            (step.label.replace("T", " "), *(units.average(values[w][i]) for w in HELD))
+            for i, step in enumerate(steps)
+        ),
+        legend=tuple(Key(word, slot, charts.WORD_CLASS[word]) for word in HELD),
+    )
 
 
-def _step_ms(at: str, state: PageState) -> int:
-    """How long a step is, up to the newest data; days may have 23 or 25 hours."""
-    if "T" in at:
-        start = to_ms(datetime.fromisoformat(at))
-        whole = Period(start, start + HOUR_MS)
-    else:
-        day = date.fromisoformat(at)
-        whole = DayRange(day, day + timedelta(days=1)).period(state.zone)
-    until = state.chip.until
-    end = whole.end_ms if until is None else min(whole.end_ms, to_ms(until))
-    return max(end - whole.start_ms, 1)
+def _held_sentence(values: Mapping[str, Sequence[float | None]]) -> str:
+    columns = [
+        [value for value in column if value is not None]
+        for column in zip(*values.values(), strict=True)
+    ]
+    held = [sum(column) for column in columns if column]
+    if not held:
+        return "Nothing was held."
+    busy = [value for value in values["Busy"] if value is not None]
+    return (
+        f"Held between {units.average(min(held))} and {units.average(max(held))} GPUs, "
+        f"busy between {units.average(min(busy))} and {units.average(max(busy))}."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One hour or billing day of a chart.
+
+    Attributes:
+        at: as report rows name it.
+        day: the billing day that it belongs to.
+        label: where its bar stands, local time of the reader.
+        length_ms: up to the newest data; days may have 23 or 25 hours.
+    """
+
+    at: str
+    day: date
+    label: str
+    length_ms: int
+
+
+def _is_hourly(state: PageState) -> bool:
+    return step_of(state.period) == "hour"
+
+
+def _steps(state: PageState) -> list[Step]:
+    """Every step of the range that has begun, up to the newest data."""
+    until = state.elapsed.end_ms
+    if not _is_hourly(state):
+        return [
+            _step(
+                day.isoformat(),
+                day,
+                DayRange(day, day + ONE_DAY).period(state.zone),
+                until,
+            )
+            for day in state.shown_days
+        ]
+    found = []
+    for hour in state.elapsed.hours():
+        local = hour.start.astimezone(state.visitor.zone)
+        day = hour.start.astimezone(state.zone).date()
+        step = _step(f"{hour.start:%Y-%m-%dT%H:%M:%SZ}", day, hour, until)
+        found.append(replace(step, label=f"{local:%Y-%m-%dT%H:%M}"))
+    return found
+
+
+def _step(at: str, day: date, whole: Period, until_ms: int) -> Step:
+    length = max(min(whole.end_ms, until_ms) - whole.start_ms, 1)
+    return Step(at, day, at, length)
 
 
 def minutes_by_hour(slices: Sequence[Slice], state: PageState) -> Chart:
@@ -285,7 +339,10 @@ def minutes_by_hour(slices: Sequence[Slice], state: PageState) -> Chart:
         sentence=f"Busy {share} of the wall time of {len(labels)} hours.",
         columns=("Hour", *(f"{word}, min" for word in columns)),
         rows=tuple(
-            (label.replace("T", " "), *(f"{values[i]:.1f}" for values in columns.values()))
+            (
+                label.replace("T", " "),
+                *(f"{values[i]:.1f}" for values in columns.values()),
+            )
             for i, label in enumerate(labels)
         ),
         legend=(

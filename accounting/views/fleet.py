@@ -64,7 +64,9 @@ def _span(state: PageState) -> tuple[str, Period | None]:
 def _choices(state: PageState, chosen: str) -> list[Choice]:
     labels = {name: label for name, (label, _) in SPANS.items()} | {"range": "Range"}
     return [
-        Choice(name, label, state.url(over="" if name == "day" else name), name == chosen)
+        Choice(
+            name, label, state.url(over="" if name == "day" else name), name == chosen
+        )
         for name, label in labels.items()
     ]
 
@@ -161,7 +163,9 @@ def _look(busy: float | None, allocated: float | None) -> tuple[str, str]:
 
 
 def _nodes(lines: Sequence[GpuLine]) -> list[NodeGroup]:
-    ordered = sorted(lines, key=lambda line: (line.cluster, line.model, line.node, line.uuid))
+    ordered = sorted(
+        lines, key=lambda line: (line.cluster, line.model, line.node, line.uuid)
+    )
     return [
         NodeGroup(cluster, node, model, tuple(found))
         for (cluster, model, node), found in groupby(
@@ -175,7 +179,9 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     """One GPU: who held it, and what it did in each hour."""
     state = PageState(request)
     until = state.chip.until
-    end = state.period.end_ms if until is None else min(state.period.end_ms, to_ms(until))
+    end = (
+        state.period.end_ms if until is None else min(state.period.end_ms, to_ms(until))
+    )
     start = max(state.period.start_ms, end - GPU_SPAN_MS)
     period = Period(min(start, end), end)
     selection = replace(state.selection(), period=period)

@@ -12,7 +12,11 @@ from django.utils import timezone
 
 from accounting.access import Scope, scope_of
 from accounting.models import Person
-from accounting.queries.billing import BillingSettings, billing_at
+from accounting.queries.billing import (
+    BillingSettings,
+    billing_at,
+    billing_remembered,
+)
 
 Extra = ParamSpec("Extra")
 View = Callable[Concatenate[HttpRequest, Extra], HttpResponseBase]
@@ -72,11 +76,12 @@ def page(rule: Rule, *, who: str) -> Callable[[View[Extra]], View[Extra]]:
         def checked(
             request: HttpRequest, *args: Extra.args, **kwargs: Extra.kwargs
         ) -> HttpResponseBase:
-            visitor = visitor_of(request)
-            if not rule(visitor.scope):
-                raise PermissionDenied(who)
-            with timezone.override(visitor.zone):
-                return view(request, *args, **kwargs)
+            with billing_remembered():
+                visitor = visitor_of(request)
+                if not rule(visitor.scope):
+                    raise PermissionDenied(who)
+                with timezone.override(visitor.zone):
+                    return view(request, *args, **kwargs)
 
         return checked
 

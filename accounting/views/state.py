@@ -23,8 +23,10 @@ from accounting.domain.calendar import (
     parse_words,
     preset_range,
 )
-from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.period import HOUR_MS, Period, to_ms
 from accounting.models import Cluster
+from accounting.queries.breakdown import Sides
+from accounting.queries.coverage import data_share
 from accounting.queries.freshness import freshness
 from accounting.queries.horizon import horizon
 from accounting.queries.selection import Selection
@@ -136,7 +138,9 @@ class PageState:
             return _bounded(parse_words(pair, self.today))
         if query.get("from") or query.get("to"):
             first = date.fromisoformat(query.get("from", "")[:10])
-            return _bounded(DayRange(first, date.fromisoformat(query.get("to", "")[:10])))
+            return _bounded(
+                DayRange(first, date.fromisoformat(query.get("to", "")[:10]))
+            )
         self.preset = query.get("range", DEFAULT_PRESET)
         return preset_range(self.preset, self.today)
 
@@ -182,6 +186,34 @@ class PageState:
             return []
         return [day for day in self.days.each() if first <= day <= last]
 
+    @cached_property
+    def whole_days(self) -> list[date]:
+        """The shown days that are over: lines of days would dip at a running one."""
+        last = self.data_days[1]
+        running = last if self.chip.is_live else None
+        return [day for day in self.shown_days if day != running]
+
+    @cached_property
+    def elapsed(self) -> Period:
+        """The part of the range that data can be there for."""
+        since, until = self.chip.since, self.chip.until
+        if since is None or until is None:
+            return self.period
+        start = min(max(self.period.start_ms, to_ms(since)), self.period.end_ms)
+        end = max(min(self.period.end_ms, to_ms(until)), start)
+        return Period(start, end)
+
+    @cached_property
+    def sides(self) -> Sides | None:
+        """What to compare with, and how much of both sides has data."""
+        if self.before_period is None:
+            return None
+        return Sides(
+            self.before_period,
+            data_share(self.before_period, self.cluster),
+            data_share(self.elapsed, self.cluster),
+        )
+
     def selection(self, **filters: str) -> Selection:
         """The selection of this page, with further filters."""
         kept = {"cluster": self.cluster, **filters}
@@ -219,7 +251,10 @@ class PageState:
         if self.preset and self.preset != DEFAULT_PRESET:
             pairs["range"] = self.preset
         elif not self.preset:
-            pairs = {"from": self.days.first.isoformat(), "to": self.days.after.isoformat()}
+            pairs = {
+                "from": self.days.first.isoformat(),
+                "to": self.days.after.isoformat(),
+            }
         if self.comparison != "prev":
             pairs["cmp"] = self.comparison
         if self.cluster:
@@ -301,7 +336,8 @@ class PageState:
         names = list(Cluster.objects.order_by("name").values_list("name", flat=True))
         choices = [Choice("", "All clusters", self.url(cluster=""), not self.cluster)]
         choices += [
-            Choice(name, name, self.url(cluster=name), name == self.cluster) for name in names
+            Choice(name, name, self.url(cluster=name), name == self.cluster)
+            for name in names
         ]
         return choices if len(names) > 1 else choices[:1]
 
@@ -327,12 +363,19 @@ def _chip(now: datetime) -> Chip:
     if fresh.data_to is None:
         tone, reason = "mute", "No window has been read yet."
     elif not bounds.is_live:
-        tone, reason = "mute", "These data came from files; no live source is configured."
+        tone, reason = (
+            "mute",
+            "These data came from files; no live source is configured.",
+        )
     elif fresh.lag is None or not tone:
         reason = "Data arrive on time."
     else:
         minutes = int(fresh.lag.total_seconds() // 60)
-        age = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+        age = (
+            f"{minutes // 60} h {minutes % 60} min"
+            if minutes >= 60
+            else f"{minutes} min"
+        )
         reason = f"The newest data are {age} old."
     return Chip(
         until=fresh.data_to,

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django.urls import reverse
 
 from accounting.charts import Part
-from accounting.domain.comparison import Change, average_gpus, change
+from accounting.domain.comparison import Change, average_gpus
 from accounting.domain.report import UsageRow
-from accounting.domain.summary import Total, total_of
-from accounting.queries.breakdown import Breakdown, Mover
+from accounting.domain.summary import total_of
+from accounting.queries.breakdown import Breakdown, Mover, Sides
 from accounting.queries.teams import TeamRef, team_named
 from accounting.views.figures import held_parts, held_words
 
@@ -39,7 +40,7 @@ class TeamTable:
 
     lines: tuple[TeamLine, ...]
     total: UsageRow
-    unpriced_ms: int
+    hidden: Decimal  # the priced part of rows that are shown without a price
     change: Change | None
 
 
@@ -48,7 +49,9 @@ def team_url(team: TeamRef) -> str:
     return reverse("team", args=[team.slug]) if team.id else ""
 
 
-def team_lines(found: Breakdown, teams: Teams, length_ms: int) -> tuple[TeamLine, ...]:
+def team_lines(
+    found: Breakdown, teams: Teams, sides: Sides | None, length_ms: int
+) -> tuple[TeamLine, ...]:
     """A line for each row of a breakdown by team, in its order."""
     largest = max((row.allocated_ms for row in found.rows), default=0)
     lines = []
@@ -63,7 +66,9 @@ def team_lines(found: Breakdown, teams: Teams, length_ms: int) -> tuple[TeamLine
                 slot=team.slot,
                 url=team_url(team),
                 row=row,
-                change=_moved(before, row),
+                change=sides.change(before, row, "charge")
+                if sides and before
+                else None,
                 average=average_gpus(row.allocated_ms, length_ms),
                 parts=held_parts(row, largest),
                 words=held_words(row),
@@ -72,38 +77,37 @@ def team_lines(found: Breakdown, teams: Teams, length_ms: int) -> tuple[TeamLine
     return tuple(lines)
 
 
-def _moved(before: UsageRow | None, row: UsageRow) -> Change | None:
-    if before is None:
-        return None
-    return change(
-        before.charge,
-        row.charge,
-        coverage_before=before.coverage,
-        coverage_after=row.coverage,
-    )
-
-
 def team_table(lines: Sequence[TeamLine], found: Breakdown, sort: str) -> TeamTable:
     """Lines sorted as the address says; the total stands under them."""
-    total: Total = found.summary.total
     return TeamTable(
         lines=tuple(ordered(lines, sort, TEAM_COLUMNS, "-charge")),
-        total=total.row,
-        unpriced_ms=total.unpriced_ms,
+        total=found.summary.total,
+        hidden=hidden_money([line.row for line in lines]),
         change=found.summary.charge,
     )
+
+
+def priced(row: UsageRow, amount: Decimal | None) -> Decimal | None:
+    """A row's money; none where any of its time has no price (rules.md N26)."""
+    return None if row.unpriced_ms else amount
+
+
+def hidden_money(rows: Sequence[UsageRow]) -> Decimal:
+    """What rows that are shown without a price add to the total all the same."""
+    partly = (row.charge for row in rows if row.unpriced_ms)
+    return sum((amount for amount in partly if amount is not None), Decimal(0))
 
 
 Sorter = Callable[[Any], Any]
 TEAM_COLUMNS: dict[str, Sorter] = {
     "team": lambda line: line.name.lower(),
-    "charge": lambda line: line.row.charge,
+    "charge": lambda line: priced(line.row, line.row.charge),
     "change": lambda line: line.change.difference if line.change else None,
     "allocated": lambda line: line.row.allocated_ms,
     "efficiency": lambda line: line.row.efficiency,
     "coverage": lambda line: line.row.coverage,
     "idle": lambda line: line.row.idle_ms,
-    "idle_charge": lambda line: line.row.idle_charge,
+    "idle_charge": lambda line: priced(line.row, line.row.idle_charge),
 }
 
 
@@ -159,12 +163,12 @@ WORKLOAD_COLUMNS: dict[str, Sorter] = {
     "workload": lambda line: (line.workload.lower(), line.namespace),
     "kind": lambda line: line.kind,
     "model": lambda line: line.model,
-    "charge": lambda line: line.row.charge,
+    "charge": lambda line: priced(line.row, line.row.charge),
     "allocated": lambda line: line.row.allocated_ms,
     "efficiency": lambda line: line.row.efficiency,
     "coverage": lambda line: line.row.coverage,
     "idle": lambda line: line.row.idle_ms,
-    "idle_charge": lambda line: line.row.idle_charge,
+    "idle_charge": lambda line: priced(line.row, line.row.idle_charge),
 }
 
 
@@ -231,9 +235,7 @@ def _number(text: str, default: int) -> int:
     return int(text) if text.isdecimal() and len(text) < 7 else default
 
 
-
-
-def total_line(lines: Sequence[WorkloadLine]) -> Total:
+def total_line(lines: Sequence[WorkloadLine]) -> UsageRow:
     """What stands under a list of workloads."""
     return total_of([line.row for line in lines])
 

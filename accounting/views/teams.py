@@ -28,11 +28,11 @@ def team_list(request: HttpRequest) -> HttpResponse:
     found = breakdown(
         state.selection(),
         "team",
-        before=state.before_period,
+        sides=state.sides,
         length_ms=length,
         places=figures.places_of(state.currency),
     )
-    lines = tables.team_lines(found, teams, length)
+    lines = tables.team_lines(found, teams, state.sides, length)
     context = {
         "state": state,
         "breakdown": found,
@@ -62,9 +62,11 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     missing = missing_days(coverage, *state.data_days)
     places = figures.places_of(state.currency)
     found = breakdown(
-        selection, "workload", before=state.before_period, length_ms=length, places=places
+        selection, "workload", sides=state.sides, length_ms=length, places=places
     )
-    workloads = rounded(usage_rows(selection, ("team", "workload")), places)
+    workloads = rounded(
+        usage_rows(selection, ("team", "workload"), priced_part=True), places
+    )
     shown = state.shown_days
     context = {
         "state": state,
@@ -72,8 +74,8 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "tab": "summary",
         "breakdown": found,
         "missing_days": missing,
-        "sparks": figures.sparks(found, shown, missing),
-        "held": figures.held_chart(points(selection, ""), ref.slot, state),
+        "sparks": figures.sparks(found, state.whole_days, missing),
+        "held": figures.held_chart(points(selection, ""), missing, ref.slot, state),
         "spend": figures.spend_chart(
             found, shown, missing, _workload_colours(found.rows), state.currency
         ),
@@ -99,11 +101,17 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     ref = _team(state, slug)
     selection = state.selection(team=slug)
     places = figures.places_of(state.currency)
-    rows = rounded(usage_rows(selection, ("team", "workload", "model")), places)
+    rows = rounded(
+        usage_rows(selection, ("team", "workload", "model"), priced_part=True), places
+    )
     lines = tables.workload_lines(rows, {slug: ref})
     words = state.query.get("q", "").strip().lower()
-    matching = [line for line in lines if words in f"{line.namespace}/{line.workload}".lower()]
-    chosen = tables.ordered(matching, state.sort, tables.WORKLOAD_COLUMNS, "-idle_charge")
+    matching = [
+        line for line in lines if words in f"{line.namespace}/{line.workload}".lower()
+    ]
+    chosen = tables.ordered(
+        matching, state.sort, tables.WORKLOAD_COLUMNS, "-idle_charge"
+    )
     context = {
         "state": state,
         "team": ref,
