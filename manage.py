@@ -1,11 +1,12 @@
 #!/usr/bin/env python
-"""Django's command line, with this project's settings."""
+"""Django's command line, on the embedded services when no DATABASE_URL is set."""
 
 import os
 import sys
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
-    from django.core.management import execute_from_command_line
+    os.environ.setdefault("GPU_LEDGER_LOCAL", "1")
+    from portal.commands import run
 
-    execute_from_command_line(sys.argv)
+    sys.exit(run(sys.argv))

@@ -1,43 +1,256 @@
-"""First cut, so that every part can run; the tooling helper makes it whole."""
+"""Every setting, with its unit, default and reason. What differs is in `portal.env`."""
 
-import os
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import structlog
+from csp.constants import NONE, SELF
+
+from portal.env import database_settings, read_environment, secret_key
+from portal.logs import logging_settings
+from portal.services.places import places_of
+from portal.version import read_version
+
+ENVIRONMENT = read_environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
-SECRET_KEY = os.environ.get("SECRET_KEY", "dev-only-not-for-production")
-DEBUG = False
-ALLOWED_HOSTS = ["127.0.0.1", "localhost", "testserver"]
+HOME = places_of(ENVIRONMENT.gpu_ledger_home)
+VERSION = read_version()
+IS_LOCAL = ENVIRONMENT.gpu_ledger_local
+
+SECRET_KEY = secret_key(ENVIRONMENT)
+DEBUG = False  # never: error pages would show data of other teams
+PUBLIC_URL = ENVIRONMENT.public_url
+ALLOWED_HOSTS = ENVIRONMENT.hosts
+ROOT_URLCONF = "portal.urls"
+WSGI_APPLICATION = "portal.wsgi.application"
+
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "django.contrib.postgres",
+    "django.contrib.postgres",  # exclusion constraints
+    "django_structlog",
+    "django_htmx",
     "rest_framework",
     "knox",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "csp",
     "pgtrigger",
     "pghistory",
-    "accounting",
+    "portal",
     "scheduler_view",
+    "accounting",
 ]
-DATABASE_URL = os.environ["DATABASE_URL"]
-from urllib.parse import urlsplit, unquote  # noqa: E402
 
-_u = urlsplit(DATABASE_URL)
-DATABASES = {
+MIDDLEWARE = [
+    "portal.health.HealthMiddleware",  # first: probes come without a host name
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",  # deny by default
+    "pghistory.middleware.HistoryMiddleware",  # who and where, beside each change
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "portal.context_processors.frame",
+            ]
+        },
+    }
+]
+
+# Storage -------------------------------------------------------------------------
+
+DATABASE_URL = (
+    ENVIRONMENT.database_url.get_secret_value()
+    if ENVIRONMENT.database_url
+    else HOME.database_url
+)
+REDIS_URL = (
+    ENVIRONMENT.redis_url.get_secret_value()
+    if ENVIRONMENT.redis_url
+    else HOME.redis_url
+)
+DATABASES = {"default": database_settings(DATABASE_URL)}
+DATABASES["default"]["CONN_MAX_AGE"] = 60  # seconds; a new connection costs 5 ms
+DATABASES["default"]["OPTIONS"].setdefault("options", "-c jit=off")  # short queries
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # survives a restart of PostgreSQL
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CACHES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": _u.path.lstrip("/"),
-        "USER": unquote(_u.username or ""),
-        "PASSWORD": unquote(_u.password or ""),
-        "HOST": _u.hostname or "",
-        "PORT": _u.port or "",
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "gpu-ledger",
     }
 }
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-KNOX_TOKEN_MODEL = "accounting.ApiToken"
+
+# Time, language ------------------------------------------------------------------
+
 USE_TZ = True
-TIME_ZONE = "UTC"
-ROOT_URLCONF = "portal.urls"
+TIME_ZONE = "UTC"  # the billing time zone is data, not a setting
+LANGUAGE_CODE = "en"
+USE_I18N = False
+
+# Static files --------------------------------------------------------------------
+
 STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"  # filled when the image is built
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = IS_LOCAL  # from the checkout, without a build step
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if IS_LOCAL
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+# Sign-in -------------------------------------------------------------------------
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"  # a link from a chat must still find the session
+CSRF_COOKIE_SAMESITE = "Strict"
+
+# Transport -----------------------------------------------------------------------
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.is_secure
+SESSION_COOKIE_NAME = "__Host-session" if ENVIRONMENT.is_secure else "session"
+CSRF_COOKIE_NAME = "__Host-csrf" if ENVIRONMENT.is_secure else "csrf"
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+SECURE_SSL_REDIRECT = ENVIRONMENT.is_secure
+SECURE_HSTS_SECONDS = 365 * 86400 if ENVIRONMENT.is_secure else 0
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"  # addresses hold team names
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if ENVIRONMENT.trust_forwarded_proto:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:", "blob:"],  # blob: a chart saved as a picture
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# API -----------------------------------------------------------------------------
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "knox.auth.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": [
+        "portal.throttles.AnonymousThrottle",
+        "portal.throttles.PersonThrottle",
+    ],
+    "EXCEPTION_HANDLER": "accounting.problems.problem_handler",
+    "DEFAULT_THROTTLE_RATES": {"anon": "30/min", "user": "600/min"},
+}
+KNOX_TOKEN_MODEL = "accounting.ApiToken"  # noqa: S105  # the name of a table
+MIGRATION_MODULES = {"knox": None}  # it would make a table that ours replaces
+REST_KNOX = {
+    "TOKEN_TTL": timedelta(days=90),  # a forgotten token ends by itself
+    "TOKEN_LIMIT_PER_USER": 20,
+    "AUTH_HEADER_PREFIX": "Bearer",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "GPU Ledger",
+    "DESCRIPTION": "Where every GPU-second went, and whose money it was.",
+    "VERSION": VERSION,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+# Background work -----------------------------------------------------------------
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace(
+    "?db=", "?virtual_host="
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,  # seconds; longer than any task may run
+    "socket_timeout": 30,  # seconds; a lost Redis is noticed, not waited for
+    "socket_keepalive": True,
+    "health_check_interval": 15,  # seconds
+}
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]  # a message can carry no code
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True  # a killed worker's task is delivered again
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TIME_LIMIT = 1800  # seconds; then the child is killed
+CELERY_TASK_SOFT_TIME_LIMIT = 1740  # seconds; then the task may tidy up
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # long tasks are not hoarded
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 500  # arrays leave holes in memory
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING above is the only one
+CELERY_TIMEZONE = "UTC"
+
+# Logs ----------------------------------------------------------------------------
+
+LOGGING = logging_settings(
+    level=ENVIRONMENT.log_level,
+    as_json=(ENVIRONMENT.log_format or ("text" if IS_LOCAL else "json")) == "json",
+)
+DJANGO_STRUCTLOG_CELERY_ENABLED = True
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.filter_by_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.StackInfoRenderer(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)

@@ -1,1 +1,12 @@
-urlpatterns: list[object] = []
+"""Where everything is mounted. `/healthz` and `/readyz` are answered before this,
+by `portal.health`."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("api/v1/", include("accounting.api_urls")),
+    path("", include("portal.page_urls")),
+    path("", include("accounting.urls")),
+]
+
+handler403 = "portal.views.refused"

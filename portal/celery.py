@@ -1,0 +1,47 @@
+"""The Celery application and its clock: tasks only ring the bell.
+
+The truth is in PostgreSQL. Losing every message costs a minute: the sweeper derives
+missing work from the window ledger. So no results are kept, and any task may run twice.
+"""
+
+import os
+
+from celery import Celery
+from celery.schedules import crontab
+from django_structlog.celery.steps import DjangoStructLogInitStep
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+
+from django.conf import settings
+
+app = Celery("gpu_ledger")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+app.steps["worker"].add(DjangoStructLogInitStep)  # request ids in the logs of tasks
+
+# redbeat reads these two from the application, not from Django's settings.
+app.conf.redbeat_redis_url = settings.REDIS_URL
+app.conf.redbeat_lock_timeout = 60  # seconds until a second beat takes over
+
+# A tick that nobody took before the next one is dropped: after an outage there is one
+# of each, not a queue of them.
+app.conf.beat_schedule = {
+    # Windows that are due or were lost: a minute is the longest that a fault hides.
+    "sweep": {
+        "task": "accounting.tasks.sweep",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
+    # Sources of kind scrape, at the step that exporters usually have.
+    "scrape": {
+        "task": "accounting.tasks.scrape",
+        "schedule": 30.0,
+        "options": {"expires": 30},
+    },
+    # Partitions ahead of time, expired ones away: hourly, for a failure has a day.
+    "keep_partitions": {
+        "task": "accounting.tasks.keep_partitions",
+        "schedule": crontab(minute="17"),
+        "options": {"expires": 3600},
+    },
+}

@@ -1,0 +1,39 @@
+"""Runs one management command: services up, database migrated, errors in words."""
+
+import sys
+from collections.abc import Sequence
+
+import django
+from django.core.management import execute_from_command_line
+
+from portal.env import ConfigurationError
+from portal.services.errors import ServicesError
+
+# Commands that need no database. Any other one may be the first that a person runs.
+WITHOUT_DATABASE = frozenset(
+    {"check", "collectstatic", "compilemessages", "diffsettings", "help", "version"}
+)
+CANNOT_RUN = 3  # beside 0 success, 1 a finding, 2 wrong use
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run `manage.py <arguments>`; returns the exit code where Django does not exit."""
+    try:
+        django.setup()
+        if needs_database(arguments):
+            from portal import database  # noqa: PLC0415  # models, after setup
+
+            database.ready(migrate="migrate" not in arguments[1:2])
+    except (ConfigurationError, ServicesError) as error:
+        sys.stderr.write(f"gpu-ledger: {error}\n")
+        return CANNOT_RUN
+    execute_from_command_line(list(arguments))
+    return 0
+
+
+def needs_database(arguments: Sequence[str]) -> bool:
+    """False when the command, or a plea for help, works without a database."""
+    words = list(arguments[1:])
+    if not words or words[0].startswith("-") or {"-h", "--help"} & set(words):
+        return False
+    return words[0] not in WITHOUT_DATABASE

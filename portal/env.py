@@ -1,0 +1,272 @@
+"""What the process is told from outside: read once, typed, one loud error.
+
+Every name may also be given as a file: `SECRET_KEY_FILE=/run/secrets/key`, or a file
+called `secret_key` in the directory that `SECRETS_DIR` names. Values never appear in
+error messages, because some are secrets.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+from pydantic import SecretStr, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+)
+
+from portal.services.places import HOME_MODE
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+SHORTEST_SECRET = 32  # characters; Django generates 50
+
+
+class ConfigurationError(ImproperlyConfigured):
+    """The environment is not one that the product starts in."""
+
+
+class NamedFiles(PydanticBaseSettingsSource):
+    """Reads the file that `<NAME>_FILE` names, for every setting."""
+
+    def get_field_value(
+        self, field: FieldInfo, field_name: str
+    ) -> tuple[Any, str, bool]:
+        """The content of the file without its last line break, or None."""
+        path = os.environ.get(f"{field_name.upper()}_FILE")
+        if not path:
+            return None, field_name, False
+        if os.environ.get(field_name.upper()):
+            name = field_name.upper()
+            raise ConfigurationError(f"{name} and {name}_FILE are both set: give one")
+        try:
+            return Path(path).read_text().rstrip("\r\n"), field_name, False
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"{field_name.upper()}_FILE: {path} cannot be read ({error})"
+            raise ConfigurationError(message) from None
+
+    def __call__(self) -> dict[str, Any]:
+        """All settings that were given as a file."""
+        found = {
+            name: self.get_field_value(field, name)[0]
+            for name, field in self.settings_cls.model_fields.items()
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class Environment(BaseSettings):
+    """The settings that differ between installations."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
+    )
+
+    secret_key: SecretStr | None = None
+    """Signs sessions and links. Required, except for local commands and the demo."""
+
+    database_url: SecretStr | None = None
+    """`postgres://user:password@host:5432/name?sslmode=require`; PostgreSQL 15 or
+    newer. Without it the embedded one of `portal.services` is used."""
+
+    redis_url: SecretStr | None = None
+    """`redis://host:6379/0`, `rediss://` or `unix:///path?db=0`; Redis or Valkey 6.0 or
+    newer. Add `protocol=2` for a proxy that refuses RESP3. Without it: embedded."""
+
+    public_url: str = "http://127.0.0.1:8000"
+    """The address that people type. https, except on the machine itself."""
+
+    allowed_hosts: Annotated[list[str], NoDecode] = []
+    """More host names to answer to, with commas; that of `public_url` is one always."""
+
+    trust_forwarded_proto: bool = False
+    """True behind a proxy that ends TLS and always sets `X-Forwarded-Proto` itself."""
+
+    gpu_ledger_home: Path = BASE_DIR / ".gpu-ledger"
+    """Where the embedded services and a generated secret keep their state."""
+
+    gpu_ledger_local: bool = False
+    """True for commands at a terminal and the demo: a missing secret is generated once
+    and kept in `gpu_ledger_home`, static files are served without a build step."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["json", "text"] | None = None
+    """`json` for machines (default), `text` for people (default when local)."""
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def split_hosts(cls, value: object) -> object:
+        """Accept `a.example, b.example`."""
+        if isinstance(value, str):
+            return [host.strip() for host in value.split(",") if host.strip()]
+        return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def refuse_wildcards(cls, value: list[str]) -> list[str]:
+        """A portal that answers to any name can be made to send links to any name."""
+        if "*" in value:
+            raise ValueError("* is not accepted: name the hosts")
+        return value
+
+    @field_validator("secret_key")
+    @classmethod
+    def refuse_weak_secrets(cls, value: SecretStr | None) -> SecretStr | None:
+        """A short secret can be guessed, and with it every session."""
+        if value and len(value.get_secret_value()) < SHORTEST_SECRET:
+            raise ValueError(f"needs at least {SHORTEST_SECRET} characters")
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def check_database_url(cls, value: SecretStr | None) -> SecretStr | None:
+        """Fail here, not at the first query."""
+        if value:
+            database_settings(value.get_secret_value())
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def check_redis_url(cls, value: SecretStr | None) -> SecretStr | None:
+        """Fail here, not at the first task."""
+        if value:
+            scheme = urlsplit(value.get_secret_value()).scheme
+            if scheme not in {"redis", "rediss", "unix"}:
+                raise ValueError("must begin with redis://, rediss:// or unix://")
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def check_public_url(cls, value: str) -> str:
+        """Passwords and session cookies do not travel in clear text."""
+        address = urlsplit(value)
+        if address.scheme not in {"http", "https"} or not address.hostname:
+            raise ValueError("must be an address such as https://gpu.example.org")
+        if address.scheme == "http" and address.hostname not in LOOPBACK:
+            raise ValueError("must be https, except for 127.0.0.1 and localhost")
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def require_secret(self) -> "Environment":
+        """Deny by default: no well-known secret, no silent one."""
+        if self.secret_key is None and not self.gpu_ledger_local:
+            raise ValueError(
+                "SECRET_KEY: is missing. Set it, or SECRET_KEY_FILE, to at least"
+                f" {SHORTEST_SECRET} random characters"
+            )
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment, then named files, then the secrets directory."""
+        directory = os.environ.get("SECRETS_DIR")
+        mounted = SecretsSettingsSource(settings_cls, secrets_dir=directory or None)
+        return init_settings, env_settings, NamedFiles(settings_cls), mounted
+
+    @property
+    def is_secure(self) -> bool:
+        """True when people come by https."""
+        return self.public_url.startswith("https://")
+
+    @property
+    def hosts(self) -> list[str]:
+        """Every host name to answer to."""
+        own = urlsplit(self.public_url).hostname or ""
+        local = sorted(LOOPBACK) if own in LOOPBACK else [own]
+        return [*local, *self.allowed_hosts]
+
+
+def read_environment() -> Environment:
+    """The environment of this process.
+
+    Raises:
+        ConfigurationError: naming every setting that is missing or wrong.
+    """
+    try:
+        return Environment()
+    except ValidationError as error:
+        lines = [_line(problem["loc"], problem["msg"]) for problem in error.errors()]
+        message = "GPU Ledger does not start with this environment:\n  "
+        raise ConfigurationError(message + "\n  ".join(lines)) from None
+
+
+def _line(location: tuple[int | str, ...], message: str) -> str:
+    text = message.removeprefix("Value error, ")
+    return (
+        f"{location[0]!s}: {text}".replace(
+            str(location[0]), str(location[0]).upper(), 1
+        )
+        if location
+        else text
+    )
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """The entry of Django's DATABASES for a PostgreSQL URL.
+
+    A socket directory is given as `?host=/run/postgresql`; other query parameters are
+    those of libpq (`sslmode`, `sslrootcert`, `options`).
+
+    Raises:
+        ValueError: when it is not the URL of a PostgreSQL database.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise ValueError("must begin with postgres:// or postgresql://")
+    if not parts.path.strip("/"):
+        raise ValueError("names no database: postgres://user@host:5432/NAME")
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", None) or unquote(parts.hostname or ""),
+        "PORT": str(options.pop("port", None) or parts.port or ""),
+        "OPTIONS": options,
+    }
+
+
+def secret_key(environment: Environment) -> str:
+    """The secret that was given, else the one generated once for this home."""
+    if environment.secret_key is not None:
+        return environment.secret_key.get_secret_value()
+    path = environment.gpu_ledger_home / "secret_key"
+    try:
+        path.parent.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
+        return _generated(path)
+    except OSError as error:
+        message = f"SECRET_KEY: none is set and {path} cannot be used ({error})"
+        raise ConfigurationError(message) from None
+
+
+def _generated(path: Path) -> str:
+    """Read it, or write it whole or not at all: two processes may come at once."""
+    if not path.exists():
+        draft = path.with_name(f".secret_key.{os.getpid()}.{secrets.token_hex(4)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        try:
+            os.link(draft, path)  # fails when another one was faster: theirs counts
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    text = path.read_text().strip()
+    if len(text) < SHORTEST_SECRET:
+        raise ConfigurationError(f"{path} is damaged: delete it and start again")
+    return text

@@ -1,0 +1,74 @@
+"""The command line of each role, in one place: for containers and for the demo.
+
+`python -m portal.services.roles web` becomes the web server of this environment.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
+WEB_THREADS = 8  # per process; a page waits for PostgreSQL most of its time
+WEB_PROCESSES = 2
+WORKER_PROCESSES = 2
+
+
+def web(bind: str = "0.0.0.0:8000") -> list[str]:  # every address of its container
+    """The pages and the API."""
+    return [
+        *(sys.executable, "-m", "gunicorn", "portal.wsgi"),
+        f"--bind={bind}",
+        "--worker-class=gthread",
+        f"--workers={os.environ.get('WEB_PROCESSES', WEB_PROCESSES)}",
+        f"--threads={WEB_THREADS}",
+        "--timeout=60",
+        "--graceful-timeout=10",
+        "--max-requests=5000",
+        "--max-requests-jitter=500",
+        "--no-control-socket",  # it would need a writable home
+        "--worker-tmp-dir=/dev/shm",  # heartbeats do not wait for a disk
+        "--log-level=warning",
+    ]
+
+
+def worker() -> list[str]:
+    """One worker with its children; start more of them to scale."""
+    return [
+        *(sys.executable, "-m", "celery", "--app=portal", "worker"),
+        f"--concurrency={os.environ.get('WORKER_PROCESSES', WORKER_PROCESSES)}",
+        "--without-mingle",  # after a lost Redis they have kept workers silent
+        "--without-gossip",
+        "--loglevel=warning",
+    ]
+
+
+def beat() -> list[str]:
+    """The clock; a second one waits for the lock of the first."""
+    return [
+        *(sys.executable, "-m", "celery", "--app=portal", "beat"),
+        "--scheduler=redbeat.RedBeatScheduler",
+        "--pidfile=",
+        "--loglevel=warning",
+    ]
+
+
+def migrate() -> list[str]:
+    """Brings the tables up, then ends."""
+    return [sys.executable, str(MANAGE), "migrate", "--no-input"]
+
+
+ROLES = {"web": web, "worker": worker, "beat": beat, "migrate": migrate}
+
+
+def main(arguments: list[str]) -> int:
+    """Become the role that the only argument names; returns for wrong use only."""
+    role = ROLES.get(arguments[0]) if len(arguments) == 1 else None
+    if role is not None:
+        command = role()
+        os.execv(command[0], command)  # noqa: S606  # signals must reach the role
+    sys.stderr.write(f"one of these is needed: {', '.join(ROLES)}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""What all tests share: services for this run, tiers by place, no network in units."""
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from django.conf import settings
+
+from portal.env import database_settings
+from portal.services import lease
+from portal.services.places import Places
+from tests.programs import obstacle
+
+TESTS = Path(__file__).resolve().parent
+TIERS = frozenset({"check", "unit", "integration", "browser", "e2e"})
+ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
+UNIT_SECONDS = 2  # a slower unit test is another kind of test
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with the tier of its folder; unit tests are quick."""
+    for item in items:
+        tier = item.path.relative_to(TESTS).parts[0]
+        if tier in TIERS:
+            item.add_marker(tier)
+        if tier in ALONE:
+            item.add_marker("alone")
+        if tier == "unit" and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(UNIT_SECONDS))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip by name what this machine cannot run; in CI that is a failure."""
+    why = obstacle({mark.name for mark in item.iter_markers()})
+    if why and os.environ.get("CI") == "true":
+        pytest.fail(f"CI must run every tier. {why}", pytrace=False)
+    if why:
+        pytest.skip(why)
+
+
+@pytest.fixture(autouse=True)
+def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit test that opens a connection fails at once and says so."""
+    if request.node.get_closest_marker("unit") is None:
+        return
+
+    def refuse(*_arguments: object, **_named: object) -> NoReturn:
+        raise AssertionError("a unit test has no network: move it to integration")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect_ex", refuse)
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[Places]:
+    """Embedded services for this run only; gone when it ends, however it ends."""
+    home = Path(tempfile.mkdtemp(prefix="gpu-ledger-tests-"))
+    yield lease.acquire(home, is_temporary=True)
+    lease.release(home)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None,
+    request: pytest.FixtureRequest,
+) -> None:
+    """Use the embedded PostgreSQL unless `DATABASE_URL` names another."""
+    del django_db_modify_db_settings_parallel_suffix
+    if os.environ.get("DATABASE_URL"):
+        return
+    places: Places = request.getfixturevalue("embedded")
+    database = settings.DATABASES["default"]
+    ours = database_settings(places.database_url)
+    database.update({name: ours[name] for name in ("HOST", "PORT", "USER", "PASSWORD")})
+
+
+@pytest.fixture(scope="session")
+def redis_url(request: pytest.FixtureRequest) -> str:
+    """A real Redis: `REDIS_URL`, else the embedded one."""
+    given = os.environ.get("REDIS_URL")
+    if given:
+        return given
+    places: Places = request.getfixturevalue("embedded")
+    return places.redis_url

@@ -1,0 +1,93 @@
+"""`make test`: every test that this machine can run.
+
+Quick tests run side by side, those that start browsers or the whole product one by
+one. One pair of services serves all of them: those that `DATABASE_URL` and `REDIS_URL`
+name, else embedded ones in a directory of their own. In CI (`CI=true`) a tier that
+cannot run fails.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from portal.services import launch, lease
+from portal.services.supervisor import Stopped, stopping_signals
+from tests.programs import REQUIREMENTS
+
+PROCESSES = "2"  # more would fight for the disk of one PostgreSQL
+PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
+STEPS = {
+    "side by side": ["-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"],
+    "one by one": ["-m", "alone"],
+}
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main(arguments: list[str]) -> int:
+    """Run all steps; returns the first code that is not 0."""
+    print_tiers()
+    with stopping_signals():
+        try:
+            environment = services()
+            codes = [
+                step(name, [*options, *arguments], environment)
+                for name, options in STEPS.items()
+            ]
+        except Stopped as stopped:
+            print(f"stopped by {stopped}", file=sys.stderr)
+            return 130
+    return next((code for code in codes if code), 0)
+
+
+def print_tiers() -> None:
+    """Say what this machine cannot run, and why, before anything runs."""
+    for mark, reason in REQUIREMENTS.items():
+        why = reason()
+        print(f"tests marked {mark}: {f'CANNOT RUN, {why}' if why else 'run'}")
+
+
+def services() -> dict[str, str]:
+    """The environment of the tests; starts what it does not name."""
+    given = {name: os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL")}
+    if not all(given.values()):
+        home = Path(tempfile.mkdtemp(prefix="gpu-ledger-tests-"))
+        places = lease.acquire(home, is_temporary=True)
+        given["DATABASE_URL"] = given["DATABASE_URL"] or places.database_url
+        given["REDIS_URL"] = given["REDIS_URL"] or places.redis_url
+    return {**os.environ, **{name: url for name, url in given.items() if url}}
+
+
+def step(name: str, options: list[str], environment: dict[str, str]) -> int:
+    """One run of pytest; it ends with us, and Ctrl-C lets it tidy up."""
+    print(f"\n--- tests that run {name}", flush=True)
+    command = [sys.executable, "-m", "pytest", "-q", *options]
+    pytest = subprocess.Popen(
+        launch.tethered(command, last_signal=signal.SIGINT),
+        cwd=ROOT,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        code = pytest.wait()
+    except Stopped:
+        stop(pytest)
+        raise
+    return 0 if code == 5 else code  # 5: no test has these marks
+
+
+def stop(pytest: subprocess.Popen[bytes]) -> None:
+    """Let it end its fixtures, then end whatever is left of its group."""
+    pytest.send_signal(signal.SIGINT)
+    with suppress(subprocess.TimeoutExpired):
+        pytest.wait(PATIENCE)
+    with suppress(ProcessLookupError):
+        os.killpg(pytest.pid, signal.SIGKILL)
+    pytest.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
