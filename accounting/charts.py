@@ -268,15 +268,21 @@ def _state_bars(
     kinds: Mapping[str, str],
     slot: int,
     unit: str,
+    *,
+    outlined: bool = True,
 ) -> list[Figure]:
-    """One bar trace for each name, in order; None is a gap."""
+    """One bar trace for each name, in order; None is a gap.
+
+    Outlines would run together where bars touch: `outlined` is for bars with room.
+    """
+    plain = {} if outlined else {"line": {"width": 0}}
     return [
         {
             "type": "bar",
             "name": name,
             "x": list(times),
             "y": list(values[name]),
-            "marker": HATCHED[kinds[name]](slot),
+            "marker": HATCHED[kinds[name]](slot) | plain,
             "hovertemplate": f"%{{y:,.1f}} {unit}<extra>{name}</extra>",
         }
         for name in values
@@ -299,7 +305,9 @@ def gpus_over_time(
         is_hourly: steps are hours, not days.
     """
     return {
-        "data": _state_bars(times, values, WORD_CLASS, slot, "GPUs"),
+        "data": _state_bars(
+            times, values, WORD_CLASS, slot, "GPUs", outlined=False
+        ),
         "layout": layout(
             barmode="stack",
             bargap=0,

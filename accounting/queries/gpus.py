@@ -80,7 +80,14 @@ _HOLDERS = """
     LEFT JOIN accounting_podattribution a ON a.pod_id = p.id
         AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
     LEFT JOIN accounting_team t ON t.id = a.team_id
-    WHERE w.window_start = (SELECT max(window_start) FROM usage_window)
+    WHERE (w.cluster_id, w.window_start) IN (
+        SELECT c.id, newest.window_start FROM accounting_cluster c
+        CROSS JOIN LATERAL (
+            SELECT i.window_start FROM accounting_ingestwindow i
+            WHERE i.cluster_id = c.id AND i.shard = 0 AND i.rows > 0
+            ORDER BY i.window_start DESC LIMIT 1
+        ) newest
+    )
       AND (%(uuid)s::text IS NULL OR g.uuid = %(uuid)s)
       AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
     ORDER BY g.uuid, p.name
@@ -110,7 +117,10 @@ def gpu_rows(selection: Selection, *, uuid: str | None = None) -> list[GpuRow]:
         holders: dict[str, list[Holding]] = {}
         for gpu, *rest in cursor.fetchall():
             holders.setdefault(gpu, []).append(Holding(*_holding(rest)))
-    ledger = {row.key["gpu"]: row for row in ledger_rows(selection, ("gpu",))}
+    if uuid is None:
+        ledger = {row.key["gpu"]: row for row in ledger_rows(selection, ("gpu",))}
+    else:
+        ledger = {uuid: _ledger_of(uuid, period)}
     rows = [
         GpuRow(
             gpu,
@@ -126,6 +136,31 @@ def gpu_rows(selection: Selection, *, uuid: str | None = None) -> list[GpuRow]:
         for gpu, placeholder, cluster, node, model, present, first in found
     ]
     return sorted(rows, key=lambda row: (row.cluster, row.node, row.uuid))
+
+
+def _ledger_of(uuid: str, period: Period) -> LedgerRow:
+    """One GPU's states in a period, without money: its own facts only."""
+    sums = ", ".join(f"coalesce(sum(w.{state}_ms), 0)::bigint" for state in STATES)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT coalesce(sum(w.samples_expected), 0)::bigint,
+                   coalesce(sum(w.samples_used), 0)::bigint, {sums}
+            FROM usage_window w
+            JOIN accounting_gpu g ON g.id = w.gpu_id AND g.cluster_id = w.cluster_id
+            WHERE g.uuid = %s AND w.window_start >= %s AND w.window_start < %s
+            """,  # noqa: S608  # column names of this project
+            [uuid, period.start, period.end],
+        )
+        expected, used, *found = cursor.fetchone()
+    return LedgerRow(
+        key={"gpu": uuid},
+        milliseconds=dict(zip(STATES, found, strict=True)),
+        charges=dict.fromkeys(STATES),
+        currency="",
+        samples_expected=expected,
+        samples_used=used,
+    )
 
 
 def _holding(rest: list[object]) -> tuple[str, str, str, bool]:
@@ -158,7 +193,8 @@ def gpu_slices(selection: Selection, uuid: str, limit: int = 2000) -> list[Slice
             SELECT w.window_start, coalesce(p.name, ''), {columns}, w.samples_used,
                    w.samples_expected, w.metric, w.flags
             FROM usage_window w
-            JOIN accounting_gpu g ON g.id = w.gpu_id AND g.uuid = %s
+            JOIN accounting_gpu g ON g.id = w.gpu_id AND g.cluster_id = w.cluster_id
+                AND g.uuid = %s
             LEFT JOIN accounting_pod p ON p.id = w.pod_id
             WHERE w.window_start >= %s AND w.window_start < %s
             ORDER BY w.window_start DESC, w.pod_id LIMIT %s

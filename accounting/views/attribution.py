@@ -28,7 +28,7 @@ TRIAL_DAYS = 7
 @sees_all
 def attribution(request: HttpRequest) -> HttpResponse:
     """The rules in their order, and the namespaces that none of them gives to a team."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     context = {
         "state": state,
         "rules": binding_rows(state.visitor.scope),
@@ -81,7 +81,7 @@ def binding_add(request: HttpRequest) -> HttpResponse:
 
 def _trial(request: HttpRequest, chosen: dict[str, Any]) -> Trial | None:
     """For a rule on namespaces: what the last days hold; None for labels."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     until = state.chip.until
     if chosen["kind"] != BindingKind.NAMESPACE or until is None:
         return None

@@ -45,7 +45,7 @@ class PriceLine:
 @signed_in
 def explanation(request: HttpRequest) -> HttpResponse:
     """One number: formula with values, samples, metric, price, rule."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     figure = request.GET.get("what", "")
     key = {name: request.GET.get(name, "") for name in KEYS if request.GET.get(name)}
     _check(state, figure, key)

@@ -1,6 +1,6 @@
 """Charts with their words: the figure, a sentence, the same rows as a table, a legend."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -61,7 +61,7 @@ def spend_chart(
     days: Sequence[date],
     missing: Sequence[date],
     names: Mapping[str, Key],
-    currency: str,
+    state: PageState,
 ) -> Chart:
     """Charge per day, stacked by the breakdown's dimension.
 
@@ -70,9 +70,9 @@ def spend_chart(
         days: the days to draw, up to the newest data.
         missing: days without any data: gaps, not zeros.
         names: key of a row -> its name and colour; others are grey.
-        currency: of every amount.
+        state: of the page: currency, and which days are over.
     """
-    gaps = set(missing)
+    gaps, currency = set(missing), state.currency
     series = [
         Series(
             names[key].name if key in names else key,
@@ -86,7 +86,7 @@ def spend_chart(
     totals = [_day_total(breakdown, day, day in gaps) for day in days]
     return Chart(
         figure=charts.money_by_day(days, shown, sign_of(currency)),
-        sentence=_spend_sentence(days, totals, currency),
+        sentence=_spend_sentence(breakdown, state, gaps),
         columns=("Day", *(one.name for one in shown), "Total"),
         rows=tuple(
             (
@@ -119,19 +119,25 @@ def _day_total(
 
 
 def _spend_sentence(
-    days: Sequence[date], totals: Sequence[Decimal | None], currency: str
+    breakdown: Breakdown, state: PageState, gaps: Collection[date]
 ) -> str:
+    """The highest and the lowest day that is over; what still runs is said to run."""
+    days = state.whole_days
+    totals = [_day_total(breakdown, day, day in gaps) for day in days]
     found = charts.extremes(days, totals)
+    running = [day for day in state.shown_days if day not in days]
+    tail = f" {units.short_day(running[0])} still runs." if running else ""
     if found is None:
-        return "Nothing was spent on these days."
+        return f"No whole day yet.{tail}"
     high, low = found
-    top = f"Highest on {units.short_day(days[high])} ({units.money_round(totals[high], currency)})"
-    if len(days) < 3:
-        return f"{top}."
-    return (
-        f"{top}, lowest on {units.short_day(days[low])} "
-        f"({units.money_round(totals[low], currency)})."
-    )
+    text = f"Highest on {_day_amount(days[high], totals[high], state)}"
+    if len(days) > 1:
+        text += f", lowest on {_day_amount(days[low], totals[low], state)}"
+    return f"{text}.{tail}"
+
+
+def _day_amount(day: date, amount: Decimal | None, state: PageState) -> str:
+    return f"{units.short_day(day)} ({units.money_round(amount, state.currency)})"
 
 
 def sparks(

@@ -74,7 +74,7 @@ def _choices(state: PageState, chosen: str) -> list[Choice]:
 @signed_in
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every GPU for finance and admins; for others those that their teams held."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     chosen, period = _span(state)
     teams = visible_teams(state.visitor.scope)
     selection = replace(state.selection(), period=period)
@@ -177,7 +177,7 @@ def _nodes(lines: Sequence[GpuLine]) -> list[NodeGroup]:
 @sees_all
 def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     """One GPU: who held it, and what it did in each hour."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     until = state.chip.until
     end = (
         state.period.end_ms if until is None else min(state.period.end_ms, to_ms(until))

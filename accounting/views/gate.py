@@ -1,9 +1,9 @@
 """Who may open a page: every page view passes one of these. Deny unless granted."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Concatenate, ParamSpec
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -34,11 +34,14 @@ class Visitor:
         self.now = timezone.now()
         self.billing: BillingSettings = billing_at(self.now)
 
-    @property
+    @cached_property
     def zone(self) -> ZoneInfo:
         """The zone of labels: the person's own, else the billing zone."""
         own = self.person.timezone if self.person else ""
-        return ZoneInfo(own) if own in available_timezones() else self.billing.zone
+        try:
+            return ZoneInfo(own) if own else self.billing.zone
+        except (ZoneInfoNotFoundError, ValueError):
+            return self.billing.zone  # the zone data of this machine lack it
 
     @property
     def role(self) -> str:

@@ -80,12 +80,13 @@ class Choice:
 class PageState:
     """What the address of a page says, and the addresses of its neighbours."""
 
-    def __init__(self, request: HttpRequest) -> None:
+    def __init__(self, request: HttpRequest, *, compares: bool = True) -> None:
         self.visitor: Visitor = visitor_of(request)
         self.path = request.path
         self.query: QueryDict = request.GET
         self.host = f"{request.scheme}://{request.get_host()}"
         self.note = ""
+        self.compares = compares
         self.chip: Chip = chip_of(request)
         self.preset = ""
         self.days = self._days()

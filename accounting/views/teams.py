@@ -77,7 +77,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "sparks": figures.sparks(found, state.whole_days, missing),
         "held": figures.held_chart(points(selection, ""), missing, ref.slot, state),
         "spend": figures.spend_chart(
-            found, shown, missing, _workload_colours(found.rows), state.currency
+            found, shown, missing, _workload_colours(found.rows), state
         ),
         "idle": tables.workload_lines(largest_idle(workloads, 10), {slug: ref}),
     }
@@ -97,7 +97,7 @@ def _workload_colours(rows: object) -> Mapping[str, figures.Key]:
 @signed_in
 def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     """A team's workloads by GPU model."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     ref = _team(state, slug)
     selection = state.selection(team=slug)
     places = figures.places_of(state.currency)

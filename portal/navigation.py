@@ -1,0 +1,33 @@
+"""What the navigation offers, in order, and to whom."""
+
+from dataclasses import dataclass
+
+from accounting.access import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class NavItem:
+    """One entry of the navigation; `key` follows `g` on the keyboard."""
+
+    route: str
+    label: str
+    icon: str
+    key: str = ""
+    keeps_range: bool = False
+    needs: str = ""  # "", all, admin
+    group: str = ""  # heading above it
+
+    def is_for(self, scope: Scope) -> bool:
+        """True when this scope may open it."""
+        return {"": True, "all": scope.sees_all, "admin": scope.is_admin}[self.needs]
+
+
+NAVIGATION = (
+    NavItem("overview", "Overview", "layout-dashboard", "o", keeps_range=True),
+    NavItem("teams", "Teams", "users", "t", keeps_range=True),
+    NavItem("gpus", "GPUs and nodes", "cpu", "g"),
+    NavItem("data-health", "Data health", "activity", "h"),
+    NavItem("prices", "Prices", "tag", "p", needs="all", group="Administration"),
+    NavItem("attribution", "Attribution", "route", "a", needs="all"),
+    NavItem("setup", "Set-up", "list-checks", "s", needs="admin"),
+)

@@ -1,0 +1,194 @@
+"""The pages that join everything: overview, search, data health, set-up."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from accounting import charts
+from accounting.domain.calendar import DayRange
+from accounting.domain.period import HOUR_MS, Period, to_ms
+from accounting.domain.summary import rounded
+from accounting.queries.breakdown import breakdown, largest_idle, movers
+from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
+from accounting.queries.finding import Hit, find
+from accounting.queries.freshness import gaps, last_runs, source_rows
+from accounting.queries.issues import issue_rows
+from accounting.queries.ledger import ledger_rows, ledger_total
+from accounting.queries.selection import Selection
+from accounting.queries.setup import is_complete, setup_steps
+from accounting.queries.teams import visible_teams
+from accounting.queries.usage import usage_rows
+from accounting.queries.verify import verdicts
+from accounting.views import figures, tables
+from accounting.views.gate import admins, sees_all, signed_in, visitor_of
+from accounting.views.state import PageState, chip_of
+from portal.navigation import NAVIGATION
+
+CALENDAR_DAYS = 84  # twelve weeks
+CALENDAR_LEGEND = (
+    ("full", "99% and more"),
+    ("most", "95% and more"),
+    ("part", "50% and more"),
+    ("low", "Less"),
+    ("none", "No data"),
+)
+
+
+@signed_in
+def overview(request: HttpRequest) -> HttpResponse:
+    """Where the GPU-hours and the money went; a person with one team lands on it."""
+    state = PageState(request)
+    teams = visible_teams(state.visitor.scope)
+    if not state.visitor.scope.sees_all and len(teams) == 1:
+        return redirect(tables.team_url(next(iter(teams.values()))) + state.carry)
+    selection = state.selection()
+    coverage = day_coverage(state.days, state.zone, state.cluster)
+    length = covered_length_ms(coverage)
+    places = figures.places_of(state.currency)
+    found = breakdown(
+        selection, "team", sides=state.sides, length_ms=length, places=places
+    )
+    missing = missing_days(coverage, *state.data_days)
+    shown = state.shown_days
+    lines = tables.team_lines(found, teams, state.sides, length)
+    workloads = rounded(
+        usage_rows(selection, ("team", "workload"), priced_part=True), places
+    )
+    names = {
+        line.key: figures.Key(line.name, line.slot, "busy", line.url) for line in lines
+    }
+    context = {
+        "state": state,
+        "breakdown": found,
+        "missing_days": missing,
+        "sparks": figures.sparks(found, state.whole_days, missing),
+        "spend": figures.spend_chart(found, shown, missing, names, state),
+        "bars": sorted(lines, key=lambda line: -line.row.allocated_ms),
+        "teams": tables.team_table(lines, found, state.sort),
+        "idle": tables.workload_lines(largest_idle(workloads), teams),
+        "movers": [],
+    }
+    if state.before_period is not None:
+        earlier = replace(selection, period=state.before_period)
+        before = rounded(
+            usage_rows(earlier, ("team", "workload"), priced_part=True), places
+        )
+        context["movers"] = tables.mover_lines(movers(workloads, before), teams)
+    if state.visitor.scope.sees_all:
+        context |= _capacity(state, missing, length, places)
+    return render(request, "portal/overview.html", context)
+
+
+def _capacity(
+    state: PageState, missing: Sequence[date], length_ms: int, places: int
+) -> dict[str, object]:
+    """The whole fleet: only for those who see every team."""
+    selection = state.selection()
+    row = ledger_total(selection)
+    if not row.wall_ms:
+        return {}
+    daily = ledger_rows(selection, ("day",))
+    return {
+        "ledger": figures.capacity(row, length_ms, places),
+        "ledger_spark": figures.ledger_spark(daily, state.whole_days, missing),
+    }
+
+
+@signed_in
+def freshness(request: HttpRequest) -> HttpResponse:
+    """The chip at the top, for the page to ask again."""
+    return render(request, "_partials/freshness.html", {"freshness": chip_of(request)})
+
+
+@signed_in
+def find_anything(request: HttpRequest) -> HttpResponse:
+    """Pages, teams, workloads and GPUs by a part of their name."""
+    words = request.GET.get("q", "").strip()
+    visitor = visitor_of(request)
+    pages = [
+        (item.label, reverse(item.route))
+        for item in NAVIGATION
+        if item.is_for(visitor.scope) and words.lower() in item.label.lower()
+    ]
+    hits = [(hit, _hit_url(hit)) for hit in find(visitor.scope, words)]
+    context = {"words": words, "pages": pages, "hits": hits}
+    is_fragment = request.headers.get("HX-Request") == "true"
+    name = "_partials/found.html" if is_fragment else "portal/find.html"
+    return render(request, name, context)
+
+
+def _hit_url(hit: Hit) -> str:
+    if hit.kind == "gpu":
+        return reverse("gpu", args=[hit.key])
+    if hit.kind == "team":
+        return reverse("team", args=[hit.key])
+    return f"{reverse('team-workloads', args=[hit.team])}?{urlencode({'q': hit.name})}"
+
+
+@signed_in
+def data_health(request: HttpRequest) -> HttpResponse:
+    """Whether the numbers can be trusted: sources, coverage, gaps, runs, issues."""
+    state = PageState(request)
+    scope = state.visitor.scope
+    last = state.today
+    span = DayRange(last - timedelta(days=CALENDAR_DAYS - 1), last + timedelta(days=1))
+    coverage = day_coverage(span, state.zone, state.cluster)
+    known = {day: one.ratio for day, one in coverage.items() if _has_begun(day, state)}
+    context = {
+        "state": None,
+        "chip": state.chip,
+        "calendar": charts.coverage_calendar(known),
+        "legend": CALENDAR_LEGEND,
+        "coverage": [
+            one for day, one in sorted(coverage.items(), reverse=True) if day in known
+        ],
+        "missing": missing_days(coverage, *state.data_days),
+        "sources": source_rows(scope),
+        "runs": last_runs(scope, 50),
+        "gaps": gaps(scope, 50),
+        "issues": issue_rows(Selection(scope)),
+        "sees_all": scope.sees_all,
+    }
+    return render(request, "portal/data_health.html", context)
+
+
+def _has_begun(day: date, state: PageState) -> bool:
+    first, last = state.data_days
+    return first is not None and last is not None and first <= day <= last
+
+
+@sees_all
+def proofs(request: HttpRequest) -> HttpResponse:
+    """The invariants over the newest whole hour: asked for apart, because it takes longer."""
+    until = chip_of(request).until
+    if until is None:
+        return render(request, "_partials/proofs.html", {"verdicts": []})
+    end_ms = to_ms(until) - to_ms(until) % HOUR_MS
+    period = Period(end_ms - HOUR_MS, end_ms)
+    context = {"verdicts": verdicts(period), "period": period}
+    return render(request, "_partials/proofs.html", context)
+
+
+@admins
+def setup(request: HttpRequest) -> HttpResponse:
+    """Six steps that check themselves."""
+    steps = setup_steps()
+    context = {
+        "steps": steps,
+        "done": sum(step.state == "done" for step in steps),
+        "is_complete": is_complete(steps),
+    }
+    is_fragment = request.headers.get("HX-Request") == "true"
+    name = "_partials/steps.html" if is_fragment else "portal/setup.html"
+    return render(request, name, context)
+
+
+def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403: says who may open it and whom to ask."""
+    who = str(exception) or "administrators"
+    return render(request, "403.html", {"who": who}, status=403)
