@@ -1,0 +1,249 @@
+"""The past as OpenMetrics files: what a Prometheus would have kept, at a coarse step.
+
+One file for each stretch of time, families together, every series in order of time, `# EOF`
+at the end. Series of kube-state whose value never changes are written once an hour, which
+says the same as writing them every time; what tells that an object is still there is
+written at every step.
+"""
+
+import gzip
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from portal.demo.activity import STRAY_DUTY, duty, memory_mib, power_watts
+from portal.demo.engine import Engine, Seat
+from portal.demo.exposition import MEBIBYTE, namespaces
+from portal.demo.fleet import Node
+from portal.demo.labels import (
+    Constant,
+    gpu_labels,
+    node_facts,
+    pod_completion,
+    pod_facts,
+    pod_owners,
+    pod_phase,
+    pod_place,
+    series,
+)
+from portal.demo.pod import Pod
+from portal.demo.story import DAY_S, HOUR_S
+
+STEP_S = 300
+KUBE_SCRAPER = 'job="kube-state-metrics",instance="kube-state-metrics:8080"'
+EXPORTER_PORT = 9400
+_SELDOM = HOUR_S // STEP_S  # steps between two rows of a series that never changes
+_RATIO = [f" {i / 1000:.3f} " for i in range(1001)]
+_PERCENT = [f" {i} " for i in range(101)]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The time of one file: samples at `last_s`, every step before it, and at `start_s`."""
+
+    start_s: int
+    last_s: int
+
+    @property
+    def times_s(self) -> tuple[int, ...]:
+        """The sample times, ascending, in Unix seconds."""
+        times = range(self.last_s, self.start_s, -STEP_S)
+        return (self.start_s, *times[::-1])
+
+    @property
+    def end_s(self) -> int:
+        """One second after the last sample."""
+        return self.last_s + 1
+
+
+def stretches(start_s: int, last_s: int, longest_s: int = DAY_S) -> list[Stretch]:
+    """The time of every file, newest first.
+
+    The newest sample lies at `last_s`, so that what is read live from then on joins it
+    without a hole; the oldest one at `start_s`, for the same reason at the other end.
+    """
+    found: list[Stretch] = []
+    end = last_s
+    while end > start_s:
+        start = end - longest_s + STEP_S
+        if start - STEP_S <= start_s:
+            start = start_s
+        found.append(Stretch(start, end))
+        end = start - STEP_S
+    return found
+
+
+def write(engine: Engine, stretch: Stretch, path: Path) -> int:
+    """Write the file of a stretch, gzipped; returns how many samples it has.
+
+    The engine must have been advanced to the stretch's end.
+    """
+    writer = _Writer(engine, stretch)
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for name, parts in writer.families():
+            file.write(f"# TYPE {name} gauge\n".encode())
+            for part in parts:
+                file.write(part.encode())
+        file.write(b"# EOF\n")
+    return writer.samples
+
+
+class _Writer:
+    """One file: the rows of all series, by family."""
+
+    def __init__(self, engine: Engine, stretch: Stretch) -> None:
+        self.engine = engine
+        self.times = np.array(stretch.times_s, np.int64)
+        self.stretch = stretch
+        self.samples = 0
+        self._ends = [f"{at}\n" for at in stretch.times_s]
+        seen = [engine.is_kube_seen(at) for at in stretch.times_s]
+        self._is_kube_seen = np.array(seen)
+        self._families: dict[str, list[str]] = defaultdict(list)
+
+    def families(self) -> Iterator[tuple[str, list[str]]]:
+        """Every family's name and the text of its series."""
+        start, end = self.stretch.start_s, self.stretch.end_s
+        for node in self.engine.nodes.values():
+            if node.joined_s < end and (node.left_s is None or node.left_s > start):
+                self._node(node)
+        self._nodes()
+        for fact in namespaces():
+            self._constant(fact, start, end)
+        owners: dict[str, tuple[Constant, int, int]] = {}
+        for pod in self.engine.pods_between(start, end):
+            self._pod(pod, owners)
+        for fact, low, high in owners.values():
+            self._constant(fact, low, high)
+        yield from self._families.items()
+
+    def _rows(self, head: str, name: str, values: Sequence[str], ends: list[str]) -> None:
+        rows = [head + value + end for value, end in zip(values, ends, strict=True)]
+        self._families[name].append("".join(rows))
+        self.samples += len(rows)
+
+    # --- exporters
+
+    def _node(self, node: Node) -> None:
+        there = np.array([node.is_read(at) for at in self.stretch.times_s])
+        for seat in self.engine.seats[node.name]:
+            for low, high, pod in self._pieces(seat):
+                swaps = [at for at, slot, _ in node.swaps if slot == seat.slot]
+                edges = [low, *(at for at in swaps if low < at < high), high]
+                for i in range(len(edges) - 1):
+                    self._gpu(seat, pod, edges[i], edges[i + 1], there)
+
+    def _pieces(self, seat: Seat) -> Iterator[tuple[int, int, Pod | None]]:
+        """Who held a GPU when, in the stretch; gaps with None."""
+        at, end = self.stretch.start_s, self.stretch.end_s
+        for pod in seat.pods:
+            if pod.bound_s is None or (pod.ended_s is not None and pod.ended_s <= at):
+                continue
+            if pod.bound_s >= end:
+                break
+            if pod.bound_s > at:
+                yield at, pod.bound_s, None
+            high = end if pod.ended_s is None else min(pod.ended_s, end)
+            yield max(at, pod.bound_s), high, pod
+            at = high
+        if at < end:
+            yield at, end, None
+
+    def _gpu(
+        self, seat: Seat, pod: Pod | None, low: int, high: int, there: NDArray[np.bool_]
+    ) -> None:
+        chosen = np.flatnonzero(there & (self.times >= low) & (self.times < high))
+        if not len(chosen):
+            return
+        node, times = seat.node, self.times[chosen]
+        flavour, model = node.pool.flavour, node.pool.model
+        busy = self._busy(seat, pod, times)
+        memory = memory_mib(pod, model, times)
+        watts = np.rint(power_watts(model, busy) * 10).astype(np.int64)
+        if not flavour.is_mebibytes:
+            memory = memory * MEBIBYTE
+        table, places = (_PERCENT, 100) if flavour.is_percent else (_RATIO, 1000)
+        duties = [table[i] for i in np.rint(busy * places).astype(int).tolist()]
+        ends = [self._ends[i] for i in chosen.tolist()]
+        labels = gpu_labels(node, seat.slot, node.uuid(seat.slot, low), pod)
+        extra = f'job="dcgm-exporter",instance="{node.name}:{EXPORTER_PORT}"'
+        for name, values in (
+            (flavour.duty, duties),
+            (flavour.memory, [f" {value} " for value in memory.tolist()]),
+            (flavour.power, [f" {value / 10} " for value in watts.tolist()]),
+        ):
+            self._rows(series(name, labels, extra), name, values, ends)
+
+    def _busy(
+        self, seat: Seat, pod: Pod | None, times: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        if pod is not None:
+            return duty(self.engine.story, pod, seat.slot, times)
+        busy = np.zeros(len(times))
+        for slot, span in seat.node.strays:
+            if slot == seat.slot:
+                inside = (times >= span.start_s) & (times < span.end_s)
+                busy[inside] = STRAY_DUTY
+        return busy
+
+    # --- kube-state
+
+    def _constant(
+        self, fact: Constant, low: int, high: int, *, is_seldom: bool = True
+    ) -> None:
+        """A series that is there in [low, high)."""
+        times = self.stretch.times_s
+        first, last = bisect_left(times, low), bisect_right(times, high - 1)
+        seen = (np.flatnonzero(self._is_kube_seen[first:last]) + first).tolist()
+        if not seen:
+            return
+        if is_seldom:
+            seen = seen[::_SELDOM]
+        row = fact.head(KUBE_SCRAPER) + f" {fact.value} "
+        text = "".join([row + self._ends[i] for i in seen])
+        self._families[fact.name].append(text)
+        self.samples += len(seen)
+
+    def _pod(self, pod: Pod, owners: dict[str, tuple[Constant, int, int]]) -> None:
+        end = self.stretch.end_s
+        gone = end if pod.gone_s is None else min(pod.gone_s, end)
+        created = max(pod.created_s, self.stretch.start_s)
+        bound = gone if pod.bound_s is None else min(max(pod.bound_s, created), gone)
+        for fact in pod_facts(pod):
+            self._constant(fact, created, gone)
+        for fact in pod_owners(pod):
+            known = owners.get(fact.head())
+            low, high = (known[1], known[2]) if known else (created, gone)
+            owners[fact.head()] = fact, min(low, created), max(high, gone)
+        for is_bound, low, high in ((False, created, bound), (True, bound, gone)):
+            for fact in pod_place(pod, is_bound) if low < high else ():
+                is_seldom = fact.name != "kube_pod_info"
+                self._constant(fact, low, high, is_seldom=is_seldom)
+        self._phases(pod, created, bound, gone)
+
+    def _phases(self, pod: Pod, created: int, bound: int, gone: int) -> None:
+        started = min(bound + 20, gone)
+        done = gone if pod.ended_s is None or not pod.phase else pod.ended_s
+        done = min(max(done, created), gone)
+        started = min(started, done)
+        self._constant(pod_phase(pod, "Pending"), created, started)
+        self._constant(pod_phase(pod, "Running"), started, done)
+        if pod.phase:
+            self._constant(pod_phase(pod, pod.phase), done, gone, is_seldom=False)
+            self._constant(pod_completion(pod), done, gone, is_seldom=False)
+
+    def _nodes(self) -> None:
+        """Nodes as kube-state shows them."""
+        start, end = self.stretch.start_s, self.stretch.end_s
+        for node in self.engine.nodes.values():
+            low = max(start, node.joined_s)
+            high = end if node.left_s is None else min(node.left_s, end)
+            if low < high:
+                for fact in node_facts(node):
+                    is_seldom = fact.name != "kube_node_status_capacity"
+                    self._constant(fact, low, high, is_seldom=is_seldom)

@@ -1,0 +1,159 @@
+"""Who shares the simulated cluster: namespaces, people, services and jobs."""
+
+from dataclasses import dataclass
+
+
+DEPARTMENTS = {  # namespace -> department; who pays stands in demo.yaml
+    "lm-train": "research",
+    "lm-lab": "research",
+    "vision-train": "research",
+    "vision-lab": "research",
+    "speech": "research",
+    "search-prod": "product",
+    "search-lab": "product",
+    "recsys-prod": "product",
+    "recsys-lab": "product",
+    "fraud": "finance",
+    "robotics-sim": "engineering",
+    "forecast": "operations",
+}
+UNMAPPED = "hackathon"  # a namespace that belongs to no team
+NAMESPACES = {**DEPARTMENTS, UNMAPPED: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who works in a notebook."""
+
+    name: str
+    namespace: str
+    whole_gpu: str  # the pool they took while nobody asked
+    fitting: str  # the pool that fits what they do
+
+
+def _people(namespace: str, whole: str, fitting: str, names: str) -> list[Person]:
+    return [Person(name, namespace, whole, fitting) for name in names.split()]
+
+
+PEOPLE = (
+    *_people("lm-lab", "a100-80", "l4", "amara bjorn chloe davi elif farid grace"),
+    *_people("vision-lab", "a100-80", "l4", "hana ivo jonas kaya leila mateo nina"),
+    *_people("speech", "a100-80", "l4", "oskar priya quentin rosa stefan"),
+    *_people("search-lab", "a100-80", "t4", "tala umut vera wim"),
+    *_people("recsys-lab", "a100-80", "t4", "xenia yusuf zoe anton"),
+    *_people("fraud", "a100-40", "t4", "bianca carlos dora"),
+    *_people("robotics-sim", "a100-40", "a10g", "emil fatma george helga"),
+    *_people("forecast", "a100-40", "t4", "ines jakub katja lars"),
+    *_people(UNMAPPED, "a6000", "a6000", "maja"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """An inference service: fixed and oversized at first, then scaled by its load.
+
+    Attributes:
+        before: pool and number of replicas, one GPU each, before the change.
+        after: pool and the most replicas after it.
+        load: how busy one of the `before` replicas is at the busiest hour.
+    """
+
+    name: str
+    namespace: str
+    before: tuple[str, int]
+    after: tuple[str, int]
+    load: float
+
+
+SERVICES = (
+    Service("query-encoder", "search-prod", ("a100-40", 14), ("l4", 13), 0.36),
+    Service("ranker", "search-prod", ("l4", 16), ("l4", 13), 0.34),
+    Service("item-embedder", "recsys-prod", ("a10g", 14), ("a10g", 11), 0.38),
+    Service("feed-ranker", "recsys-prod", ("l4", 12), ("l4", 10), 0.36),
+    Service("transcriber", "speech", ("a10g", 10), ("a10g", 9), 0.42),
+    Service("chat-gateway", "lm-train", ("a100-40", 12), ("a100-40", 12), 0.44),
+    Service("card-scoring", "fraud", ("t4", 10), ("t4", 8), 0.32),
+    Service("visual-search", "vision-lab", ("t4", 8), ("t4", 7), 0.36),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """How a namespace trains: jobs a workday, sizes, lengths and places.
+
+    Attributes:
+        before, after: jobs on a workday.
+        sizes: GPUs of a job, each as likely as it is listed.
+        hours: median length of a run.
+        pools_before, pools_after: where it may run, the preferred pool first.
+    """
+
+    namespace: str
+    project: str
+    before: float
+    after: float
+    sizes: tuple[int, ...]
+    hours: float
+    pools_before: tuple[str, ...]
+    pools_after: tuple[str, ...]
+
+
+_A100 = ("a100-80",)
+_ANY_A100 = ("a100-80", "a100-40")
+_A100_SPOT = ("a100-80-spot", "a100-80")
+_A100_40_SPOT = ("a100-40-spot", "a100-40", "a100-80-spot")
+TRAINERS = (
+    Trainer("lm-train", "pretrain", 2.5, 3.6, (8,), 26, ("h100",), ("h100",)),
+    Trainer("lm-train", "finetune", 13, 21, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT),
+    Trainer("vision-train", "detector", 12, 20, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT),
+    Trainer("vision-train", "segmenter", 7, 12, (1, 2, 2, 4), 6, _ANY_A100, _A100_40_SPOT),
+    Trainer("speech", "acoustic", 7, 12, (1, 2, 2), 8, _ANY_A100, _A100_SPOT),
+    Trainer("search-lab", "reranker", 7, 12, (1, 1, 2), 5, _ANY_A100, _A100_40_SPOT),
+    Trainer("recsys-lab", "two-tower", 7, 12, (1, 2), 5, _ANY_A100, _A100_40_SPOT),
+    Trainer("forecast", "demand", 5, 8, (1,), 3, ("a100-40",), ("a10g-spot", "a10g")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Nightly:
+    """A CronJob: pods of one GPU each, every night at a local hour."""
+
+    name: str
+    namespace: str
+    hour: int
+    pods: int
+    minutes: float
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+NIGHTLIES = (
+    Nightly(
+        "simulate-fleet", "robotics-sim", 20, 8, 320, ("a10g",), ("a10g-spot", "a10g")
+    ),
+    Nightly("rebuild-index", "search-prod", 1, 8, 170, ("l4",), ("l4-spot", "l4")),
+    Nightly("embed-catalogue", "recsys-prod", 2, 8, 200, ("l4",), ("l4-spot", "l4")),
+    Nightly("score-book", "fraud", 3, 8, 100, ("t4",), ("t4",)),
+    Nightly("forecast-stores", "forecast", 4, 8, 130, ("t4",), ("t4",)),
+)
+QUOTAS = {  # GPUs a namespace may hold once there are quotas
+    "lm-train": 84,
+    "lm-lab": 8,
+    "vision-train": 48,
+    "vision-lab": 16,
+    "speech": 32,
+    "search-prod": 34,
+    "search-lab": 16,
+    "recsys-prod": 32,
+    "recsys-lab": 16,
+    "fraud": 18,
+    "robotics-sim": 16,
+    "forecast": 18,
+    UNMAPPED: 2,
+}
+PRIORITIES = {  # PriorityClass name -> value, once there are tiers
+    "interactive": 10_000,
+    "serving": 8_000,
+    "training": 1_000,
+    "scavenger": 100,
+}

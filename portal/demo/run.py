@@ -1,0 +1,220 @@
+"""Runs the whole demo: simulated cluster, web, worker, clock, and the history behind."""
+
+import fcntl
+import json
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO
+
+from accounting.models import Cluster, Source
+from portal.demo.engine import Engine
+from portal.demo.history import Stretch
+from portal.demo.load import load_next, progress, share
+from portal.demo.memory import Memory
+from portal.demo.server import HOST
+from portal.demo.setup import CLUSTER, set_up, table
+from portal.demo.story import Story
+from portal.services import roles
+from portal.services.errors import ServicesError
+from portal.services.supervisor import Child, Supervisor, child_environment
+
+READY_S = 60.0  # the longest that a server may take to answer
+SYNCHRONOUS = 1  # stretches that are imported before the first page
+LIVE_AFTER = "about six minutes"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the demo was asked to run."""
+
+    home: Path
+    secret: str
+    port: int
+    cluster_port: int
+    story: Story
+
+
+@dataclass(slots=True)
+class Demo:
+    """One running demo."""
+
+    plan: Plan
+    say: Say
+    memory: Memory
+    supervisor: Supervisor
+    filler: Child | None = None
+    _told: tuple[int, int] | None = field(default=None)
+
+    def start(self) -> None:
+        """Everything up to the first page, then the rest of the history behind it."""
+        began = time.monotonic()
+        story, plan = self.memory.story, self.plan
+        self._serve_cluster(story)
+        sign_ins = set_up(story, plan.cluster_port, plan.secret)
+        self._load_newest(story)
+        self.supervisor.start("web", roles.web(f"{HOST}:{plan.port}"))
+        self.supervisor.start("worker", roles.worker())
+        self.supervisor.start("beat", roles.beat())
+        address = f"http://{HOST}:{plan.port}"
+        _wait_for(f"{address}/healthz", self.supervisor)
+        self.say(f"\nGPU Ledger is at {address}/   ({time.monotonic() - began:.0f} s)\n")
+        self.say(table(sign_ins))
+        self.say(f"\nLive numbers move within {LIVE_AFTER}. Ctrl-C stops everything.")
+        if self.memory.missing:
+            manage = [sys.executable, str(roles.MANAGE), "demo", "--fill"]
+            log = plan.home / "logs" / "history.log"
+            self.filler = Child("history", manage, log)
+            self.filler.start(self.supervisor.environment)
+
+    def watch(self) -> None:
+        """Keep it running until somebody stops it."""
+        while True:
+            self.supervisor.watch(seconds=2)
+            self._look_at_filler()
+
+    def stop(self) -> None:
+        """End every process."""
+        if self.filler is not None and self.filler.process is not None:
+            self.filler.process.terminate()
+            self.supervisor.children.append(self.filler)
+        self.supervisor.stop()
+
+    def _serve_cluster(self, story: Story) -> None:
+        server = [sys.executable, "-m", "portal.demo.server"]
+        server += ["--story", json.dumps(asdict(story))]
+        server += ["--port", str(self.plan.cluster_port)]
+        self.supervisor.start("cluster", server)
+        _wait_for(f"http://{HOST}:{self.plan.cluster_port}/healthz", self.supervisor)
+
+    def _load_newest(self, story: Story) -> None:
+        """What a person should see on the first page."""
+        last = Source.objects.filter(
+            cluster__name=CLUSTER, last_sample_at__isnull=False
+        ).order_by("last_sample_at").last()
+        if last is not None and last.last_sample_at is not None:
+            self.memory.seen_live(int(last.last_sample_at.timestamp()))
+        now_s = int(time.time())
+        engine = Engine(story)
+        engine.advance(now_s)
+        self.memory.reach(now_s)
+        for _ in range(min(SYNCHRONOUS, len(self.memory.missing))):
+            self.say(f"Importing {_words(self.memory.missing[0])} of metrics ...")
+            load_next(engine, self.memory, lambda *_: None)
+        share(self.memory)
+
+    def _look_at_filler(self) -> None:
+        """Tell how far the history is, and notice when it has ended."""
+        found = progress()
+        if found is not None and found != self._told:
+            self._told = found
+            done, total = found
+            self.say(f"History: {done} of {total} days are in")
+        filler = self.filler
+        if filler is None or filler.process is None:
+            return
+        code = filler.process.poll()
+        if code is None:
+            return
+        filler.process = None
+        if code == 0:
+            self.say("History: all of it is in")
+        else:
+            self.say(f"History stopped ({code}); see {filler.log}. A new start resumes it")
+
+
+def fill(plan: Plan, say: Say) -> None:
+    """Import all that is missing, newest first: what runs behind the first page."""
+    memory = Memory.load(plan.home)
+    if memory is None:
+        return
+    engine = Engine(memory.story)
+    engine.advance(memory.until_s)
+
+    def tell(stretch: Stretch, what: str, done: int, of: int) -> None:
+        share(memory)
+
+    while memory.missing:
+        began = time.monotonic()
+        words = _words(memory.missing[0])
+        load_next(engine, memory, tell)
+        say(f"{words} imported in {time.monotonic() - began:.1f} s")
+
+
+def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
+    """Check what can be wrong before anything is started.
+
+    Raises:
+        ServicesError: says what is wrong and what to do.
+    """
+    stack.enter_context(_alone(plan.home))
+    for name, port in (("--port", plan.port), ("--cluster-port", plan.cluster_port)):
+        _check_port(port, name)
+    others = list(Cluster.objects.filter(is_demo=False).exclude(name=CLUSTER)[:3])
+    if others:
+        names = ", ".join(cluster.name for cluster in others)
+        raise ServicesError(
+            f"this database has clusters of its own ({names}), and the demo does not mix"
+            " with them: set GPU_LEDGER_HOME to another folder, or unset DATABASE_URL"
+        )
+    memory = Memory.load(plan.home)
+    if memory is None or not Cluster.objects.filter(name=CLUSTER).exists():
+        memory = Memory.first(plan.home, plan.story)
+    else:
+        say(f"Going on with the demo in {plan.home} (remove it to begin anew)")
+    environment = child_environment(
+        PUBLIC_URL=f"http://{HOST}:{plan.port}", GPU_LEDGER_HOME=str(plan.home)
+    )
+    supervisor = Supervisor(environment, plan.home / "logs", say)
+    return Demo(plan, say, memory, supervisor)
+
+
+def _words(stretch: Stretch) -> str:
+    day = time.strftime("%d %b", time.gmtime(stretch.last_s))
+    hours = (stretch.last_s - stretch.start_s) / 3600
+    return f"{hours:.0f} h up to {day}" if hours >= 1 else "the last minutes"
+
+
+def _alone(home: Path) -> IO[bytes]:
+    """A lock, so that two demos do not share a home."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = (home / "demo.lock").open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise ServicesError(f"the demo of {home} runs already") from None
+    return file
+
+
+def _check_port(port: int, option: str) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise ServicesError(
+                f"port {port} cannot be used ({error.strerror}): choose another one"
+                f" with {option}"
+            ) from None
+
+
+def _wait_for(url: str, supervisor: Supervisor) -> None:
+    """Until a server answers; one that dies is started again meanwhile."""
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(url, timeout=5):  # noqa: S310  # our own
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            supervisor.watch(seconds=0.1)
+    names = ", ".join(str(child.log) for child in supervisor.children)
+    raise ServicesError(f"{url} does not answer within {READY_S:.0f} s: see {names}")

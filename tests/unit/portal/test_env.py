@@ -1,0 +1,188 @@
+"""The environment: every wrong setting is named, no secret is shown, files work."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from portal.env import (
+    ConfigurationError,
+    database_settings,
+    read_environment,
+    secret_key,
+)
+
+SECRET = "correct horse battery staple correct horse"
+NAMES = (
+    "SECRET_KEY",
+    "DATABASE_URL",
+    "REDIS_URL",
+    "PUBLIC_URL",
+    "ALLOWED_HOSTS",
+    "GPU_LEDGER_HOME",
+    "GPU_LEDGER_LOCAL",
+    "LOG_LEVEL",
+    "LOG_FORMAT",
+    "TRUST_FORWARDED_PROTO",
+    "SECRETS_DIR",
+)
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the machine's own environment."""
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(f"{name}_FILE", raising=False)
+
+
+def test_missing_secret_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"SECRET_KEY: is missing"):
+        read_environment()
+
+
+def test_empty_secret_counts_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "")
+    with pytest.raises(ConfigurationError, match=r"SECRET_KEY: is missing"):
+        read_environment()
+
+
+def test_local_commands_generate_one_secret_and_keep_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GPU_LEDGER_LOCAL", "1")
+    monkeypatch.setenv("GPU_LEDGER_HOME", str(tmp_path / "home"))
+    first = secret_key(read_environment())
+    assert len(first) >= 50
+    assert secret_key(read_environment()) == first
+    files = list((tmp_path / "home").iterdir())
+    assert [file.name for file in files] == ["secret_key"]
+    assert stat.S_IMODE(files[0].stat().st_mode) == 0o600
+
+
+def test_damaged_generated_secret_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GPU_LEDGER_LOCAL", "1")
+    monkeypatch.setenv("GPU_LEDGER_HOME", str(tmp_path))
+    (tmp_path / "secret_key").write_text("")
+    with pytest.raises(ConfigurationError, match="damaged"):
+        secret_key(read_environment())
+
+
+def test_all_wrong_settings_are_named_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "short-canary")
+    monkeypatch.setenv("DATABASE_URL", "mysql://root:canary@db/x")
+    monkeypatch.setenv("REDIS_URL", "http://canary")
+    monkeypatch.setenv("LOG_LEVEL", "LOUD")
+    with pytest.raises(ConfigurationError) as caught:
+        read_environment()
+    message = str(caught.value)
+    for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "LOG_LEVEL"):
+        assert f"\n  {name}: " in message
+    assert "canary" not in message
+
+
+@pytest.mark.parametrize(
+    ("url", "is_accepted"),
+    [
+        ("https://gpu.example.org", True),
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost", True),
+        ("http://gpu.example.org", False),
+        ("gpu.example.org", False),
+        ("ftp://gpu.example.org", False),
+    ],
+)
+def test_clear_text_is_for_this_machine_only(
+    monkeypatch: pytest.MonkeyPatch, url: str, *, is_accepted: bool
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("PUBLIC_URL", url)
+    if is_accepted:
+        assert read_environment().is_secure is url.startswith("https")
+    else:
+        with pytest.raises(ConfigurationError, match="PUBLIC_URL: must be"):
+            read_environment()
+
+
+def test_hosts_are_named_never_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("PUBLIC_URL", "https://gpu.example.org/")
+    monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
+    assert read_environment().hosts == ["gpu.example.org", "a.example", "b.example"]
+    monkeypatch.setenv("ALLOWED_HOSTS", "*")
+    with pytest.raises(ConfigurationError, match="ALLOWED_HOSTS"):
+        read_environment()
+
+
+def test_secret_comes_from_a_named_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "key"
+    path.write_text(f"{SECRET}\n")
+    monkeypatch.setenv("SECRET_KEY_FILE", str(path))
+    assert secret_key(read_environment()) == SECRET
+
+
+def test_secret_comes_from_the_secrets_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "secret_key").write_text(SECRET)
+    (tmp_path / "database_url").write_text("postgres://u:p@db/ledger")
+    monkeypatch.setenv("SECRETS_DIR", str(tmp_path))
+    environment = read_environment()
+    assert secret_key(environment) == SECRET
+    assert environment.database_url is not None
+
+
+def test_unreadable_file_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigurationError, match=r"SECRET_KEY_FILE: .*nowhere"):
+        read_environment()
+
+
+def test_value_and_file_together_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "key"
+    path.write_text(SECRET)
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("SECRET_KEY_FILE", str(path))
+    with pytest.raises(ConfigurationError, match="both set"):
+        read_environment()
+
+
+def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("DATABASE_URL", "postgres://u:canary@db/ledger")
+    assert SECRET not in repr(read_environment())
+    assert "canary" not in repr(read_environment())
+
+
+def test_database_url_over_the_network() -> None:
+    found = database_settings(
+        "postgresql://u%40x:p%2Fw@db.example:6432/a%20b?sslmode=require"
+    )
+    assert found["USER"] == "u@x"
+    assert found["PASSWORD"] == "p/w"
+    assert found["HOST"] == "db.example"
+    assert found["PORT"] == "6432"
+    assert found["NAME"] == "a b"
+    assert found["OPTIONS"] == {"sslmode": "require"}
+
+
+def test_database_url_over_a_socket() -> None:
+    found = database_settings("postgres://postgres@/ledger?host=/run/pg&port=5433")
+    assert (found["HOST"], found["PORT"]) == ("/run/pg", "5433")
+    assert found["OPTIONS"] == {}
+
+
+@pytest.mark.parametrize("url", ["sqlite:///x", "postgres://host", "postgres://host/"])
+def test_wrong_database_url_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match=r"must begin|names no database"):
+        database_settings(url)
