@@ -1,0 +1,41 @@
+"""`make bench`: P1 to P8, ours and a named rival in the same run, answers compared first.
+
+Ends with 1 when a floor is missed. `--only P7,P8` runs some; `--json FILE` keeps the figures.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+
+def main() -> int:
+    """Run the benches and print one line a goal."""
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--only", default="", help="goals, separated by commas")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    from bench.database import database
+
+    wanted = {name for name in options.only.split(",") if name}
+    with database():
+        from bench import decode, rollups, writes
+
+        print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+        figures = []
+        for module in (writes, decode, rollups):
+            for figure in module.figures(wanted):
+                figures.append(figure)
+                print(figure.line(), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(f) for f in figures], indent=1))
+    missed = [figure.goal for figure in figures if not figure.met]
+    print(f"{len(figures) - len(missed)} of {len(figures)} floors met", *missed)
+    return 1 if missed else 0
+
+
+sys.exit(main())

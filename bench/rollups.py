@@ -1,0 +1,115 @@
+"""P7, P8: rollups in SQL."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+from django.db import connection, transaction
+
+from accounting.actions import partitions
+from accounting.actions.rollup import HOUR, roll_up_days, roll_up_hour
+from bench import cluster
+from bench.measure import Figure, interleaved, ratio
+
+ROWS_P7 = 10_000_000
+
+
+def figures(wanted: set[str]) -> Iterator[Figure]:
+    """The figures of this module that are wanted (all when none is named)."""
+    if not wanted or "P8" in wanted:
+        yield from _dirty_hour()
+    if not wanted or "P7" in wanted:
+        yield _whole()
+
+
+def _dirty_hour() -> Iterator[Figure]:
+    per_row: dict[int, float] = {}
+    for gpus in (8192, 98_304):
+        cluster.reset()
+        cluster.make(gpus)
+        cluster.load_windows(gpus, 0, 12)
+        partitions.ensure(partitions.HOURS, cluster.START, cluster.START + HOUR)
+        partitions.ensure(partitions.DAYS, cluster.START, cluster.START + HOUR)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE usage_window")
+        seconds = interleaved({"hour": _roll}, rounds=5)["hour"]
+        per_row[gpus] = sorted(seconds)[2]
+    yield Figure(
+        "P8", "one dirty hour of 98,304 facts, teams and money", per_row[8192] * 1000, 150, "ms", at_most=True
+    )
+    growth = per_row[98_304] / per_row[8192] / 12
+    yield Figure("P8", "12 times the facts / 12 times the time", growth, 1.3, at_most=True)
+
+
+def _roll() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
+        days = roll_up_hour(1, cluster.START)
+        roll_up_days(1, sorted(days))
+
+
+_OURS = """
+    SELECT date_bin('1 hour', window_start, 'epoch') AS hour, pod_id %% 200 AS team,
+           sum(busy_ms), sum(idle_ms)
+    FROM usage_window GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+
+def _whole() -> Figure:
+    """All facts to (hour, team), against DuckDB on its own table, at equal threads."""
+    gpus = 8192
+    count = -(-ROWS_P7 // gpus)
+    cluster.reset()
+    cluster.make(gpus)
+    cluster.load_windows(gpus, 0, count)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE usage_window")
+    with tempfile.TemporaryDirectory() as folder:
+        rival = duckdb.connect(str(Path(folder) / "bench.duckdb"))
+        rival.execute("SET threads = 2")
+        _fill(rival, gpus, count)
+        answers = [_ours(), _rival(rival)]
+        assert answers[0] == answers[1], "the rollups differ"
+        seconds = interleaved({"rival": lambda: _rival(rival), "ours": _ours})
+    return Figure("P7", "rollup of 10 M facts to (hour, team) / DuckDB", ratio(seconds["rival"], seconds["ours"]), 0.24)
+
+
+def _fill(rival: "duckdb.DuckDBPyConnection", gpus: int, count: int) -> None:
+    import pandas as pd
+
+    rival.execute("CREATE TABLE facts (at BIGINT, pod_id INTEGER, busy_ms INTEGER, idle_ms INTEGER)")
+    for window in range(count):
+        rows = cluster.window_rows(gpus, window)
+        frame = pd.DataFrame(
+            {
+                "at": rows["window_start"].astype("int64") // 1_000_000,
+                "pod_id": rows["pod_id"].astype("int32"),
+                "busy_ms": rows["busy_ms"].astype("int32"),
+                "idle_ms": rows["idle_ms"].astype("int32"),
+            }
+        )
+        rival.append("facts", frame)
+
+
+def _ours() -> list[tuple[int, int, int, int]]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL jit = off; SET LOCAL work_mem = '256MB';"
+            "SET LOCAL max_parallel_workers_per_gather = 1"
+        )
+        cursor.execute(_OURS.replace("%%", "%"))
+        return [
+            (int(hour.timestamp()) - 946_684_800, int(team), int(busy), int(idle))
+            for hour, team, busy, idle in cursor.fetchall()
+        ]
+
+
+def _rival(rival: "duckdb.DuckDBPyConnection") -> list[tuple[int, int, int, int]]:
+    return [
+        tuple(map(int, row))  # type: ignore[misc]
+        for row in rival.execute(
+            """SELECT at - at % 3600 AS hour, pod_id % 200 AS team, sum(busy_ms), sum(idle_ms)
+               FROM facts GROUP BY 1, 2 ORDER BY 1, 2"""
+        ).fetchall()
+    ]

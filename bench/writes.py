@@ -1,0 +1,164 @@
+"""P1, P2, P6: facts into Postgres."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import numpy as np
+from django.db import connection, transaction
+
+from accounting.actions import facts, partitions, windows
+from accounting.actions.windows import Outcome
+from accounting.domain.period import Period
+from accounting.models import UsageWindow
+from bench import cluster
+from bench.measure import Figure, interleaved, ratio
+
+GPUS = 8192
+WINDOWS = 24
+SMALL = 4096  # rows for the rival that is slow
+
+
+def figures(wanted: set[str]) -> Iterator[Figure]:
+    """The figures of this module that are wanted (all when none is named)."""
+    if not wanted or wanted & {"P1", "P2"}:
+        yield from _copies()
+    if not wanted or "P6" in wanted:
+        yield _repeat()
+
+
+def _rows() -> "np.ndarray":
+    return np.concatenate([cluster.window_rows(GPUS, w) for w in range(WINDOWS)])
+
+
+def _empty() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE usage_window")
+        cursor.execute("CHECKPOINT")
+
+
+def _total() -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*), coalesce(sum(busy_ms), 0) FROM usage_window")
+        count, busy = cursor.fetchone()
+    return int(count), int(busy)
+
+
+def _copies() -> Iterator[Figure]:
+    cluster.reset()
+    partitions.ensure(
+        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
+    )
+    rows = _rows()
+    path = _server_file(rows)
+
+    def server() -> None:
+        with connection.cursor() as cursor:
+            names = ", ".join(name for name, _ in facts.COLUMNS)
+            cursor.execute(f"COPY usage_window ({names}) FROM '{path}' (FORMAT binary)")
+
+    answers = set()
+    for run in (server, lambda: facts.copy_rows(rows)):
+        _empty()
+        run()
+        answers.add(_total())
+    assert len(answers) == 1, answers
+    seconds = interleaved(
+        {"server": server, "ours": lambda: facts.copy_rows(rows)},
+        before=lambda _: _empty(),
+    )
+    value = ratio(seconds["server"], seconds["ours"])
+    rate = len(rows) / min(seconds["ours"])
+    yield Figure("P1", "window write / server-side binary COPY", value, 0.75, detail={"rows/s": rate})
+    yield _against_bulk_create(rows[:SMALL])
+
+
+def _server_file(rows: "np.ndarray") -> str:
+    """A binary COPY file where the server can read it."""
+    with connection.cursor() as cursor:
+        facts.copy_rows(rows)
+        names = ", ".join(name for name, _ in facts.COLUMNS)
+        cursor.execute("SHOW data_directory")
+        path = f"{cursor.fetchone()[0]}/bench.copy"
+        cursor.execute(f"COPY (SELECT {names} FROM usage_window) TO '{path}' (FORMAT binary)")
+    return path
+
+
+def _against_bulk_create(rows: "np.ndarray") -> Figure:
+    epoch = cluster.START - timedelta(milliseconds=cluster.START_MS)
+
+    def bulk_create() -> None:
+        UsageWindow.objects.bulk_create(
+            [
+                UsageWindow(
+                    **{n: int(row[n]) for n, _ in facts.COLUMNS if n != "window_start"},
+                    window_start=epoch
+                    + timedelta(microseconds=int(row["window_start"]) + 946_684_800_000_000),
+                )
+                for row in rows
+            ],
+            batch_size=1000,
+        )
+
+    answers = set()
+    for run in (bulk_create, lambda: facts.copy_rows(rows)):
+        _empty()
+        run()
+        answers.add(_total())
+    assert len(answers) == 1, answers
+    seconds = interleaved(
+        {"rival": bulk_create, "ours": lambda: facts.copy_rows(rows)},
+        before=lambda _: _empty(),
+    )
+    return Figure("P2", "window write / Django bulk_create", ratio(seconds["rival"], seconds["ours"]), 20)
+
+
+def _repeat() -> Figure:
+    """The write stage of a window that did not change, against its first load."""
+    cluster.reset()
+    cluster.make(GPUS)
+    partitions.ensure(
+        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
+    )
+    rows = cluster.window_rows(GPUS, 0)
+    window = Period(cluster.START_MS, cluster.START_MS + cluster.WINDOW_MS)
+
+    held: list[windows.Claim] = []
+
+    def prepare(name: str) -> None:
+        if name == "first":
+            _empty()
+            with connection.cursor() as cursor:
+                cursor.execute("DELETE FROM accounting_ingestwindow")
+        windows.mark(1, [window], "bench", create=True)
+        claimed = windows.claim(1)
+        assert claimed is not None
+        held[:] = [claimed]
+
+    def write() -> None:
+        """What `actions.ingest` does with computed facts."""
+        digest = facts.content_hash(rows)
+        known = windows.hashes(held[0]).get(window.start_ms)
+        with transaction.atomic():
+            if known != digest:
+                facts.replace_windows(1, [(cluster.START, rows)])
+            outcome = Outcome(window, len(rows), digest, 0, 0, is_partial=False, read_ms=0)
+            windows.finish(held[0], [outcome])
+
+    seconds = interleaved({"first": write, "again": write}, before=prepare)
+    prepare("again")
+    before = _fact_writes()
+    write()
+    wal = _fact_writes() - before
+    value = ratio(seconds["first"], seconds["again"]) if wal == 0 else 0.0
+    return Figure("P6", "unchanged window again / first load", value, 10, detail={"fact rows": wal})
+
+
+def _fact_writes() -> int:
+    """Rows that were ever written to or deleted from the fact partitions."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute(
+            """SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)
+               FROM pg_stat_user_tables WHERE relname LIKE 'usage_window%'"""
+        )
+        return int(cursor.fetchone()[0])
