@@ -1,0 +1,107 @@
+"""The product's answer in the oracle's shape, and where the two differ."""
+
+import io
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connection
+
+from tests.oracle.evidence import Sample
+from tests.oracle.fleets import text
+from tests.oracle.ledger import Fact, Key, Ledger
+
+CLUSTER = "north"
+_FACTS = """
+    SELECT extract(epoch FROM w.window_start)::bigint * 1000, g.uuid, coalesce(p.uid, ''),
+           busy_ms, idle_ms, unknown_ms, free_ms, stranded_ms, stray_ms, dark_ms,
+           flags & 3
+    FROM usage_window w
+    JOIN accounting_gpu g ON g.id = w.gpu_id
+    LEFT JOIN accounting_pod p ON p.id = w.pod_id
+    WHERE busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms > 0
+"""
+HoldRow = tuple[str, str, int, int | None, int, int | None, str | None]
+
+
+def clear() -> None:
+    """Forget all measured data."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "TRUNCATE accounting_cluster, usage_window, usage_hour, usage_day CASCADE"
+        )
+
+
+def write(samples: Iterable[Sample], path: Path) -> Path:
+    """Samples as a file."""
+    path.write_text(text(samples))
+    return path
+
+
+def imported(paths: Sequence[Path]) -> None:
+    """Import files as a person does."""
+    words = [f"--cluster={CLUSTER}", *map(str, paths)]
+    call_command("import_metrics", *words, stdout=io.StringIO(), stderr=io.StringIO())
+
+
+def stored_facts() -> dict[Key, Fact]:
+    """Every fact in the database."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FACTS)
+        rows = cursor.fetchall()
+    return {(row[0], row[1], row[2]): Fact(tuple(row[3:10]), row[10]) for row in rows}
+
+
+def reported(kind: str, *options: str) -> list[dict[str, Any]]:
+    """The rows of a report."""
+    out = io.StringIO()
+    call_command("report", kind, "--format=json", *options, stdout=out)
+    rows: list[dict[str, Any]] = json.loads(out.getvalue())["rows"]
+    return rows
+
+
+def stored_holds() -> list[HoldRow]:
+    """`report holds` as values."""
+    return sorted(
+        (
+            row["uid"],
+            row["node"],
+            row["units"],
+            _ms(row["created"]),
+            _ms(row["bound"]) or 0,
+            _ms(row["ended"]),
+            row["ended_by"],
+        )
+        for row in reported("holds")
+    )
+
+
+def expected_holds(book: Ledger) -> list[HoldRow]:
+    """The oracle's holds as values."""
+    return sorted(
+        (h.uid, h.node, h.units, h.created, h.start, h.ended, h.ended_by or None)
+        for h in book.holds
+    )
+
+
+def _ms(instant: str | None) -> int | None:
+    if instant is None:
+        return None
+    return round(datetime.fromisoformat(instant).timestamp() * 1000)
+
+
+def differences(book: Ledger, *, with_flags: bool = True) -> list[str]:
+    """What the database says differently, one line each."""
+    found = []
+    ours, theirs = stored_holds(), expected_holds(book)
+    found += [f"hold only stored: {row}" for row in ours if row not in theirs]
+    found += [f"hold not stored: {row}" for row in theirs if row not in ours]
+    stored = stored_facts()
+    for key in sorted(stored.keys() | book.facts.keys()):
+        a, b = stored.get(key), book.facts.get(key)
+        if a is None or b is None or a.states != b.states or (with_flags and a != b):
+            found.append(f"{key}: stored {a}, expected {b}")
+    return found

@@ -1,0 +1,370 @@
+"""What the raw samples of a small fleet show, by rules.md N2-N5, N8, N9 and N14.
+
+One half of the independent oracle (the other is `ledger`): plain Python, exact fractions,
+no code shared with the product. It covers whole NVIDIA GPUs and kube-state, without MIG,
+sharing, DRA or `interval` and `scales` of a source.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
+
+SECOND = 1000
+WINDOW = 300 * SECOND
+REPLICAS = ("prometheus_replica", "replica", "__replica__", "prometheus")
+HOSTS = ("Hostname", "hostname", "exported_node", "node")
+ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
+UTIL = "DCGM_FI_DEV_GPU_UTIL"
+POWER = "DCGM_FI_DEV_POWER_USAGE"
+LIMIT = "DCGM_FI_DEV_POWER_MGMT_LIMIT"
+BILLION = 10**9
+ANY = ""  # the track of all metrics together: a proof of presence has no metric (N14)
+
+
+class Unsettled(Exception):  # noqa: N818  # not an error: the rules leave the case open
+    """The rules do not settle this fleet; a random test leaves it out."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample as a scrape gave it; `at` in milliseconds."""
+
+    name: str
+    labels: Mapping[str, str]
+    at: int
+    value: float
+
+
+class Scraper(NamedTuple):
+    """Who took a sample (N3)."""
+
+    job: str
+    instance: str
+    replica: str
+
+
+class Label(NamedTuple):
+    """A pod as an exporter's labels name it."""
+
+    namespace: str
+    pod: str
+    uid: str
+
+
+class Proof(NamedTuple):
+    """An exporter sample of any metric: the GPU was there, and whose label it bore."""
+
+    uuid: str
+    node: str
+    at: int
+    step: int
+    label: Label | None
+
+
+@dataclass
+class Pod:
+    """One pod uid as kube-state showed it."""
+
+    uid: str
+    namespace: str = ""
+    name: str = ""
+    node: str = ""
+    created: int | None = None
+    scheduled: int | None = None
+    on_node: int | None = None  # first sample that shows a node
+    terminal: tuple[int, str] | None = None  # first sample that says so, phase
+    completion: tuple[int, int] | None = None  # sample time, value
+    main: dict[str, int] = field(default_factory=dict)
+    init: dict[str, int] = field(default_factory=dict)
+    sidecars: set[str] = field(default_factory=set)
+    seen: dict[int, set[Scraper]] = field(default_factory=lambda: defaultdict(set))
+
+    @property
+    def units(self) -> int:
+        """The effective request: sidecars + max(sum of main, largest init)."""
+        beside = sum(n for name, n in self.init.items() if name in self.sidecars)
+        before = [n for name, n in self.init.items() if name not in self.sidecars]
+        return beside + max([sum(self.main.values()), *before])
+
+
+class Track(NamedTuple):
+    """Samples of one GPU and metric from one scraper (N3)."""
+
+    uuid: str
+    metric: str
+    scraper: Scraper
+
+
+class Evidence:
+    """All samples, sorted into tracks, proofs, pods and nodes."""
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        """Sort the samples; equal ones count once (N2)."""
+        self.values: dict[Track, dict[int, tuple[bool, int]]] = defaultdict(dict)
+        self.nodes_of: dict[Track, dict[int, str]] = defaultdict(dict)
+        self.scrapes: dict[Scraper, set[int]] = defaultdict(set)
+        self.pods: dict[str, Pod] = {}
+        self.objects: dict[str, dict[int, set[Scraper]]] = {}
+        self.capacity: dict[str, dict[int, int]] = defaultdict(dict)
+        kept = one_a_millisecond(samples)
+        self.exporter = [s for s in kept if s.name.startswith("DCGM_")]
+        self.with_exported = {
+            scraper_of(s.labels) for s in self.exporter if s.labels.get("exported_pod")
+        }
+        self.targets = {
+            (s.labels.get("namespace", ""), s.labels["pod"])
+            for s in kept
+            if s.name == "up" and s.labels.get("pod")
+        }
+        for sample in self.exporter:
+            self._exporter_sample(sample)
+        for sample in kept:
+            if sample.name.startswith("kube_"):
+                self._kube_sample(sample)
+        self.step = cache(self._step)
+        self.kube_step = cache(self._kube_step)
+        self.proofs = self._proofs()
+        self.seen = self._seen()
+
+    # --- exporters -------------------------------------------------------------------
+
+    def _exporter_sample(self, sample: Sample) -> None:
+        track = track_of(sample)
+        proof = track._replace(metric=ANY)
+        self.nodes_of[track][sample.at] = host_of(sample)
+        self.nodes_of[proof][sample.at] = host_of(sample)
+        self.values[proof][sample.at] = (True, 0)
+        value = reading_of(sample)
+        if value is None:
+            return
+        # of several at one time the one without a workload, else the largest
+        rank = (self.label_of(sample) is None, value)
+        known = self.values[track].get(sample.at)
+        if known is None or rank > known:
+            self.values[track][sample.at] = rank
+
+    def label_of(self, sample: Sample) -> Label | None:
+        """The workload that a sample names (N3, fine print)."""
+        labels = sample.labels
+        if labels.get("exported_pod"):
+            return Label(
+                labels.get("exported_namespace", ""),
+                labels["exported_pod"],
+                labels.get("exported_pod_uid") or labels.get("pod_uid", ""),
+            )
+        plain = (labels.get("namespace", ""), labels.get("pod", ""))
+        is_own = scraper_of(labels) in self.with_exported or plain in self.targets
+        if not plain[1] or is_own:
+            return None
+        return Label(*plain, labels.get("pod_uid", ""))
+
+    def times(self, track: Track) -> list[int]:
+        """When a track has data, ascending."""
+        return sorted(self.values.get(track, {}))
+
+    def value(self, track: Track, at: int) -> Fraction:
+        """The duty of a sample with data, exact billionths as a ratio."""
+        return Fraction(self.values[track][at][1], BILLION)
+
+    def _step(self, track: Track, at: int) -> int:
+        """The step of a sample (N4)."""
+        own = median_gap(self.times(track), at)
+        if own is not None:
+            return own
+        node = self.nodes_of[track].get(at)
+        low, high = span_of_step(at)
+        others = [
+            other
+            for other, nodes in self.nodes_of.items()
+            if other.metric == track.metric
+            and other != track
+            and any(low <= t < high and n == node for t, n in nodes.items())
+        ]
+        gaps = [median_gap(self.times(other), at) for other in others]
+        known = sorted(gap for gap in gaps if gap is not None)
+        return lower_median(known) if known else 30 * SECOND
+
+    def _proofs(self) -> list[Proof]:
+        proofs = []
+        steps: dict[tuple[str, int], int] = defaultdict(int)
+        for sample in self.exporter:
+            key = (sample.labels["UUID"], sample.at)
+            track = track_of(sample)._replace(metric=ANY)
+            steps[key] = max(steps[key], self.step(track, sample.at))
+        for sample in self.exporter:
+            uuid, label = sample.labels["UUID"], self.label_of(sample)
+            step = steps[uuid, sample.at]
+            proofs.append(Proof(uuid, host_of(sample), sample.at, step, label))
+        return sorted(proofs, key=lambda p: (p.at, p.uuid, p.node, p.label or ("",) * 3))
+
+    # --- kube-state ------------------------------------------------------------------
+
+    def _kube_sample(self, sample: Sample) -> None:
+        scraper, labels = scraper_of(sample.labels), sample.labels
+        self.scrapes[scraper].add(sample.at)
+        if sample.name.startswith("kube_node_"):
+            seen = self.objects.setdefault(labels["node"], defaultdict(set))
+            seen[sample.at].add(scraper)
+            if sample.name.endswith("_capacity") and "gpu" in labels["resource"]:
+                self.capacity[labels["node"]][sample.at] = int(sample.value)
+        elif sample.name.startswith("kube_pod_"):
+            pod = self.pods.setdefault(labels["uid"], Pod(labels["uid"]))
+            pod.seen[sample.at].add(scraper)
+            _show(pod, sample)
+
+    def _kube_step(self, scraper: Scraper, at: int) -> int:
+        return median_gap(sorted(self.scrapes[scraper]), at) or 30 * SECOND
+
+    def step_of_scrapers(self, scrapers: Iterable[Scraper], at: int) -> int:
+        """One step after a kube-state sample: the longest of those who gave it (N9)."""
+        return max(self.kube_step(scraper, at) for scraper in scrapers)
+
+    def _seen(self) -> list[tuple[int, int]]:
+        """Where kube-state is seen (N9): disjoint, ascending."""
+        spans = []
+        for scraper, found in self.scrapes.items():
+            times = sorted(found)
+            for at, following in zip(times, [*times[1:], None], strict=False):
+                spans.append((at, at + validity(at, following, self.kube_step(scraper, at))))
+        return union(spans)
+
+    def is_seen(self, at: int) -> bool:
+        """True where kube-state is seen."""
+        return any(start <= at < end for start, end in self.seen)
+
+    def scrapes_after(self, at: int) -> list[int]:
+        """Times of later kube-state scrapes."""
+        return sorted({t for times in self.scrapes.values() for t in times if t > at})
+
+    # --- all -------------------------------------------------------------------------
+
+    @property
+    def end(self) -> int:
+        """Where the data end (N1): the latest of all tracks' last sample plus its step."""
+        ends = [proof.at + proof.step for proof in self.proofs]
+        for scraper, times in self.scrapes.items():
+            ends.append(max(times) + self.kube_step(scraper, max(times)))
+        return max(ends, default=0)
+
+
+def _show(pod: Pod, sample: Sample) -> None:
+    """Fold one kube_pod_* sample into its pod."""
+    labels, name = sample.labels, sample.name.removeprefix("kube_pod_")
+    pod.namespace, pod.name = labels["namespace"], labels["pod"]
+    if labels.get("node"):
+        pod.node = labels["node"]
+        pod.on_node = min(pod.on_node or sample.at, sample.at)
+    if name == "created":
+        pod.created = round(sample.value * SECOND)
+    elif name == "status_scheduled_time":
+        pod.scheduled = round(sample.value * SECOND)
+    elif name == "completion_time":
+        pod.completion = max(
+            pod.completion or (0, 0), (sample.at, round(sample.value * SECOND))
+        )
+    elif name == "status_phase" and sample.value == 1:
+        if labels["phase"] in {"Succeeded", "Failed"}:
+            found = (sample.at, labels["phase"])
+            pod.terminal = min(pod.terminal or found, found)
+    elif name == "init_container_info" and labels.get("restart_policy") == "Always":
+        pod.sidecars.add(labels["container"])
+    elif labels.get("resource") == "nvidia_com_gpu":
+        where = pod.init if name.startswith("init_") else pod.main
+        where[labels["container"]] = int(sample.value)
+
+
+def one_a_millisecond(samples: Iterable[Sample]) -> list[Sample]:
+    """Of two samples of a series at one time a number, then the smaller (N2)."""
+    found: dict[tuple[object, ...], Sample] = {}
+    for sample in samples:
+        key = (sample.name, tuple(sorted(sample.labels.items())), sample.at)
+        known = found.get(key)
+        if known is None or _rank(sample) < _rank(known):
+            found[key] = sample
+    return sorted(found.values(), key=lambda s: s.at)
+
+
+def _rank(sample: Sample) -> tuple[bool, float]:
+    is_blank = reading_of(sample) is None
+    return is_blank, 0.0 if math.isnan(sample.value) else sample.value
+
+
+def reading_of(sample: Sample) -> int | None:
+    """What a sample counts for, None when it is no data; duty in billionths (N8)."""
+    value = sample.value
+    if math.isnan(value) or math.isinf(value) or value < 0:
+        return None
+    if sample.name not in {ENGINE, UTIL}:
+        return round(Fraction(value) * 1000) if value < 2**47 else None
+    ratio = Fraction(value) / (100 if sample.name == UTIL else 1)
+    if ratio > Fraction(11, 10):
+        return None
+    return min(round(ratio * BILLION), BILLION)
+
+
+def track_of(sample: Sample) -> Track:
+    """The track that an exporter sample belongs to."""
+    return Track(sample.labels["UUID"], sample.name, scraper_of(sample.labels))
+
+
+def scraper_of(labels: Mapping[str, str]) -> Scraper:
+    """Job, instance and replica labels."""
+    replica = ",".join(f"{name}={labels[name]}" for name in REPLICAS if labels.get(name))
+    return Scraper(labels.get("job", ""), labels.get("instance", ""), replica)
+
+
+def host_of(sample: Sample) -> str:
+    """The node of an exporter sample (N14, fine print)."""
+    return next((sample.labels[n] for n in HOSTS if sample.labels.get(n)), "")
+
+
+def window_of(at: int) -> int:
+    """The start of the window that contains a time."""
+    return at - at % WINDOW
+
+
+def span_of_step(at: int) -> tuple[int, int]:
+    """The time whose samples give the step of a sample: [start - 15 min, end) (N4)."""
+    return window_of(at) - 900 * SECOND, window_of(at) + WINDOW
+
+
+def median_gap(times: Sequence[int], at: int) -> int | None:
+    """The lower median gap around a sample's window; None with fewer than three."""
+    low, high = span_of_step(at)
+    inside = [t for t in times if low <= t < high]
+    if len(inside) < 3:
+        return None
+    gaps = [later - t for t, later in zip(inside, inside[1:], strict=False)]
+    return min(lower_median(sorted(gaps)), WINDOW)
+
+
+def lower_median(values: Sequence[int]) -> int:
+    """The lower of the two middle values of a sorted list."""
+    return values[(len(values) - 1) // 2]
+
+
+def is_near(gap: int, step: int) -> bool:
+    """At most 1.5 steps."""
+    return 2 * gap <= 3 * step
+
+
+def validity(at: int, following: int | None, step: int) -> int:
+    """How long a sample counts (N5): to the next one when near, else one step."""
+    if following is not None and is_near(following - at, step):
+        return following - at
+    return step
+
+
+def union(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Overlapping and touching spans as one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

@@ -1,0 +1,339 @@
+"""Random small fleets as a scraper sees them: what happened, then what was lost of it.
+
+A fleet is drawn in two steps: Hypothesis decides its shape (so that failures shrink), a
+seeded random number decides jitter, values and dropped scrapes.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from tests.builders import HOUR_ZERO, MODEL
+from tests.oracle.evidence import ENGINE, LIMIT, POWER, SECOND, UTIL, Sample
+
+START = HOUR_ZERO  # seconds
+BLANK = 9223372036854775794.0
+MEMORY = "DCGM_FI_DEV_FB_USED"
+
+
+@dataclass(frozen=True)
+class Span:
+    """[start, end) in seconds after the fleet's start."""
+
+    start: int
+    end: int
+
+    def has(self, at: float) -> bool:
+        """True when a time lies in it."""
+        return self.start <= at < self.end
+
+
+@dataclass(frozen=True)
+class PodPlan:
+    """What one pod does; times in seconds after the fleet's start."""
+
+    name: str
+    uid: str
+    node: int
+    units: int
+    bound: int
+    end: int | None
+    how: str  # Succeeded, Failed or gone
+    labels: str  # of its GPUs: all, none, some, stale
+    init: int = 0  # units of an init container
+    has_schedule: bool = True
+
+    def holds(self, at: float) -> bool:
+        """True while it runs."""
+        return self.bound <= at and (self.end is None or at < self.end)
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """One node: its GPUs and how its exporter behaves."""
+
+    gpus: int
+    step: int
+    metrics: str  # engine, util, both, mixed
+    naming: str  # plain, exported, target
+    replicas: int
+    silent_until: int  # no sample of its last GPU before
+    swap: int | None  # its first GPU is another one from here on
+    restart: int | None  # the exporter has another instance from here on
+    gone: Span | None  # the node is away
+    outage: Span | None  # of its exporter
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole fleet."""
+
+    length: int
+    offset: int
+    nodes: tuple[NodePlan, ...]
+    pods: tuple[PodPlan, ...]
+    kube_step: int
+    kube_replicas: int
+    kube_outage: Span | None
+    has_kube: bool
+    lost: float  # share of scrapes that never came
+    jitter: int  # milliseconds
+    odd: float  # share of values that are no data
+    twice: float  # share of samples that come twice
+    seed: int
+
+
+def maybe(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    """Nothing, usually."""
+    return st.one_of(st.none(), st.none(), strategy)
+
+
+@st.composite
+def spans(draw: st.DrawFn, length: int) -> Span:
+    """A part of a fleet's time."""
+    start = draw(st.integers(0, length - 60))
+    return Span(start, start + draw(st.integers(40, 900)))
+
+
+@st.composite
+def node_plans(draw: st.DrawFn, length: int) -> NodePlan:
+    """A node."""
+    return NodePlan(
+        gpus=draw(st.integers(1, 3)),
+        step=draw(st.sampled_from([30, 15, 60, 20])),
+        metrics=draw(st.sampled_from(["engine", "util", "both", "mixed"])),
+        naming=draw(st.sampled_from(["plain", "exported", "target"])),
+        replicas=draw(st.sampled_from([1, 1, 1, 2])),
+        silent_until=draw(st.sampled_from([0, 0, 0, 200, 700])),
+        swap=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
+        restart=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
+        gone=draw(maybe(spans(length))),  # type: ignore[arg-type]
+        outage=draw(maybe(spans(length))),  # type: ignore[arg-type]
+    )
+
+
+@st.composite
+def pod_plans(draw: st.DrawFn, i: int, nodes: tuple[NodePlan, ...], length: int) -> PodPlan:
+    """A pod; names repeat, uids do not."""
+    node = draw(st.integers(0, len(nodes) - 1))
+    bound = draw(st.integers(-300, length - 20))
+    lasts = draw(st.one_of(st.none(), st.integers(0, 120), st.integers(60, length)))
+    return PodPlan(
+        name=draw(st.sampled_from(["train", f"pod-{i}", f"pod-{i}"])),
+        uid=f"uid-{i}",
+        node=node,
+        units=draw(st.integers(1, nodes[node].gpus)),
+        bound=bound,
+        end=None if lasts is None else bound + lasts,
+        how=draw(st.sampled_from(["gone", "Succeeded", "Failed"])),
+        labels=draw(st.sampled_from(["all", "all", "none", "some", "stale"])),
+        init=draw(st.sampled_from([0, 0, 0, 2])) if nodes[node].gpus > 1 else 0,
+        has_schedule=draw(st.sampled_from([True, True, True, False])),
+    )
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """A fleet."""
+    length = draw(st.sampled_from([600, 1200, 2400]))
+    nodes = tuple(draw(st.lists(node_plans(length), min_size=1, max_size=2)))
+    count = draw(st.integers(0, 4))
+    return Plan(
+        length=length,
+        offset=draw(st.integers(0, 299)),
+        nodes=nodes,
+        pods=tuple(draw(pod_plans(i, nodes, length)) for i in range(count)),
+        kube_step=draw(st.sampled_from([30, 15, 60])),
+        kube_replicas=draw(st.sampled_from([1, 1, 1, 2])),
+        kube_outage=draw(maybe(spans(length))),  # type: ignore[arg-type]
+        has_kube=draw(st.sampled_from([True, True, True, True, True, False])),
+        lost=draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])),
+        jitter=draw(st.sampled_from([0, 0, 700, 3000])),
+        odd=draw(st.sampled_from([0.0, 0.0, 0.05])),
+        twice=draw(st.sampled_from([0.0, 0.0, 0.1])),
+        seed=draw(st.integers(0, 2**16)),
+    )
+
+
+# --- scraping ----------------------------------------------------------------------
+
+
+def scrape(plan: Plan) -> list[Sample]:
+    """The samples that were taken of a fleet."""
+    return list(_Scraper(plan).samples())
+
+
+@dataclass
+class _Scraper:
+    plan: Plan
+    dice: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(self.plan.seed)
+
+    def samples(self) -> Iterator[Sample]:
+        for i, node in enumerate(self.plan.nodes):
+            for replica in range(node.replicas):
+                for at in self._times(node.step, replica):
+                    if not (node.outage and node.outage.has(at)):
+                        yield from self._twice(self._exporter(i, node, replica, at))
+        if not self.plan.has_kube:
+            return
+        for replica in range(self.plan.kube_replicas):
+            for at in self._times(self.plan.kube_step, replica):
+                if not (self.plan.kube_outage and self.plan.kube_outage.has(at)):
+                    yield from self._kube(replica, at)
+
+    def _times(self, step: int, replica: int) -> Iterator[float]:
+        """Seconds after the start, with jitter; some scrapes are lost."""
+        first = self.dice.randrange(step) + replica / 8
+        for n in range(self.plan.length // step):
+            at = first + n * step + self.dice.randint(0, self.plan.jitter) / 1000
+            if self.dice.random() >= self.plan.lost:
+                yield at
+
+    def _twice(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        for sample in samples:
+            yield sample
+            if self.dice.random() < self.plan.twice:
+                other = self.dice.choice([sample.value, sample.value / 2, float("nan")])
+                yield Sample(sample.name, sample.labels, sample.at, other)
+
+    def _at(self, at: float) -> int:
+        return round((START + self.plan.offset + at) * SECOND)
+
+    def _exporter(
+        self, i: int, node: NodePlan, replica: int, at: float
+    ) -> Iterator[Sample]:
+        if node.gone and node.gone.has(at):
+            return
+        instance = f"10.0.0.{i}:9400"
+        if node.restart is not None and at >= node.restart:
+            instance = f"10.0.1.{i}:9400"
+        base = {"job": "dcgm", "instance": instance}
+        if node.replicas > 1:
+            base["prometheus_replica"] = f"r{replica}"
+        own = {"namespace": "monitoring", "pod": f"dcgm-{i}"}
+        if node.naming != "plain":
+            yield Sample("up", base | own, self._at(at), 1)
+        for n in range(node.gpus):
+            if n == node.gpus - 1 and at < node.silent_until:
+                continue
+            is_new = n == 0 and node.swap is not None and at >= node.swap
+            labels = base | {
+                "UUID": f"GPU-{i}{n}{'x' if is_new else ''}",
+                "Hostname" if self.plan.seed % 2 else "hostname": f"n{i}",
+                "modelName": MODEL,
+            }
+            pod = self._pod_on(i, n, at)
+            if node.naming == "exported":
+                labels |= own
+                if pod:
+                    labels |= {"exported_namespace": "team", "exported_pod": pod.name}
+            elif pod:
+                labels |= {"namespace": "team", "pod": pod.name}
+            elif node.naming == "target":
+                labels |= own
+            yield from self._metrics(node, labels, at)
+
+    def _metrics(
+        self, node: NodePlan, labels: dict[str, str], at: float
+    ) -> Iterator[Sample]:
+        duty = self.dice.choice([0.0, 0.0, 0.25, 0.5, 0.9, 0.97, 1.0, 1.05, 1 / 3])
+        if self.dice.random() < self.plan.odd:
+            duty = self.dice.choice([float("nan"), float("inf"), -1.0, 7.0, BLANK])
+        when = self._at(at)
+        is_mixed = node.metrics == "mixed" and (int(at) // 400) % 2
+        if node.metrics in {"engine", "both"} or is_mixed:
+            zero = node.metrics == "both" and self.plan.seed % 3 == 0
+            yield Sample(ENGINE, labels, when, 0.0 if zero else duty)
+        if node.metrics in {"util", "both", "mixed"}:
+            yield Sample(UTIL, labels, when, duty if duty > 7 else duty * 100)
+        yield Sample(MEMORY, labels, when, 40960)
+        if self.plan.seed % 5 == 0:
+            yield Sample(POWER, labels, when, 300)
+            yield Sample(LIMIT, labels, when, 500)
+
+    def _pod_on(self, node: int, gpu: int, at: float) -> PodPlan | None:
+        """The pod whose label a GPU's samples carry."""
+        taken = 0
+        for pod in self.plan.pods:
+            if pod.node != node or pod.labels == "none":
+                continue
+            late = 200 if pod.labels == "stale" else 0
+            if not (pod.holds(at) or pod.holds(at - late)):
+                continue
+            units = 1 if pod.labels == "some" else pod.units
+            if taken <= gpu < taken + units:
+                return pod
+            taken += pod.units
+        return None
+
+    def _kube(self, replica: int, at: float) -> Iterator[Sample]:
+        base = {"job": "kube-state-metrics", "instance": f"10.1.0.{replica}:8080"}
+        when = self._at(at)
+        for i, node in enumerate(self.plan.nodes):
+            if not (node.gone and node.gone.has(at)):
+                name = base | {"node": f"n{i}"}
+                resource = {"resource": "nvidia_com_gpu", "unit": "integer"}
+                yield Sample("kube_node_info", name, when, 1)
+                yield Sample(
+                    "kube_node_status_capacity", name | resource, when, node.gpus
+                )
+        for pod in self.plan.pods:
+            yield from self._pod(pod, base, at)
+
+    def _pod(self, pod: PodPlan, base: dict[str, str], at: float) -> Iterator[Sample]:
+        created, kept = pod.bound - 45, 90  # seconds that a finished object stays
+        away = self.plan.nodes[pod.node].gone
+        is_over = pod.end is not None and at >= pod.end
+        if at < created or (is_over and (pod.how == "gone" or at >= pod.end + kept)):  # type: ignore[operator]
+            return
+        if away and at >= away.start and pod.bound < away.end:
+            return  # its node took it along
+        when, is_bound = self._at(at), at >= pod.bound
+        key = base | {"namespace": "team", "pod": pod.name, "uid": pod.uid}
+        node = {"node": f"n{pod.node}" if is_bound else ""}
+        yield Sample("kube_pod_info", key | node, when, 1)
+        resource = {"resource": "nvidia_com_gpu", "unit": "integer"} | node
+        requests = "container_resource_requests"
+        yield Sample(
+            f"kube_pod_{requests}", key | resource | {"container": "m"}, when, pod.units
+        )
+        if pod.init:
+            init = key | resource | {"container": "i"}
+            yield Sample(f"kube_pod_init_{requests}", init, when, pod.init)
+        start = START + self.plan.offset
+        yield Sample("kube_pod_created", key, when, start + created)
+        if is_bound and pod.has_schedule:
+            yield Sample("kube_pod_status_scheduled_time", key, when, start + pod.bound)
+        for phase in ("Pending", "Running", "Succeeded", "Failed"):
+            now = pod.how if is_over else "Running" if is_bound else "Pending"
+            phase_key = key | {"phase": phase}
+            yield Sample("kube_pod_status_phase", phase_key, when, int(phase == now))
+        if is_over and pod.units % 2 and pod.end is not None:
+            yield Sample("kube_pod_completion_time", key, when, start + pod.end)
+
+
+# --- text --------------------------------------------------------------------------
+
+
+def text(samples: Iterable[Sample], *, is_openmetrics: bool = True) -> str:
+    """Exposition text with times; families stay together."""
+    families: dict[str, list[str]] = {}
+    for s in samples:
+        body = ",".join(f'{key}="{value}"' for key, value in s.labels.items())
+        at = f"{s.at / 1000:.3f}" if is_openmetrics else str(s.at)
+        families.setdefault(s.name, []).append(f"{s.name}{{{body}}} {_number(s.value)} {at}")
+    lines = []
+    for name, found in families.items():
+        lines += [f"# TYPE {name} gauge", *found]
+    return "\n".join([*lines, "# EOF", ""] if is_openmetrics else [*lines, ""])
+
+
+def _number(value: float) -> str:
+    if value != value:  # noqa: PLR0124  # NaN
+        return "NaN"
+    return {float("inf"): "+Inf", float("-inf"): "-Inf"}.get(value, repr(value))

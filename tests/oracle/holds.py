@@ -1,0 +1,352 @@
+"""Who held GPUs and which GPUs were there, by rules.md N10-N18."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.oracle.evidence import (
+    SECOND,
+    Evidence,
+    Label,
+    Pod,
+    Unsettled,
+    is_near,
+)
+
+HOUR = 3600 * SECOND
+
+
+@dataclass
+class Hold:
+    """Units kept by a pod in [start, end); `ended` None while it lasts."""
+
+    uid: str
+    namespace: str
+    name: str
+    node: str
+    units: int
+    created: int | None
+    start: int
+    end: int
+    ended: int | None
+    ended_by: str
+    last: int  # its last kube-state sample
+    is_absent: bool = False  # ended by absence
+    inferred_from: int | None = None  # kept or made by labels from here on (N13)
+    gpus: list[str] = field(default_factory=list)  # by labels (N17)
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A GPU, or a placeholder, on a node in [start, end)."""
+
+    uuid: str
+    node: str
+    start: int
+    end: int
+    is_placeholder: bool = False
+
+
+@dataclass(frozen=True)
+class Life:
+    """One node object; `end` None while it is there (N11, fine print)."""
+
+    first: int
+    last: int
+    step: int
+    end: int | None
+
+
+def lives_of(evidence: Evidence, node: str) -> list[Life]:
+    """The objects that a node name stood for."""
+    seen = evidence.objects.get(node, {})
+    lives: list[Life] = []
+    first = None
+    times = sorted(seen)
+    for at, following in zip(times, [*times[1:], None], strict=False):
+        first = at if first is None else first
+        step = evidence.step_of_scrapers(seen[at], at)
+        later = evidence.scrapes_after(at)
+        if following is not None:
+            is_lacking = any(t < following for t in later)
+            if is_near(following - at, step) or not is_lacking:
+                continue
+        lives.append(Life(first, at, step, at + step if later else None))
+        first = None
+    return lives
+
+
+# --- presence ----------------------------------------------------------------------
+
+
+class _Presences:
+    """Plays one node's samples in time (N14, N15)."""
+
+    def __init__(self, evidence: Evidence, node: str) -> None:
+        self.node, self.evidence = node, evidence
+        self.lives = lives_of(evidence, node)
+        self.here: dict[str, tuple[int, int, int]] = {}  # start, last, step
+        self.done: list[Presence] = []
+        self.own = {(p.uuid, p.at): p.step for p in evidence.proofs if p.node == node}
+        self.elsewhere = {(p.uuid, p.at) for p in evidence.proofs if p.node != node}
+
+    def play(self) -> list[Presence]:
+        moments = {at for _, at in self.own} | {at for _, at in self.elsewhere}
+        moments |= {life.first for life in self.lives}
+        moments |= set(self.evidence.capacity.get(self.node, {}))
+        for (_, at), step in self.own.items():
+            moments.add(at + 3 * step // 2 + 1)  # the first moment of silence
+        for at in sorted(moments | {self.evidence.end}):
+            if at > self.evidence.end:
+                break
+            self._silences(at)
+            for uuid, when in list(self.own):
+                if when == at:
+                    start = self.here[uuid][0] if uuid in self.here else at
+                    self.here[uuid] = (start, at, self.own[uuid, at])
+            for uuid, when in self.elsewhere:
+                if when == at and uuid in self.here and (uuid, at) not in self.own:
+                    _, last, step = self.here[uuid]
+                    self._leave(uuid, min(last + step, at))
+            self._too_many(at)
+        for uuid, (start, _, _) in self.here.items():
+            self.done.append(Presence(uuid, self.node, start, self.evidence.end))
+        return self.done
+
+    def _leave(self, uuid: str, end: int) -> None:
+        start = self.here.pop(uuid)[0]
+        self.done.append(Presence(uuid, self.node, start, end))
+
+    def _silences(self, at: int) -> None:
+        """End what its node object took along, or an hour of silence."""
+        before = [life for life in self.lives if life.first < at]
+        object_ = before[-1] if before else None
+        for uuid, (_, last, step) in list(self.here.items()):
+            if object_ is None:
+                if at - last > HOUR:
+                    self._leave(uuid, last + step)
+            elif object_.end is not None and at > object_.last:
+                proof, after = max((last, step), (object_.last, object_.step))
+                if not is_near(at - proof, after):
+                    self._leave(uuid, proof + after)
+
+    def _too_many(self, at: int) -> None:
+        """End the longest silent UUIDs beyond what the capacity ever stood for."""
+        capacity = self.evidence.capacity.get(self.node, {})
+        known = [count for when, count in capacity.items() if when <= at]
+        silent = sorted(
+            (last, uuid, step)
+            for uuid, (_, last, step) in self.here.items()
+            if not is_near(at - last, step)
+        )
+        while known and silent and len(self.here) > max(known):
+            last, uuid, step = silent.pop(0)
+            self._leave(uuid, last + step)
+
+
+def presences(evidence: Evidence) -> list[Presence]:
+    """Every GPU and placeholder, clipped to where the data end."""
+    nodes = {p.node for p in evidence.proofs} | set(evidence.objects)
+    found: list[Presence] = []
+    for node in sorted(nodes):
+        real = _Presences(evidence, node).play()
+        found += [p for p in real if p.start < p.end]
+        found += _placeholders(evidence, node, found)
+    return found
+
+
+def _placeholders(
+    evidence: Evidence, node: str, real: Iterable[Presence]
+) -> list[Presence]:
+    """Stand-ins for GPUs that no UUID has been seen of (N16)."""
+    capacity = evidence.capacity.get(node, {})
+    real = [p for p in real if p.node == node]
+    found = []
+    for life in lives_of(evidence, node):
+        inside = sorted(t for t in capacity if life.first <= t <= life.last)
+        if not inside:
+            continue
+        end = evidence.end if life.end is None else life.end
+        edges = {inside[0], end, *inside, *(p.start for p in real), *(p.end for p in real)}
+        cuts = sorted(t for t in edges if inside[0] <= t <= end)
+        for n in range(max(capacity[t] for t in inside)):
+            start = None
+            for at in cuts:
+                latest = capacity[max(t for t in inside if t <= at)]
+                here = sum(p.start <= at < p.end for p in real)
+                is_there = at < end and here <= n < latest
+                if is_there and start is None:
+                    start = at
+                elif not is_there and start is not None:
+                    found.append(Presence(f"{node}/{n}", node, start, at, True))
+                    start = None
+    return found
+
+
+# --- holds -------------------------------------------------------------------------
+
+
+def holds(evidence: Evidence) -> list[Hold]:
+    """Every hold, with the GPUs that labels give it."""
+    found = [hold for pod in evidence.pods.values() if (hold := _kube_hold(evidence, pod))]
+    for node in sorted({hold.node for hold in found}):
+        _make_room(evidence, [hold for hold in found if hold.node == node])
+    found += _label_holds(evidence)
+    for hold in found:
+        if hold.start < hold.end:
+            hold.gpus = _gpus_of(evidence, hold)
+    return found
+
+
+def _kube_hold(evidence: Evidence, pod: Pod) -> Hold | None:
+    if not pod.node or not pod.units:
+        return None
+    start = pod.on_node if pod.scheduled is None else pod.scheduled
+    assert start is not None
+    last = max(pod.seen)
+    step = evidence.step_of_scrapers(pod.seen[last], last)
+    ends: list[tuple[int, int, str]] = []
+    if pod.terminal is not None:
+        ended = pod.completion[1] if pod.completion else pod.terminal[0]
+        ends.append((ended, 0, pod.terminal[1]))
+    if evidence.scrapes_after(last):
+        ends.append((last + step, 1, "gone"))
+    first = min(pod.seen)
+    for life in lives_of(evidence, pod.node):
+        if life.end is not None and life.first <= first <= life.last:
+            ends.append((life.end, 1, "gone"))
+    hold = Hold(
+        uid=pod.uid,
+        namespace=pod.namespace,
+        name=pod.name,
+        node=pod.node,
+        units=pod.units,
+        created=pod.created,
+        start=start,
+        end=0,
+        ended=None,
+        ended_by="",
+        last=last,
+    )
+    if not ends:
+        unseen = next((e for s, e in evidence.seen if s <= last < e), last + step)
+        hold.end = max(unseen, _kept_until(evidence, hold, unseen, None))
+        if hold.end > unseen:
+            hold.inferred_from = unseen
+    else:
+        end, _, reason = min(ends)
+        hold.end, hold.ended_by = max(end, start), reason
+        hold.is_absent = reason == "gone"
+        if hold.is_absent and not evidence.is_seen(hold.end):
+            _keep_by_label(evidence, hold)
+        hold.ended = hold.end
+    return hold
+
+
+def _keep_by_label(evidence: Evidence, hold: Hold) -> None:
+    """A label keeps a hold that was there when kube-state was last seen (N13)."""
+    back = min((s for s, _ in evidence.seen if s > hold.end), default=None)
+    kept = _kept_until(evidence, hold, hold.end, back)
+    if kept > hold.end:
+        hold.inferred_from, hold.end = hold.end, kept
+
+
+def _kept_until(evidence: Evidence, hold: Hold, since: int, back: int | None) -> int:
+    """One step after the last sample with its label, before kube-state is back."""
+    ends = [
+        proof.at + proof.step
+        for proof in evidence.proofs
+        if proof.node == hold.node
+        and names(proof.label, hold)
+        and proof.at >= hold.start
+        and (back is None or proof.at < back)
+    ]
+    latest = max(ends, default=since)
+    return latest if back is None else min(latest, back)
+
+
+def names(label: Label | None, hold: Hold) -> bool:
+    """True when a label means this pod: by uid where it carries one (N17)."""
+    if label is None or (label.namespace, label.pod) != (hold.namespace, hold.name):
+        return False
+    return not label.uid or label.uid == hold.uid
+
+
+def _make_room(evidence: Evidence, here: list[Hold]) -> None:
+    """At each bind: end absent holds that the node has no room for any more (N11)."""
+    capacity = evidence.capacity.get(here[0].node, {})
+    for i, new in enumerate(sorted(here, key=lambda h: (h.start, h.uid))):
+        latest = [at for at in capacity if at <= new.start]
+        if not latest:
+            continue
+        bound = sorted(here, key=lambda h: (h.start, h.uid))[: i + 1]
+        while True:
+            held = [h for h in bound if h.start <= new.start < h.end]
+            leaving = sorted(
+                (h.last, h.uid, h)
+                for h in held
+                if h.is_absent and h is not new and h.last < new.start
+            )
+            if sum(h.units for h in held) <= capacity[max(latest)] or not leaving:
+                break
+            hold = leaving[0][2]
+            hold.end = hold.ended = new.start
+            if hold.inferred_from is not None and hold.inferred_from >= hold.end:
+                hold.inferred_from = None
+
+
+def _label_holds(evidence: Evidence) -> list[Hold]:
+    """Pods that kube-state never shows, named while it is not seen (N13)."""
+    shown = {(pod.node, pod.namespace, pod.name) for pod in evidence.pods.values()}
+    shown_uids = set(evidence.pods)
+    found: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+    labels: dict[str, tuple[str, Label]] = {}
+    for proof in evidence.proofs:
+        label = proof.label
+        if label is None or evidence.is_seen(proof.at) or label.uid in shown_uids:
+            continue
+        if not label.uid and (proof.node, label.namespace, label.pod) in shown:
+            continue
+        uid = label.uid or f"{label.namespace}/{label.pod}"
+        if labels.setdefault(uid, (proof.node, label)) != (proof.node, label):
+            raise Unsettled(f"{uid} is named on two nodes")
+        found[uid].append((proof.at, proof.at + proof.step, proof.uuid))
+    holds_ = []
+    for uid, named in found.items():
+        start = min(at for at, _, _ in named)
+        back = min((s for s, _ in evidence.seen if s > start), default=None)
+        if back is not None and any(at >= back for at, _, _ in named):
+            raise Unsettled(f"{uid} is named in two outages")
+        end = max(end for _, end, _ in named)
+        end = end if back is None else min(end, back)
+        node, label = labels[uid]
+        units = len({uuid for _, _, uuid in named})
+        is_over = back is not None or end < evidence.end
+        holds_.append(
+            Hold(
+                uid=uid,
+                namespace=label.namespace,
+                name=label.pod,
+                node=node,
+                units=units,
+                created=None,
+                start=start,
+                end=end,
+                ended=end if is_over else None,
+                ended_by="gone" if is_over else "",
+                last=start,
+                inferred_from=start,
+            )
+        )
+    return holds_
+
+
+def _gpus_of(evidence: Evidence, hold: Hold) -> list[str]:
+    """The UUIDs whose samples carry the pod's label within the hold (N17)."""
+    named: dict[str, set[int]] = defaultdict(set)
+    for proof in evidence.proofs:
+        is_inside = hold.start <= proof.at < hold.end and proof.node == hold.node
+        if is_inside and names(proof.label, hold):
+            named[proof.uuid].add(proof.at)
+    most = sorted(named, key=lambda uuid: (-len(named[uuid]), uuid))
+    return most[: hold.units]
