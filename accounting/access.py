@@ -39,11 +39,22 @@ EVERYTHING = Scope(team_ids=None, is_admin=True, is_finance=True)  # commands, w
 NOTHING = Scope(team_ids=frozenset())
 
 
+def person_of(user: AbstractBaseUser | AnonymousUser) -> Person | None:
+    """Role and preferences of a user; None for one that has neither."""
+    return Person.objects.filter(user_id=user.pk).first()
+
+
 def scope_of(user: AbstractBaseUser | AnonymousUser) -> Scope:
-    """The scope of a person; two queries. A user without role or team sees nothing."""
+    """The scope of a user; two queries. One without role or team sees nothing."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
-    person = Person.objects.filter(user_id=user.pk).first()
+    return scope_with(user, person_of(user))
+
+
+def scope_with(user: AbstractBaseUser | AnonymousUser, person: Person | None) -> Scope:
+    """The scope of a user whose person is read already; one query."""
+    if not user.is_authenticated or not user.is_active:
+        return NOTHING
     role = person.role if person else OrganisationRole.NONE
     memberships = list(
         Membership.objects.filter(user_id=user.pk).values_list("team_id", "role")

@@ -305,9 +305,7 @@ def gpus_over_time(
         is_hourly: steps are hours, not days.
     """
     return {
-        "data": _state_bars(
-            times, values, WORD_CLASS, slot, "GPUs", outlined=False
-        ),
+        "data": _state_bars(times, values, WORD_CLASS, slot, "GPUs", outlined=False),
         "layout": layout(
             barmode="stack",
             bargap=0,

@@ -49,13 +49,12 @@ def overview(request: HttpRequest) -> HttpResponse:
     selection = state.selection()
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
+    sides = state.sides(length)
     places = figures.places_of(state.currency)
-    found = breakdown(
-        selection, "team", sides=state.sides, length_ms=length, places=places
-    )
+    found = breakdown(selection, "team", sides=sides, length_ms=length, places=places)
     missing = missing_days(coverage, *state.data_days)
     shown = state.shown_days
-    lines = tables.team_lines(found, teams, state.sides, length)
+    lines = tables.team_lines(found, teams, sides, length)
     workloads = rounded(
         usage_rows(selection, ("team", "workload"), priced_part=True), places
     )

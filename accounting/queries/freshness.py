@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from django.db import connection
-from django.db.models import Count, Max
+from django.db.models import Count
 
 from accounting.access import Scope
 from accounting.domain.period import WINDOW_MS
-from accounting.models import Cluster, DirtyHour, IngestWindow, Source, WindowState
-from accounting.queries.windows import database_now
+from accounting.models import IngestWindow, Source, WindowState
 
 LATE = timedelta(minutes=15)  # product: amber from here
 VERY_LATE = timedelta(minutes=60)  # product: red from here
@@ -27,6 +26,8 @@ class Freshness:
         pending: windows that wait to be computed.
         dirty_hours: hours that wait to be rolled up.
         is_demo: some cluster is simulated.
+        since: start of the oldest window that holds facts.
+        is_live: some source is not a file.
     """
 
     data_to: datetime | None
@@ -36,6 +37,8 @@ class Freshness:
     pending: int
     dirty_hours: int
     is_demo: bool
+    since: datetime | None = None
+    is_live: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +86,58 @@ class CoverageDay:
         return self.observed_ms / self.allocated_ms if self.allocated_ms else None
 
 
-def freshness() -> Freshness:
-    """How current all clusters together are."""
-    now = database_now()
-    done = IngestWindow.objects.filter(
-        state__in=(WindowState.DONE, WindowState.PARTIAL), rows__gt=0
+_QUERY = """
+    WITH ends AS (
+        SELECT newest.window_start AS newest, oldest.window_start AS oldest
+        FROM accounting_cluster c
+        CROSS JOIN LATERAL (
+            SELECT window_start FROM accounting_ingestwindow w
+            WHERE w.cluster_id = c.id AND w.shard = 0 AND w.rows > 0
+              AND w.state IN ('done', 'partial')
+            ORDER BY window_start DESC LIMIT 1
+        ) newest
+        CROSS JOIN LATERAL (
+            SELECT window_start FROM accounting_ingestwindow w
+            WHERE w.cluster_id = c.id AND w.shard = 0 AND w.rows > 0
+            ORDER BY window_start LIMIT 1
+        ) oldest
+    ), span AS (SELECT max(newest) AS newest, min(oldest) AS oldest FROM ends
+    ), day AS (
+        SELECT sum(busy_ms + idle_ms) AS observed,
+               sum(busy_ms + idle_ms + unknown_ms) AS allocated
+        FROM usage_hour
+        WHERE hour_start > (SELECT newest FROM span) - interval '1 day'
     )
-    newest = done.aggregate(newest=Max("window_start"))["newest"]
+    SELECT clock_timestamp(), span.newest, span.oldest,
+           (day.observed / nullif(day.allocated, 0))::float,
+           (SELECT count(*) FROM accounting_ingestwindow
+            WHERE state IN ('pending', 'claimed', 'failed')),
+           (SELECT count(*) FROM accounting_dirtyhour),
+           EXISTS (SELECT 1 FROM accounting_cluster WHERE is_demo),
+           EXISTS (SELECT 1 FROM accounting_source WHERE is_active AND kind <> 'openmetrics')
+    FROM span, day
+"""
+
+
+def freshness() -> Freshness:
+    """How current all clusters together are; one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_QUERY)
+        now, newest, oldest, coverage, pending, dirty, is_demo, is_live = (
+            cursor.fetchone()
+        )
     data_to = None if newest is None else newest + timedelta(milliseconds=WINDOW_MS)
     lag = None if data_to is None else max(timedelta(0), now - data_to)
-    waiting = IngestWindow.objects.exclude(
-        state__in=(WindowState.DONE, WindowState.PARTIAL)
-    )
     return Freshness(
         data_to=data_to,
         lag=lag,
         level=_level(lag),
-        coverage=_coverage(newest),
-        pending=waiting.count(),
-        dirty_hours=DirtyHour.objects.count(),
-        is_demo=Cluster.objects.filter(is_demo=True).exists(),
+        coverage=coverage,
+        pending=pending,
+        dirty_hours=dirty,
+        is_demo=is_demo,
+        since=oldest,
+        is_live=is_live,
     )
 
 
@@ -110,21 +145,6 @@ def _level(lag: timedelta | None) -> str:
     if lag is None or lag > VERY_LATE:
         return "danger"
     return "warn" if lag > LATE else "ok"
-
-
-def _coverage(newest: datetime | None) -> float | None:
-    if newest is None:
-        return None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT sum(busy_ms + idle_ms), sum(busy_ms + idle_ms + unknown_ms)
-            FROM usage_hour WHERE hour_start > %s - interval '1 day'
-            """,
-            [newest],
-        )
-        observed, allocated = cursor.fetchone()
-    return float(observed / allocated) if allocated else None
 
 
 def source_rows(scope: Scope) -> list[SourceRow]:

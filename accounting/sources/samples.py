@@ -55,6 +55,8 @@ def build_reading(
         is_partial: the source said that its answer is not whole.
         notes: faults met while reading.
     """
+    if not len(batch.ids):
+        return Reading((), is_partial, notes, interval_ms)
     order = np.lexsort((batch.times, batch.ids))
     ids, times, values = batch.ids[order], batch.times[order], batch.values[order]
     starts = np.flatnonzero(np.diff(ids, prepend=-1))

@@ -10,8 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
-from accounting.access import Scope, scope_of
-from accounting.models import Person
+from accounting.access import Scope, person_of, scope_with
 from accounting.queries.billing import (
     BillingSettings,
     billing_at,
@@ -28,8 +27,8 @@ class Visitor:
 
     def __init__(self, request: HttpRequest) -> None:
         user = request.user
-        self.scope = scope_of(user)
-        self.person = Person.objects.filter(user_id=user.pk).first()
+        self.person = person_of(user)
+        self.scope = scope_with(user, self.person)
         self.name = user.get_full_name() or user.get_username()
         self.now = timezone.now()
         self.billing: BillingSettings = billing_at(self.now)

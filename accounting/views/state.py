@@ -28,7 +28,6 @@ from accounting.models import Cluster
 from accounting.queries.breakdown import Sides
 from accounting.queries.coverage import data_share
 from accounting.queries.freshness import freshness
-from accounting.queries.horizon import horizon
 from accounting.queries.selection import Selection
 from accounting.views.gate import Visitor, visitor_of
 
@@ -204,15 +203,18 @@ class PageState:
         end = max(min(self.period.end_ms, to_ms(until)), start)
         return Period(start, end)
 
-    @cached_property
-    def sides(self) -> Sides | None:
-        """What to compare with, and how much of both sides has data."""
+    def sides(self, covered_ms: int) -> Sides | None:
+        """What to compare with, and how much of both sides has data.
+
+        `covered_ms` is how much of this range has.
+        """
         if self.before_period is None:
             return None
+        elapsed = self.elapsed.length_ms
         return Sides(
             self.before_period,
             data_share(self.before_period, self.cluster),
-            data_share(self.elapsed, self.cluster),
+            min(covered_ms / elapsed, 1.0) if elapsed else None,
         )
 
     def selection(self, **filters: str) -> Selection:
@@ -359,11 +361,11 @@ def chip_of(request: HttpRequest) -> Chip:
 
 
 def _chip(now: datetime) -> Chip:
-    fresh, bounds = freshness(), horizon()
+    fresh = freshness()
     tone = "" if fresh.level == "ok" else fresh.level
     if fresh.data_to is None:
         tone, reason = "mute", "No window has been read yet."
-    elif not bounds.is_live:
+    elif not fresh.is_live:
         tone, reason = (
             "mute",
             "These data came from files; no live source is configured.",
@@ -380,12 +382,12 @@ def _chip(now: datetime) -> Chip:
         reason = f"The newest data are {age} old."
     return Chip(
         until=fresh.data_to,
-        since=bounds.since,
+        since=fresh.since,
         covered=fresh.coverage,
         tone=tone,
         reason=reason,
         is_today=fresh.lag is not None and fresh.lag < SAME_DAY,
-        is_live=bounds.is_live,
+        is_live=fresh.is_live,
         is_demo=fresh.is_demo,
         pending=fresh.pending,
         dirty_hours=fresh.dirty_hours,

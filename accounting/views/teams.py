@@ -25,14 +25,15 @@ def team_list(request: HttpRequest) -> HttpResponse:
     teams = visible_teams(state.visitor.scope)
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
+    sides = state.sides(length)
     found = breakdown(
         state.selection(),
         "team",
-        sides=state.sides,
+        sides=sides,
         length_ms=length,
         places=figures.places_of(state.currency),
     )
-    lines = tables.team_lines(found, teams, state.sides, length)
+    lines = tables.team_lines(found, teams, sides, length)
     context = {
         "state": state,
         "breakdown": found,
@@ -59,10 +60,11 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     selection = state.selection(team=slug)
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
+    sides = state.sides(length)
     missing = missing_days(coverage, *state.data_days)
     places = figures.places_of(state.currency)
     found = breakdown(
-        selection, "workload", sides=state.sides, length_ms=length, places=places
+        selection, "workload", sides=sides, length_ms=length, places=places
     )
     workloads = rounded(
         usage_rows(selection, ("team", "workload"), priced_part=True), places

@@ -25,7 +25,7 @@ class Memory:
 
     Attributes:
         until_s: up to here every stretch is imported or in `missing`.
-        total: how many stretches there were, for the progress line.
+        total: how many stretches there were so far, for the progress line.
     """
 
     path: Path
@@ -69,9 +69,14 @@ class Memory:
             return  # the clock stepped back
         new = stretches(self.until_s, now_s)
         self.missing = [*new, *self.missing]
-        self.total = len(self.missing)
+        self.total += len(new)
         self.until_s = now_s
         self.save()
+
+    @property
+    def is_new(self) -> bool:
+        """True before anything was imported."""
+        return len(self.missing) == self.total
 
     def seen_live(self, at_s: int) -> None:
         """Note that live scrapes have covered the time up to a moment."""

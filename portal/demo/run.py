@@ -26,7 +26,6 @@ from portal.services.errors import ServicesError
 from portal.services.supervisor import Child, Supervisor, child_environment
 
 READY_S = 60.0  # the longest that a server may take to answer
-SYNCHRONOUS = 1  # stretches that are imported before the first page
 LIVE_AFTER = "about six minutes"
 
 Say = Callable[[str], None]
@@ -103,10 +102,10 @@ class Demo:
         if last is not None and last.last_sample_at is not None:
             self.memory.seen_live(int(last.last_sample_at.timestamp()))
         now_s = int(time.time())
-        engine = Engine(story)
-        engine.advance(now_s)
+        is_new = self.memory.is_new
         self.memory.reach(now_s)
-        for _ in range(min(SYNCHRONOUS, len(self.memory.missing))):
+        engine = Engine(story)
+        if is_new:  # later starts show what there is at once
             self.say(f"Importing {_words(self.memory.missing[0])} of metrics ...")
             load_next(engine, self.memory, lambda *_: None)
         share(self.memory)
