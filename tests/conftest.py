@@ -16,7 +16,8 @@ from portal.services.places import Places
 from tests.programs import obstacle
 
 TESTS = Path(__file__).resolve().parent
-TIERS = frozenset({"check", "unit", "integration", "browser", "e2e"})
+TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e")}
+TIERS |= {"acceptance": "integration", "oracle": "integration"}
 ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
 
@@ -24,8 +25,8 @@ UNIT_SECONDS = 2  # a slower unit test is another kind of test
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with the tier of its folder; unit tests are quick."""
     for item in items:
-        tier = item.path.relative_to(TESTS).parts[0]
-        if tier in TIERS:
+        tier = TIERS.get(item.path.relative_to(TESTS).parts[0])
+        if tier:
             item.add_marker(tier)
         if tier in ALONE:
             item.add_marker("alone")

@@ -164,7 +164,8 @@ def _holders(
         )
     left = wanted = sum((item.weight for item in segment.pool), Fraction(0))
     flag = INFERRED | (ESTIMATED if len(segment.pool) > 1 else 0)
-    if wanted > len(segment.unmapped):
+    # With no GPU on the node at all there is nothing that could be scaled.
+    if wanted > len(segment.unmapped) and (segment.unmapped or segment.mapped):
         issues.append(_too_much(timeline.node, segment.period, "a node's GPUs"))
         flag |= ESTIMATED
     for uuid in sorted(segment.unmapped, key=order.__getitem__):

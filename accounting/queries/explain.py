@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 from django.db import connection
 
 from accounting.domain.line import STATES
+from accounting.domain.period import HOUR_MS
 from accounting.domain.report import LedgerRow, UsageRow
+from accounting.domain.rounding import half_even
 from accounting.models import DutyMetric
-from accounting.queries.fields import gpu_hours
 from accounting.queries.ledger import ledger_rows
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.source import relation
@@ -111,9 +113,14 @@ _RULES = {
 }
 
 
+def _hours(milliseconds: int) -> str:
+    """GPU-hours for people: two places, with separators."""
+    return f"{half_even(Fraction(milliseconds, HOUR_MS), 2):,}"
+
+
 def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
     busy, idle, unknown = (
-        gpu_hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
+        _hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
     )
     if figure == "busy_share":
         share = "no data" if row.efficiency is None else f"{row.efficiency:.4%}"
@@ -130,7 +137,7 @@ def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
     if figure == "allocated":
         return (
             "busy + idle + unknown",
-            f"{busy} + {idle} + {unknown} GPU-h = {gpu_hours(row.allocated_ms)} GPU-h",
+            f"{busy} + {idle} + {unknown} GPU-h = {_hours(row.allocated_ms)} GPU-h",
         )
     if figure == "idle_charge":
         return (
@@ -139,7 +146,7 @@ def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
         )
     return (
         "allocated milliseconds x rate / 3,600,000, price by price",
-        f"{gpu_hours(row.allocated_ms)} GPU-h at its rates = {_money(row.charge)} {row.currency}",
+        f"{_hours(row.allocated_ms)} GPU-h at its rates = {_money(row.charge)} {row.currency}",
     )
 
 
@@ -163,8 +170,8 @@ def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
         title="Where the GPU-hours went",
         formula=(
             " + ".join(STATES) + " = time the GPUs were there",
-            " + ".join(gpu_hours(row.milliseconds[state]) for state in STATES)
-            + f" = {gpu_hours(row.wall_ms)} GPU-h",
+            " + ".join(_hours(row.milliseconds[state]) for state in STATES)
+            + f" = {_hours(row.wall_ms)} GPU-h",
         ),
         inputs=tuple((s.capitalize(), f"{row.milliseconds[s]:,} ms") for s in STATES),
         prices=_prices(selection),

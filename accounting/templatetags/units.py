@@ -35,9 +35,12 @@ def _plain(text: str) -> str:
 
 
 @register.filter
-def money(amount: Decimal | None, currency: str) -> str:
-    """`$148,210.37`; amounts that would vanish are `<$0.01`; None has no price."""
-    if amount is None:
+def money(amount: Decimal | str | None, currency: str) -> str:
+    """`$148,210.37`; amounts that would vanish are `<$0.01`; None has no price.
+
+    Django hands on "" for what a template could not find: that is no amount either.
+    """
+    if amount is None or isinstance(amount, str):
         return NO_PRICE
     places = get_currency_precision(currency) if currency else 2
     quantum = Decimal(1).scaleb(-places)
@@ -49,9 +52,9 @@ def money(amount: Decimal | None, currency: str) -> str:
 
 
 @register.filter
-def money_round(amount: Decimal | None, currency: str) -> str:
+def money_round(amount: Decimal | str | None, currency: str) -> str:
     """`$148,210` for cards; small amounts keep their places."""
-    if amount is None:
+    if amount is None or isinstance(amount, str):
         return NO_PRICE
     if abs(amount) < 100 or not currency:
         return money(amount, currency)
