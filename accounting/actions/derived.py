@@ -1,6 +1,8 @@
 """Stores what the evidence says (holds, presences) and tells whose time changed."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from accounting.actions.evidence import BATCH, Ids, ensure_namespaces, ensure_nodes
 from accounting.domain.hold import Hold
@@ -228,19 +230,10 @@ def _store_presences(
             "pk", "gpu_id", "node_id", "start_ms", "end_ms"
         )
     }
-    changed: list[Period] = []
-    gone: list[int] = []
-    for key, (pk, end) in stored.items():
-        if key not in wanted or wanted[key] != end:
-            gone.append(pk)
-            after = (wanted[key] or FAR_MS) if key in wanted else key[2]
-            changed.extend(_moved((key[2], end or FAR_MS), (key[2], after)))
-    new = [key for key in wanted if key not in stored or stored[key][1] != wanted[key]]
-    changed.extend(
-        Period(key[2], max(key[2], wanted[key] or FAR_MS))
-        for key in new
-        if key not in stored
-    )
+    before = {key: end for key, (_, end) in stored.items()}
+    changed = _differing(before, wanted)
+    gone = [pk for key, (pk, end) in stored.items() if wanted.get(key, -1) != end]
+    new = [key for key, end in wanted.items() if before.get(key, -1) != end]
     GpuPresence.objects.filter(pk__in=gone).delete()
     GpuPresence.objects.bulk_create(
         [
@@ -255,6 +248,29 @@ def _store_presences(
         batch_size=BATCH,
     )
     return changed
+
+
+Spans = Mapping[tuple[int, int, int], int | None]  # (gpu, node, start) -> end
+
+
+def _differing(before: Spans, after: Spans) -> list[Period]:
+    """Where a GPU is on a node by exactly one of two accounts."""
+    edges: dict[tuple[int, int], Counter[int]] = defaultdict(Counter)
+    for spans, sign in ((before, 1), (after, -1)):
+        for (gpu, node, start), end in spans.items():
+            if before.get((gpu, node, start), -1) == after.get((gpu, node, start), -1):
+                continue
+            edges[gpu, node][start] += sign
+            edges[gpu, node][end or FAR_MS] -= sign
+    found: set[Period] = set()
+    for changes in edges.values():
+        level = 0
+        ordered = sorted(changes)
+        for at, following in pairwise(ordered):
+            level += changes[at]
+            if level:
+                found.add(Period(at, following))
+    return sorted(found)
 
 
 def _ensure_placeholders(

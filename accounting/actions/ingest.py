@@ -19,12 +19,13 @@ from accounting.domain.attribution import WindowLedger, attribute
 from accounting.domain.inventory import Inventory
 from accounting.domain.issue import Issue
 from accounting.domain.observe import observe
-from accounting.domain.period import Period, to_instant
+from accounting.domain.period import Period, to_instant, to_ms
 from accounting.domain.series import Reading
 from accounting.domain.timeline import Derived, derive, node_timelines
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster
+from accounting.queries.windows import database_now
 from accounting.sources.errors import SourceError
 
 BACK_COVER_MS = MAX_STEP_MS + MAX_STEP_MS // 2  # 1.5 steps (rules.md N6)
@@ -66,12 +67,14 @@ def ingest_next(
         newest_first: the order in which hours are taken.
         is_observed: the samples of this period are in the evidence already.
     """
-    claimed = windows.claim(cluster.pk, newest_first=newest_first, within=within)
+    reader = reader_of(cluster)
+    claimed = windows.claim(
+        cluster.pk, newest_first=newest_first, within=within, is_live=reader.is_live
+    )
     if claimed is None:
         return None
     reach("claimed")
     started = time.monotonic()
-    reader = reader_of(cluster)
     try:
         readings = reader.read(claimed.period)
         reach("read")
@@ -142,7 +145,9 @@ def observe_period(
         if not is_observed:
             touched = observe(inventory, readings, period)
             evidence.save(cluster, inventory, ids, touched, period)
-        until = max(data_end_ms(inventory), period.end_ms if reader.is_live else 0)
+        until = data_end_ms(inventory)
+        if reader.is_live:  # it answers to the window's end, and never for the future
+            until = max(until, min(period.end_ms, to_ms(database_now())))
         wide = Period(
             max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
         )

@@ -110,9 +110,15 @@ def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> in
 
 
 def claim(
-    cluster_id: int, *, newest_first: bool = True, within: Period | None = None
+    cluster_id: int,
+    *,
+    newest_first: bool = True,
+    within: Period | None = None,
+    is_live: bool = False,
 ) -> Claim | None:
     """Take the due windows of one hour; None when nothing is due.
+
+    A window of a live cluster is first read 30 s after its end (rules.md N1).
 
     Due are pending windows, failed ones whose time has come, and claimed ones whose lease
     ended (their worker died).
@@ -128,6 +134,8 @@ def claim(
                 WHERE cluster_id = %(cluster)s AND shard = 0
                   AND (%(low)s::timestamptz IS NULL OR window_start >= %(low)s)
                   AND (%(high)s::timestamptz IS NULL OR window_start < %(high)s)
+                  AND (NOT %(live)s
+                       OR window_start + interval '330 seconds' <= clock_timestamp())
                   AND (state = 'pending'
                        OR (state IN ('failed', 'partial')
                            AND next_attempt_at <= clock_timestamp())
@@ -152,6 +160,7 @@ def claim(
                 "cluster": cluster_id,
                 "low": low,
                 "high": high,
+                "live": is_live,
                 "lease": LEASE.total_seconds(),
                 "worker": socket.gethostname(),
             },
