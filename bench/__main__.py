@@ -25,7 +25,9 @@ def main() -> int:
     with database():
         from bench import decode, rollups, writes
 
-        print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+        print(
+            f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+        )
         figures = []
         for module in (writes, decode, rollups):
             for figure in module.figures(wanted):

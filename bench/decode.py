@@ -66,7 +66,10 @@ def _speed() -> Figure:
     seconds = interleaved({"rival": lambda: rival(body), "ours": lambda: ours(body)})
     rate = SERIES * POINTS / min(seconds["ours"])
     return Figure(
-        "P4", "decode to arrays / prometheus-api-client DataFrame", ratio(seconds["rival"], seconds["ours"]), 6,
+        "P4",
+        "decode to arrays / prometheus-api-client DataFrame",
+        ratio(seconds["rival"], seconds["ours"]),
+        6,
         detail={"points/s": rate},
     )
 
@@ -76,7 +79,11 @@ def _memory() -> Figure:
     peaks = {name: _peak(name) - _peak("nothing") for name in ("ours", "rival")}
     points = SERIES * POINTS
     return Figure(
-        "P5", "peak memory a point, of the rival's", peaks["ours"] / peaks["rival"], 0.25, at_most=True,
+        "P5",
+        "peak memory a point, of the rival's",
+        peaks["ours"] / peaks["rival"],
+        0.25,
+        at_most=True,
         detail={"bytes": peaks["ours"] / points, "rival": peaks["rival"] / points},
     )
 

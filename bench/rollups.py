@@ -36,10 +36,17 @@ def _dirty_hour() -> Iterator[Figure]:
         seconds = interleaved({"hour": _roll}, rounds=5)["hour"]
         per_row[gpus] = sorted(seconds)[2]
     yield Figure(
-        "P8", "one dirty hour of 98,304 facts, teams and money", per_row[8192] * 1000, 150, "ms", at_most=True
+        "P8",
+        "one dirty hour of 98,304 facts, teams and money",
+        per_row[8192] * 1000,
+        150,
+        "ms",
+        at_most=True,
     )
     growth = per_row[98_304] / per_row[8192] / 12
-    yield Figure("P8", "12 times the facts / 12 times the time", growth, 1.3, at_most=True)
+    yield Figure(
+        "P8", "12 times the facts / 12 times the time", growth, 1.3, at_most=True
+    )
 
 
 def _roll() -> None:
@@ -72,13 +79,20 @@ def _whole() -> Figure:
         answers = [_ours(), _rival(rival)]
         assert answers[0] == answers[1], "the rollups differ"
         seconds = interleaved({"rival": lambda: _rival(rival), "ours": _ours})
-    return Figure("P7", "rollup of 10 M facts to (hour, team) / DuckDB", ratio(seconds["rival"], seconds["ours"]), 0.24)
+    return Figure(
+        "P7",
+        "rollup of 10 M facts to (hour, team) / DuckDB",
+        ratio(seconds["rival"], seconds["ours"]),
+        0.24,
+    )
 
 
 def _fill(rival: "duckdb.DuckDBPyConnection", gpus: int, count: int) -> None:
     import pandas as pd
 
-    rival.execute("CREATE TABLE facts (at BIGINT, pod_id INTEGER, busy_ms INTEGER, idle_ms INTEGER)")
+    rival.execute(
+        "CREATE TABLE facts (at BIGINT, pod_id INTEGER, busy_ms INTEGER, idle_ms INTEGER)"
+    )
     for window in range(count):
         rows = cluster.window_rows(gpus, window)
         frame = pd.DataFrame(

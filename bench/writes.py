@@ -68,7 +68,13 @@ def _copies() -> Iterator[Figure]:
     )
     value = ratio(seconds["server"], seconds["ours"])
     rate = len(rows) / min(seconds["ours"])
-    yield Figure("P1", "window write / server-side binary COPY", value, 0.75, detail={"rows/s": rate})
+    yield Figure(
+        "P1",
+        "window write / server-side binary COPY",
+        value,
+        0.75,
+        detail={"rows/s": rate},
+    )
     yield _against_bulk_create(rows[:SMALL])
 
 
@@ -79,7 +85,9 @@ def _server_file(rows: "np.ndarray") -> str:
         names = ", ".join(name for name, _ in facts.COLUMNS)
         cursor.execute("SHOW data_directory")
         path = f"{cursor.fetchone()[0]}/bench.copy"
-        cursor.execute(f"COPY (SELECT {names} FROM usage_window) TO '{path}' (FORMAT binary)")
+        cursor.execute(
+            f"COPY (SELECT {names} FROM usage_window) TO '{path}' (FORMAT binary)"
+        )
     return path
 
 
@@ -92,7 +100,9 @@ def _against_bulk_create(rows: "np.ndarray") -> Figure:
                 UsageWindow(
                     **{n: int(row[n]) for n, _ in facts.COLUMNS if n != "window_start"},
                     window_start=epoch
-                    + timedelta(microseconds=int(row["window_start"]) + 946_684_800_000_000),
+                    + timedelta(
+                        microseconds=int(row["window_start"]) + 946_684_800_000_000
+                    ),
                 )
                 for row in rows
             ],
@@ -109,7 +119,12 @@ def _against_bulk_create(rows: "np.ndarray") -> Figure:
         {"rival": bulk_create, "ours": lambda: facts.copy_rows(rows)},
         before=lambda _: _empty(),
     )
-    return Figure("P2", "window write / Django bulk_create", ratio(seconds["rival"], seconds["ours"]), 20)
+    return Figure(
+        "P2",
+        "window write / Django bulk_create",
+        ratio(seconds["rival"], seconds["ours"]),
+        20,
+    )
 
 
 def _repeat() -> Figure:
@@ -141,7 +156,9 @@ def _repeat() -> Figure:
         with transaction.atomic():
             if known != digest:
                 facts.replace_windows(1, [(cluster.START, rows)])
-            outcome = Outcome(window, len(rows), digest, 0, 0, is_partial=False, read_ms=0)
+            outcome = Outcome(
+                window, len(rows), digest, 0, 0, is_partial=False, read_ms=0
+            )
             windows.finish(held[0], [outcome])
 
     seconds = interleaved({"first": write, "again": write}, before=prepare)
@@ -150,7 +167,13 @@ def _repeat() -> Figure:
     write()
     wal = _fact_writes() - before
     value = ratio(seconds["first"], seconds["again"]) if wal == 0 else 0.0
-    return Figure("P6", "unchanged window again / first load", value, 10, detail={"fact rows": wal})
+    return Figure(
+        "P6",
+        "unchanged window again / first load",
+        value,
+        10,
+        detail={"fact rows": wal},
+    )
 
 
 def _fact_writes() -> int:

@@ -132,8 +132,11 @@ def _node_window(
 def _by_activity(
     timeline: NodeTimeline, known: dict[str, WindowDuty], window: Period
 ) -> dict[str, tuple[bool, int, str]]:
-    """The order in which a pool's GPUs are filled: busy time in the window before any
-    attribution, most first, then UUID, placeholders last (N18)."""
+    """The order in which a pool's GPUs are filled (N18).
+
+    Busy time in the window before any attribution, most first, then UUID; placeholders
+    last.
+    """
     order: dict[str, tuple[bool, int, str]] = {}
     for uuid, presences in timeline.presences.items():
         active = 0

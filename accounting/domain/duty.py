@@ -1,14 +1,15 @@
 """The duty of every GPU: its tracks, and which of them counts in a window (N3, N7, N8, N21)."""
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from accounting.domain.issue import Issue
 from accounting.domain.period import WINDOW_MS, Period
-from accounting.domain.series import Reading, Series
+from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import (
     BILLION,
     MAX_DUTY,
@@ -63,8 +64,8 @@ def gpu_duties(
 
     Only whole-GPU series count; instances of partitioned GPUs come with their own lines.
     """
-    parts: dict[tuple[str, str, object], list[Series]] = defaultdict(list)
-    nodes: dict[tuple[str, str, object], tuple[str, int | None]] = {}
+    parts: dict[_TrackKey, list[Series]] = defaultdict(list)
+    nodes: dict[_TrackKey, tuple[str, int | None]] = {}
     duties: dict[str, GpuDuty] = defaultdict(GpuDuty)
     issues: list[Issue] = []
     for reading in readings:
@@ -83,22 +84,33 @@ def gpu_duties(
                 duties[gpu.uuid].power.append(series)
             elif series.metric == "power_limit_watts":
                 duties[gpu.uuid].power_limit.append(series)
+    issues.extend(_build_tracks(parts, nodes, duties, period))
+    return dict(duties), issues
+
+
+_TrackKey = tuple[str, str, Scraper]  # uuid, metric, scraper
+
+
+def _build_tracks(
+    parts: Mapping[_TrackKey, Sequence[Series]],
+    nodes: Mapping[_TrackKey, tuple[str, int | None]],
+    duties: dict[str, GpuDuty],
+    period: Period,
+) -> list[Issue]:
+    """Put the tracks of all series into `duties`, in order of their scrapers."""
+    issues: list[Issue] = []
     by_node: dict[tuple[str, str], list[Steps]] = defaultdict(list)
-    for key, found in parts.items():
+    for key in sorted(parts):
         uuid, metric, scraper = key
-        times, duty, differing = distinct(found)
+        times, duty, differing = distinct(parts[key])
         if differing:
             issues.append(_differing(uuid, differing, period))
         node, interval = nodes[key]
         others = by_node[node, metric]
         steps = Steps(times, interval, others)
         others.append(steps)
-        track = Track(scraper, times, duty, steps)  # type: ignore[arg-type]
-        duties[uuid].tracks[metric].append(track)
-    for known in duties.values():
-        for tracks in known.tracks.values():
-            tracks.sort(key=lambda track: track.scraper)
-    return dict(duties), issues
+        duties[uuid].tracks[metric].append(Track(scraper, times, duty, steps))
+    return issues
 
 
 def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> WindowDuty:
@@ -159,7 +171,7 @@ def _mean(parts: Sequence[Series], window: Period) -> float | None:
     for part in parts:
         low, high = np.searchsorted(part.times_ms, [window.start_ms, window.end_ms])
         values.extend(part.values[int(low) : int(high)].tolist())
-    good = [value for value in values if value == value]
+    good = [value for value in values if not math.isnan(value)]
     return sum(good) / len(good) if good else None
 
 

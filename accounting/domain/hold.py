@@ -210,6 +210,7 @@ def _make_room(
 
     Args:
         holds: by node, bind and uid.
+        inventory: for the capacity of nodes.
         absent: last sample of the pods whose hold ends by absence.
     """
     result = list(holds)
@@ -238,5 +239,3 @@ def _make_room(
                     result[j], ended_ms=bind, booked_until_ms=bind, ended_by="gone"
                 )
     return result
-
-

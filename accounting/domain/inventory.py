@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from accounting.domain.series import PodName, Scraper, Times
 
-ContainerKey = tuple[str, str, str]  # ("main" | "init", container, resource as sanitised)
+ContainerKey = tuple[
+    str, str, str
+]  # ("main" | "init", container, resource as sanitised)
 
 
 @dataclass(slots=True)

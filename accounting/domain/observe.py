@@ -5,6 +5,7 @@ same inventory. Only samples inside the period are folded; those around it (the 
 margins) serve to tell the step of the first and last ones.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +58,9 @@ def observe(
         What was touched.
     """
     touched = Touched()
-    everything = [(series, reading) for reading in readings for series in reading.series]
+    everything = [
+        (series, reading) for reading in readings for series in reading.series
+    ]
     _own_pods_and_scrapers(inventory, everything, touched)
     _kube_times(inventory, everything, period, touched)
     _objects(inventory, everything, period, touched)
@@ -169,7 +172,9 @@ def add_times(
 
 
 def merge_changes(
-    history: list[tuple[int, Value]], observed: Sequence[tuple[int, Value]], last_ms: int
+    history: list[tuple[int, Value]],
+    observed: Sequence[tuple[int, Value]],
+    last_ms: int,
 ) -> bool:
     """Replace what a history says of [first observed, last_ms]; True when it changed.
 
@@ -400,7 +405,7 @@ def _capacities(
             inside = within(series, period)
             values = series.values[inside].tolist()
             for t, value in zip(series.times_ms[inside].tolist(), values, strict=True):
-                if value == value:  # not NaN
+                if not math.isnan(value):
                     at[t][resource] = int(value)
         changes: list[tuple[int, dict[str, int]]] = []
         for t in sorted(at):

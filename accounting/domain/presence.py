@@ -97,7 +97,7 @@ def _silence_ends(
             continue
         elsewhere = [s.first_ms for s in spans if last < s.first_ms <= silence.until_ms]
         if elsewhere:
-            ends.append(min(own, min(elsewhere)))
+            ends.append(min(own, *elsewhere))
     record = inventory.nodes.get(node)
     gone = _node_gone(record, silence, state)
     if gone is not None:
@@ -136,8 +136,11 @@ def _node_gone(
 def _crowded_out(
     silence: _Silence, spans_of: dict[str, list[Span]], record: NodeRecord | None
 ) -> bool:
-    """True when the node has more UUIDs than its capacity ever stood for, and this one is
-    among the longest silent ones (ties by smaller UUID)."""
+    """True when this UUID is one too many on its node (N15).
+
+    The node has more UUIDs than its capacity ever stood for, and this one is among the
+    longest silent ones (ties by smaller UUID).
+    """
     most = _most_gpus(record, silence.until_ms)
     if most is None:
         return False
@@ -192,7 +195,9 @@ def _placeholders(
     found: list[Presence] = []
 
     def close(n: int, at: int) -> None:
-        found.append(Presence(node, f"{node}/{n}", open_since.pop(n), at, True))
+        found.append(
+            Presence(node, f"{node}/{n}", open_since.pop(n), at, is_placeholder=True)
+        )
 
     for at in ordered:
         wanted = _missing(at, record, real, spans)
@@ -201,7 +206,7 @@ def _placeholders(
         for n in wanted:
             open_since.setdefault(n, at)
     for n, start in sorted(open_since.items()):
-        found.append(Presence(node, f"{node}/{n}", start, None, True))
+        found.append(Presence(node, f"{node}/{n}", start, None, is_placeholder=True))
     return found
 
 
@@ -215,7 +220,5 @@ def _missing(
         return range(0)
     if not any(start <= at and (end is None or at < end) for start, end in spans):
         return range(0)
-    there = sum(
-        p.start_ms <= at and (p.end_ms is None or at < p.end_ms) for p in real
-    )
+    there = sum(p.start_ms <= at and (p.end_ms is None or at < p.end_ms) for p in real)
     return range(there, gpu_count(node_facts(record, at)))

@@ -32,7 +32,9 @@ UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
 class UsageRow:
     """Held time of one combination of dimensions (`report usage`, design.md section 9)."""
 
-    key: dict[str, str]  # dimension -> value, in the order asked for; pod adds more keys
+    key: dict[
+        str, str
+    ]  # dimension -> value, in the order asked for; pod adds more keys
     busy_ms: int
     idle_ms: int
     unknown_ms: int
@@ -51,18 +53,18 @@ class UsageRow:
 
     @property
     def allocated_ms(self) -> int:
-        """busy + idle + unknown."""
+        """Busy, idle and unknown."""
         return self.busy_ms + self.idle_ms + self.unknown_ms
 
     @property
     def efficiency(self) -> float | None:
-        """busy / (busy + idle); None when nothing was observed (N34)."""
+        """Busy of what was observed; None when nothing was (N34)."""
         observed = self.busy_ms + self.idle_ms
         return self.busy_ms / observed if observed else None
 
     @property
     def coverage(self) -> float | None:
-        """observed / allocated; None when nothing was allocated (N34)."""
+        """Observed of what was allocated; None when nothing was (N34)."""
         allocated = self.allocated_ms
         return (self.busy_ms + self.idle_ms) / allocated if allocated else None
 

@@ -49,9 +49,7 @@ def half_even(value: Decimal | Fraction, places: int) -> Decimal:
     return Decimal(round(scaled)) * quantum  # Fraction rounds half to even
 
 
-def split_money(
-    cells: Mapping[Key, Fraction], places: int = 6
-) -> dict[Key, Decimal]:
+def split_money(cells: Mapping[Key, Fraction], places: int = 6) -> dict[Key, Decimal]:
     """Amounts of a list, each rounded so that together they are the rounded total (N28).
 
     Ties go to the smaller key, so keys must sort.

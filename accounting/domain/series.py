@@ -21,7 +21,9 @@ class Scraper:
 
     job: str = ""
     instance: str = ""
-    replica: str = ""  # prometheus_replica, replica, __replica__, prometheus; joined by ","
+    replica: str = (
+        ""  # prometheus_replica, replica, __replica__, prometheus; joined by ","
+    )
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -126,7 +127,9 @@ def node_timelines(
             presences[presence.node].append(presence)
     labels = _labels_by_name(inventory)
     return {
-        node: _node(node, here, holds[node], derived.seen, inventory, labels, wide, until_ms)
+        node: _node(
+            node, here, holds[node], derived.seen, inventory, labels, wide, until_ms
+        )
         for node, here in presences.items()
     }
 
@@ -164,7 +167,7 @@ def mapped_gpus(
     return ordered[: hold.units]
 
 
-def _node(
+def _node(  # noqa: PLR0913, PLR0917  # all that decides about a node
     node: str,
     presences: Sequence[Presence],
     holds: Sequence[Hold],
@@ -194,8 +197,7 @@ def _node(
         for hold in holds
     }
     segments = [
-        _segment(Period(a, b), there, holds, gpus_of, seen)
-        for a, b in zip(cuts, cuts[1:], strict=False)
+        _segment(Period(a, b), there, holds, gpus_of, seen) for a, b in pairwise(cuts)
     ]
     return NodeTimeline(
         node=node,

@@ -74,9 +74,9 @@ class NodeFacts:
         """
         written = self.number("gpu_replicas") or 1
         count = self.number("gpu_count")
-        if count and written > 1 and written % count == 0:
-            if written in self.capacity.values():
-                return written // count
+        is_total = written > 1 and written in self.capacity.values()
+        if count and is_total and written % count == 0:
+            return written // count
         return written
 
     @property

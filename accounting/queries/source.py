@@ -112,7 +112,9 @@ def _facts(selection: Selection, wanted: set[str]) -> Relation:
                 "later range, or without pod, gpu and node"
             )
     if stored is not None:
-        period = stored if period is None else (period.intersection(stored) or Period(0, 0))
+        period = (
+            stored if period is None else (period.intersection(stored) or Period(0, 0))
+        )
     period = period or Period(0, 0)
     finer = tuple(f"{name}_id" for name in ("gpu", "node", "pod") if name in wanted)
     return Relation(

@@ -47,7 +47,9 @@ _CUTS = """
 """
 
 
-def parameters(cluster_id: int | None, start: datetime, end: datetime) -> dict[str, Any]:
+def parameters(
+    cluster_id: int | None, start: datetime, end: datetime
+) -> dict[str, Any]:
     """What `priced_facts` needs to know of [start, end); one query.
 
     Windows between two cuts share every price, team, tier, lifecycle and billing day.

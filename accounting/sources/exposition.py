@@ -72,7 +72,7 @@ class Parser:
                 if is_openmetrics:
                     raise self._fault("an empty line", "OpenMetrics has none")
                 continue
-            sample = self._sample(text, is_openmetrics)
+            sample = self._sample(text, is_openmetrics=is_openmetrics)
             if sample is not None:
                 yield sample
         if is_openmetrics and not ended:
@@ -81,7 +81,7 @@ class Parser:
             )
 
     def _sample(
-        self, text: str, is_openmetrics: bool
+        self, text: str, *, is_openmetrics: bool
     ) -> tuple[int, int, float] | None:
         head, rest = self._head(text)
         series_id = self._ids.get(head)
@@ -91,9 +91,15 @@ class Parser:
             rest = rest.partition("#")[0]
         words = rest.split()
         if not 1 <= len(words) <= 2:
-            raise self._fault(f"no value in {text[:80]!r}", "expected `name value [time]`")
+            raise self._fault(
+                f"no value in {text[:80]!r}", "expected `name value [time]`"
+            )
         value = self._value(words[0])
-        at = self._time(words[1], is_openmetrics) if len(words) == 2 else self._now()
+        at = (
+            self._time(words[1], is_openmetrics=is_openmetrics)
+            if len(words) == 2
+            else self._now()
+        )
         if self.series[series_id] is None:
             return None
         return series_id, at, value
@@ -112,7 +118,9 @@ class Parser:
     def _new(self, head: str) -> int:
         name, brace, body = head.partition("{")
         if not _NAME.fullmatch(name):
-            raise self._fault(f"{name[:80]!r} is no metric name", "is this metrics text?")
+            raise self._fault(
+                f"{name[:80]!r} is no metric name", "is this metrics text?"
+            )
         labels = self._labels(body.removesuffix("}")) if brace else ()
         self.names.add(name)
         wanted = self.keep is None or self.keep(name)
@@ -142,17 +150,19 @@ class Parser:
 
     def _value(self, word: str) -> float:
         if _NUMBER.fullmatch(word) or word in _NUMBERS:
-            return float(word) if not word[:2].lower() == "0x" else float(int(word, 16))
+            return float(word) if word[:2].lower() != "0x" else float(int(word, 16))
         if word.lower() in {"nan", "inf", "+inf", "-inf"}:
             return float(word)
         raise self._fault(f"{word[:40]!r} is no number", "expected a value")
 
-    def _time(self, word: str, is_openmetrics: bool) -> int:
+    def _time(self, word: str, *, is_openmetrics: bool) -> int:
         if not _NUMBER.fullmatch(word):
             raise self._fault(f"{word[:40]!r} is no time", "expected a Unix time")
         at = to_milliseconds(word) if is_openmetrics else round(Decimal(word))
         if at < 0:
-            raise self._fault(f"time {word} lies before 1970", "check the exporter's clock")
+            raise self._fault(
+                f"time {word} lies before 1970", "check the exporter's clock"
+            )
         if not is_openmetrics and at < FIRST_TEXT_MS:
             raise self._fault(
                 f"time {word} looks like seconds, and Prometheus text has milliseconds",
@@ -169,7 +179,8 @@ class Parser:
     def _now(self) -> int:
         if self.default_ms is None:
             raise self._fault(
-                "a sample without a time", "a file to import needs a time on every sample"
+                "a sample without a time",
+                "a file to import needs a time on every sample",
             )
         return self.default_ms
 
@@ -211,4 +222,6 @@ def _decoded(line: bytes, number: int) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise ExpositionError(f"line {number}: not UTF-8 text ({error.reason})") from error
+        raise ExpositionError(
+            f"line {number}: not UTF-8 text ({error.reason})"
+        ) from error

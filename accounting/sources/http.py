@@ -51,10 +51,14 @@ def _secret(path: str) -> str:
     try:
         return Path(path).read_text().strip()
     except OSError as error:
-        raise Refused(f"the secret file {path} cannot be read: {error.strerror}") from error
+        raise Refused(
+            f"the secret file {path} cannot be read: {error.strerror}"
+        ) from error
 
 
-def fetch(session: requests.Session, url: str, access: Access, **options: object) -> bytes:
+def fetch(
+    session: requests.Session, url: str, access: Access, **options: object
+) -> bytes:
     """The body of a successful answer, read within the deadline.
 
     Raises:
@@ -109,7 +113,9 @@ def check_status(answer: requests.Response, body: bytes, url: str) -> None:
     elif status == 429 or status >= 500:
         error = Unavailable(f"{url}: {status} {text}", _retry_after(answer))
     elif 300 <= status < 400:
-        error = WrongAnswer(f"{url}: redirects are not followed; give the final address")
+        error = WrongAnswer(
+            f"{url}: redirects are not followed; give the final address"
+        )
     else:
         error = WrongAnswer(f"{url}: {status} {text}")
     raise error

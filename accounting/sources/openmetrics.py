@@ -151,7 +151,9 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def _chunks(path: Path, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
+def _chunks(
+    path: Path, on_read: Callable[[int], None] | None = None
+) -> Iterator[bytes]:
     with path.open("rb") as raw:
         file = gzip.GzipFile(fileobj=raw) if _is_gzip(path) else raw
         while chunk := file.read(CHUNK):

@@ -100,7 +100,8 @@ class Prometheus:
             interval_ms=self.interval_ms,
             is_partial=bool(collected.warnings),
             notes=tuple(
-                ("source_warning", self.url, text) for text in sorted(collected.warnings)
+                ("source_warning", self.url, text)
+                for text in sorted(collected.warnings)
             ),
         )
 
@@ -241,13 +242,17 @@ class _Collected:
             values = np.array([float(sample.value) for sample in samples])
             inside = (times >= period.start_ms) & (times < period.end_ms)
             if inside.any():
-                self._blocks.append((self._id(vector.metric), times[inside], values[inside]))
+                self._blocks.append(
+                    (self._id(vector.metric), times[inside], values[inside])
+                )
 
     def batch(self, period: Period) -> SampleBatch:
         """Everything collected."""
         if not self._blocks:
             empty = np.empty(0, np.int64)
-            return SampleBatch(self.series, empty.astype(np.int32), empty, empty.astype(float))
+            return SampleBatch(
+                self.series, empty.astype(np.int32), empty, empty.astype(float)
+            )
         lengths = [len(times) for _, times, _ in self._blocks]
         ids = np.repeat([block[0] for block in self._blocks], lengths).astype(np.int32)
         return SampleBatch(
@@ -265,5 +270,3 @@ class _Collected:
             known = self._ids[raw] = len(self.series)
             self.series.append(raw)
         return known
-
-

@@ -113,9 +113,7 @@ def _parsed(
     if start.startswith((b"<!doctype", b"<html")):
         raise WrongAnswer(f"{target.url}: answered a web page, not metrics text")
     is_openmetrics = body.rstrip().endswith(b"# EOF")
-    return list(
-        parser.samples(limited_lines([body]), is_openmetrics=is_openmetrics)
-    )
+    return list(parser.samples(limited_lines([body]), is_openmetrics=is_openmetrics))
 
 
 def _labelled(
