@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def wait_until(what: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(what: Callable[[], bool], seconds: float = 60.0) -> None:
     """Return as soon as something is true; fail when it does not become true."""
     deadline = time.monotonic() + seconds
     while not what():

@@ -35,7 +35,7 @@ def store(
     _ensure_inferred_pods(cluster, derived.holds, ids)
     shown = [hold for hold in derived.holds if not hold.is_inferred]
     inferred = [hold for hold in derived.holds if hold.is_inferred]
-    changed = _store_holds([ids.pods[uid] for uid in inventory.pods], shown, ids)
+    changed = _store_holds(inventory, shown, ids, labels_of)
     changed.extend(_store_inferred(cluster, inferred, ids, labels_of))
     changed.extend(_store_presences(cluster, derived.presences, ids))
     return changed
@@ -124,8 +124,14 @@ def _ensure_inferred_pods(cluster: Cluster, holds: Sequence[Hold], ids: Ids) -> 
 
 
 def _store_holds(
-    pod_ids: Sequence[int], holds: Sequence[Hold], ids: Ids
+    inventory: Inventory, holds: Sequence[Hold], ids: Ids, near: Period
 ) -> list[Period]:
+    """Replace the holds of the loaded pods.
+
+    Where a hold ends may depend on who was bound next (N11), so an end counts only where
+    all that lies around it was loaded: `near`. Elsewhere what is stored stays.
+    """
+    pod_ids = [ids.pods[uid] for uid in inventory.pods]
     known = {
         (row.pod_id, row.resource): row
         for row in PodHold.objects.filter(pod_id__in=pod_ids)
@@ -135,6 +141,13 @@ def _store_holds(
     for hold in holds:
         row = _hold_row(hold, ids)
         before = known.pop((row.pod_id, row.resource), None)
+        last_ms = inventory.pods[hold.uid].last_ms
+        if before is not None and before.ended_ms is not None:
+            if last_ms < near.start_ms:
+                continue
+            if last_ms >= near.end_ms:
+                row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
+                row.booked_until_ms = before.booked_until_ms
         if before is None or _differs(before, row):
             rows.append(row)
         changed.extend(_moved(_span(before), _span(row)))

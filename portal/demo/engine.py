@@ -67,7 +67,7 @@ class Engine:
         self._waiting: dict[str, list[tuple[int, int, int, Pod]]] = defaultdict(list)
         self._notebooks = Notebooks(story)
         self._replicas: dict[str, list[Pod]] = defaultdict(list)
-        self._used: dict[str, int] = defaultdict(int)  # GPUs by namespace, as quotas count
+        self._used: dict[str, int] = defaultdict(int)  # GPUs, as quotas count them
         for node in first_nodes(story):
             self._at(node.joined_s, self._join, node)
         self._at(story.start_s, self._day, local_day(story.start_s))
@@ -155,7 +155,9 @@ class Engine:
         """Take a node away: its pods fail or are deleted, and are asked for again."""
         self._pools[node.pool_name].remove(node)
         self._free[node.name] = []
-        lost = {seat.holder for seat in self.seats[node.name] if seat.holder is not None}
+        lost = {
+            seat.holder for seat in self.seats[node.name] if seat.holder is not None
+        }
         for pod in sorted(lost, key=lambda pod: pod.key):
             self._lose(pod)
         if node.lifecycle == "spot" and node.left_s is not None:

@@ -4,7 +4,7 @@ Prometheus text format 0.0.4, without sample times, as the real ones write it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def kube_facts(engine: Engine, at_s: int) -> Iterator[Constant]:
     for pod in engine.pods_between(at_s, at_s + 1):
         yield from pod_facts(pod)
         yield from pod_owners(pod)
-        yield from pod_place(pod, pod.is_bound(at_s))
+        yield from pod_place(pod, is_bound=pod.is_bound(at_s))
         yield pod_phase(pod, phase_at(pod, at_s))
         if pod.has_finished(at_s):
             yield pod_completion(pod)
@@ -118,7 +118,7 @@ def phase_at(pod: Pod, at_s: int) -> str:
     return "Running" if started else "Pending"
 
 
-def _families(rows: dict[str, Iterable[str]] | dict[str, list[str]]) -> Iterator[str]:
+def _families(rows: Mapping[str, Iterable[str]]) -> Iterator[str]:
     for name, lines in rows.items():
         if name in HELP:
             yield f"# HELP {name} {HELP[name]}\n"

@@ -45,25 +45,25 @@ class Flavour:
 
 
 OLD = Flavour(
-    "3.3.5",
-    "DCGM_FI_DEV_GPU_UTIL",
-    True,
-    "DCGM_FI_DEV_FB_USED",
-    True,
-    "DCGM_FI_DEV_POWER_USAGE",
-    "Hostname",
+    version="3.3.5",
+    duty="DCGM_FI_DEV_GPU_UTIL",
+    is_percent=True,
+    memory="DCGM_FI_DEV_FB_USED",
+    is_mebibytes=True,
+    power="DCGM_FI_DEV_POWER_USAGE",
+    host_label="Hostname",
 )
 CURRENT = replace(
     OLD, version="4.5.3", duty="DCGM_FI_PROF_GR_ENGINE_ACTIVE", is_percent=False
 )
 NEWEST = Flavour(
-    "4.9.0",
-    "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
-    False,
-    "DCGM_FI_DEV_FB_USED_BYTES",
-    False,
-    "DCGM_FI_DEV_BOARD_POWER_WATTS",
-    "hostname",
+    version="4.9.0",
+    duty="DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
+    is_percent=False,
+    memory="DCGM_FI_DEV_FB_USED_BYTES",
+    is_mebibytes=False,
+    power="DCGM_FI_DEV_BOARD_POWER_WATTS",
+    host_label="hostname",
 )
 
 
@@ -121,7 +121,7 @@ class Node:
     joined_s: int
     left_s: int | None  # known ahead: the simulation decides it when the node joins
     uuids: list[str]
-    swaps: list[tuple[int, int, str]] = field(default_factory=list)  # at, slot, new UUID
+    swaps: list[tuple[int, int, str]] = field(default_factory=list)  # at, slot, UUID
     outages: tuple[Span, ...] = ()  # its exporter does not answer
     strays: tuple[tuple[int, Span], ...] = ()  # slot busy without a pod
     generation: int = 0  # of spot nodes: the how manieth in its place

@@ -60,8 +60,7 @@ def _chance_of(mean: float, chance: Random) -> int:
     return count
 
 
-def _spread(values: tuple[float, float], is_reformed: bool, chance: Random) -> float:
-    mean = values[is_reformed]
+def _spread(mean: float, chance: Random) -> float:
     return min(0.97, max(0.05, chance.gauss(mean, 0.08)))
 
 
@@ -75,17 +74,13 @@ def training(story: Story, day: int) -> Iterator[Timed]:
         for number in range(_chance_of(mean, chance)):
             hour = min(23.9, max(0.0, chance.gauss(14, 3.4)))
             at = day_start(day) + int(hour * HOUR_S)
-            yield at, _job(story, trainer, day, number, chance, is_reformed)
+            yield at, _job(story, trainer, day, number, chance)
 
 
 def _job(
-    story: Story,
-    trainer: Trainer,
-    day: int,
-    number: int,
-    chance: Random,
-    is_reformed: bool,
+    story: Story, trainer: Trainer, day: int, number: int, chance: Random
 ) -> Request:
+    is_reformed = story.is_reformed(day_start(day))
     job = f"{trainer.project}-{code_of(4, story.seed, trainer.project, day, number)}"
     run_s = int(trainer.hours * HOUR_S * chance.lognormvariate(0, 0.8))
     if is_reformed:  # the same work on GPUs that are kept busy
@@ -100,7 +95,7 @@ def _job(
         pools=trainer.pools_after if is_reformed else trainer.pools_before,
         person=chance.choice(people_of(trainer.namespace)),
         priority_class="training" if is_reformed else "",
-        duty=_spread(TRAINING_DUTY, is_reformed, chance),
+        duty=_spread(TRAINING_DUTY[is_reformed], chance),
         run_s=min(LONGEST_RUN_S, max(600, run_s)),
     )
 
@@ -137,7 +132,7 @@ def _nightly_pod(
         pools=nightly.after if is_reformed else nightly.before,
         person="",
         priority_class="scavenger" if is_reformed else "",
-        duty=_spread(BATCH_DUTY, is_reformed, chance),
+        duty=_spread(BATCH_DUTY[is_reformed], chance),
         run_s=int(run_s * (0.8 if is_reformed else 1)),
     )
 
@@ -185,7 +180,7 @@ class Notebooks:
             pools=(person.fitting if is_reformed else person.whole_gpu,),
             person=person.name,
             priority_class="interactive" if is_reformed else "",
-            duty=_spread(NOTEBOOK_DUTY, is_reformed, chance),
+            duty=_spread(NOTEBOOK_DUTY[is_reformed], chance),
             stop_s=stop,
         )
 
@@ -214,7 +209,9 @@ def service_duty(story: Story, service: Service, times_s: Times) -> NDArray[np.f
     """How busy each replica is: what there is to do, shared by those who do it."""
     work = scaled(service.before[1], story) * service.load * day_curve(times_s)
     work = work * np.where(times_s >= story.change_s, GROWTH, 1.0)
-    duty: NDArray[np.float64] = np.minimum(0.95, work / replicas(story, service, times_s))
+    duty: NDArray[np.float64] = np.minimum(
+        0.95, work / replicas(story, service, times_s)
+    )
     return duty
 
 

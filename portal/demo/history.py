@@ -122,7 +122,9 @@ class _Writer:
             self._constant(fact, low, high)
         yield from self._families.items()
 
-    def _rows(self, head: str, name: str, values: Sequence[str], ends: list[str]) -> None:
+    def _rows(
+        self, head: str, name: str, values: Sequence[str], ends: list[str]
+    ) -> None:
         rows = [head + value + end for value, end in zip(values, ends, strict=True)]
         self._families[name].append("".join(rows))
         self.samples += len(rows)
@@ -221,7 +223,7 @@ class _Writer:
             low, high = (known[1], known[2]) if known else (created, gone)
             owners[fact.head()] = fact, min(low, created), max(high, gone)
         for is_bound, low, high in ((False, created, bound), (True, bound, gone)):
-            for fact in pod_place(pod, is_bound) if low < high else ():
+            for fact in pod_place(pod, is_bound=is_bound) if low < high else ():
                 is_seldom = fact.name != "kube_pod_info"
                 self._constant(fact, low, high, is_seldom=is_seldom)
         self._phases(pod, created, bound, gone)

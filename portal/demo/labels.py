@@ -102,7 +102,7 @@ def pod_owners(pod: Pod) -> Iterator[Constant]:
     yield Constant(metric, labels, "1")
 
 
-def pod_place(pod: Pod, is_bound: bool) -> Iterator[Constant]:
+def pod_place(pod: Pod, *, is_bound: bool) -> Iterator[Constant]:
     """What a pod shows of its place, before its bind and after it."""
     request, identity = pod.request, _identity(pod)
     node = pod.node.name if is_bound and pod.node else ""
@@ -117,9 +117,7 @@ def pod_place(pod: Pod, is_bound: bool) -> Iterator[Constant]:
         "resource": "nvidia_com_gpu",
         "unit": "integer",
     }
-    yield Constant(
-        "kube_pod_container_resource_requests", asked, str(request.gpus)
-    )
+    yield Constant("kube_pod_container_resource_requests", asked, str(request.gpus))
     if is_bound:
         bound = str(pod.bound_s)
         yield Constant("kube_pod_status_scheduled_time", identity, bound)

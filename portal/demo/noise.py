@@ -26,7 +26,7 @@ def key_of(*parts: object) -> int:
 
 def random_of(*parts: object) -> Random:
     """A random source of its own for a list of names."""
-    return Random(key_of(*parts))  # noqa: S311  # a simulation, not a secret
+    return Random(key_of(*parts))  # a simulation, not a secret
 
 
 def uuid_of(*parts: object) -> str:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-
 DEPARTMENTS = {  # namespace -> department; who pays stands in demo.yaml
     "lm-train": "research",
     "lm-lab": "research",
@@ -105,8 +104,12 @@ _A100_40_SPOT = ("a100-40-spot", "a100-40", "a100-80-spot")
 TRAINERS = (
     Trainer("lm-train", "pretrain", 2.5, 3.6, (8,), 26, ("h100",), ("h100",)),
     Trainer("lm-train", "finetune", 13, 21, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT),
-    Trainer("vision-train", "detector", 12, 20, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT),
-    Trainer("vision-train", "segmenter", 7, 12, (1, 2, 2, 4), 6, _ANY_A100, _A100_40_SPOT),
+    Trainer(
+        "vision-train", "detector", 12, 20, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT
+    ),
+    Trainer(
+        "vision-train", "segmenter", 7, 12, (1, 2, 2, 4), 6, _ANY_A100, _A100_40_SPOT
+    ),
     Trainer("speech", "acoustic", 7, 12, (1, 2, 2), 8, _ANY_A100, _A100_SPOT),
     Trainer("search-lab", "reranker", 7, 12, (1, 1, 2), 5, _ANY_A100, _A100_40_SPOT),
     Trainer("recsys-lab", "two-tower", 7, 12, (1, 2), 5, _ANY_A100, _A100_40_SPOT),

@@ -65,7 +65,9 @@ class Demo:
         self.supervisor.start("beat", roles.beat())
         address = f"http://{HOST}:{plan.port}"
         _wait_for(f"{address}/healthz", self.supervisor)
-        self.say(f"\nGPU Ledger is at {address}/   ({time.monotonic() - began:.0f} s)\n")
+        self.say(
+            f"\nGPU Ledger is at {address}/   ({time.monotonic() - began:.0f} s)\n"
+        )
         self.say(table(sign_ins))
         self.say(f"\nLive numbers move within {LIVE_AFTER}. Ctrl-C stops everything.")
         if self.memory.missing:
@@ -96,9 +98,11 @@ class Demo:
 
     def _load_newest(self, story: Story) -> None:
         """What a person should see on the first page."""
-        last = Source.objects.filter(
-            cluster__name=CLUSTER, last_sample_at__isnull=False
-        ).order_by("last_sample_at").last()
+        last = (
+            Source.objects.filter(cluster__name=CLUSTER, last_sample_at__isnull=False)
+            .order_by("last_sample_at")
+            .last()
+        )
         if last is not None and last.last_sample_at is not None:
             self.memory.seen_live(int(last.last_sample_at.timestamp()))
         now_s = int(time.time())
@@ -127,7 +131,9 @@ class Demo:
         if code == 0:
             self.say("History: all of it is in")
         else:
-            self.say(f"History stopped ({code}); see {filler.log}. A new start resumes it")
+            self.say(
+                f"History stopped ({code}); see {filler.log}. A new start resumes it"
+            )
 
 
 def fill(plan: Plan, say: Say) -> None:

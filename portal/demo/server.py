@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802  # the base class's name
+    def do_GET(self) -> None:  # the base class's name
         status, text = self.server.cluster.answer(self.path.partition("?")[0])
         body = text.encode()
         self.send_response(status)

@@ -93,7 +93,9 @@ def password_of(name: str, secret: str) -> str:
 
     So it is random, the same at every start, and stored nowhere but hashed.
     """
-    digest = hmac.digest(secret.encode(), f"demo sign-in {name}".encode(), hashlib.sha256)
+    digest = hmac.digest(
+        secret.encode(), f"demo sign-in {name}".encode(), hashlib.sha256
+    )
     letters = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
     word = "".join(letters[byte % len(letters)] for byte in digest[:12])
     return f"{word[:4]}-{word[4:8]}-{word[8:]}"

@@ -18,7 +18,7 @@ from typing import IO
 from portal.services.errors import ServicesError
 from portal.services.places import HOME_MODE, Places, open_lock, places_of
 
-STOP_TIMEOUT = 30  # seconds; the keeper waits 20 for PostgreSQL
+STOP_TIMEOUT = 90  # seconds; the keeper waits 30 for PostgreSQL, on a slow machine more
 POLL = 0.05  # seconds
 
 _held: dict[Path, IO[bytes]] = {}

@@ -27,7 +27,7 @@ MANY_DEATHS = 5  # in a row: it will not get better by itself
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class Stopped(Exception):  # noqa: N818  # a wish of the person, not an error
+class Stopped(Exception):
     """Somebody asked for the end: Ctrl-C, SIGTERM, or a closed terminal."""
 
 

@@ -28,7 +28,9 @@ class Command(BaseCommand):
         """Where it listens, and how large it is when it is started first."""
         parser.add_argument("--port", type=int, default=8000, help="of the pages")
         parser.add_argument(
-            "--cluster-port", type=int, help="of the simulated cluster; default: next one"
+            "--cluster-port",
+            type=int,
+            help="of the simulated cluster; default: next one",
         )
         parser.add_argument("--weeks", type=int, help="of history; default: 8")
         parser.add_argument("--gpus", type=int, help=f"default: {WHOLE_FLEET}")

@@ -51,5 +51,5 @@ def test_a_clock_that_steps_back_adds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"story": {}}'])
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(MemoryFault, match="demo.json is damaged"):
+    with pytest.raises(MemoryFault, match=r"demo\.json is damaged"):
         Memory.load(tmp_path)

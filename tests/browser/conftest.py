@@ -1,0 +1,169 @@
+"""A real Chromium on the product's own pages, with the story of `tests.story` behind them.
+
+The story is written once and committed; every test looks at it and changes nothing but
+preferences, prices and rules of its own. It is wiped when the browser tests end.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from pytest_django import DjangoDbBlocker
+from pytest_django.live_server_helper import LiveServer
+
+from accounting.actions import partitions
+from tests.programs import chromium
+from tests.story import PASSWORD, Story, cast, tell
+
+HERE = Path(__file__).parent
+AXE = HERE / "vendor" / "axe.min.js"
+WIDTH, HEIGHT = 1440, 900
+ALWAYS_KEPT = ("django_migrations", "django_content_type", "auth_permission")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let pytest-django make its test database for these tests."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.django_db)
+
+
+@pytest.fixture(scope="session")
+def story(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Story]:
+    """Six weeks of an organisation, up to now."""
+    del django_db_setup
+    now = datetime.now(UTC)
+    until = now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0)
+    with django_db_blocker.unblock():
+        partitions.forget_known()
+        _wipe()
+        told = tell(until)
+        cast(told)
+        yield told
+        _wipe()
+        partitions.forget_known()
+
+
+def _wipe() -> None:
+    """Empty every table but Django's own lists; of a test database only."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_database()")
+        name = cursor.fetchone()[0]
+        if not name.startswith("test_"):
+            raise RuntimeError(f"{name} is no test database")
+        cursor.execute(
+            """SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables
+               WHERE schemaname = 'public' AND tablename <> ALL(%s)""",
+            [list(ALWAYS_KEPT)],
+        )
+        cursor.execute(f"TRUNCATE {cursor.fetchone()[0]} RESTART IDENTITY CASCADE")
+
+
+@pytest.fixture(scope="session")
+def address(story: Story) -> Iterator[str]:
+    """The address of a server on the story."""
+    del story
+    hosts = settings.ALLOWED_HOSTS
+    settings.ALLOWED_HOSTS = [*hosts, "127.0.0.1", "localhost"]
+    server = LiveServer("127.0.0.1")
+    yield server.url
+    server.stop()
+    settings.ALLOWED_HOSTS = hosts
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The distribution's Chromium; nothing is downloaded."""
+    # Playwright runs an event loop in this thread; Django would refuse queries in it.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=str(chromium()), args=["--no-sandbox"]
+        )
+        yield launched
+        launched.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@dataclass
+class Visit:
+    """A page of somebody who is signed in, and everything it complained about."""
+
+    page: Page
+    address: str
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        """Go there and wait until charts are drawn and fragments are in."""
+        self.page.goto(self.address + path, wait_until="networkidle")
+        self.page.wait_for_function(
+            "() => [...document.querySelectorAll('[data-chart]')]"
+            ".every(box => box.hidden || box.querySelector('.main-svg'))"
+        )
+        return self.page
+
+
+SignIn = Callable[..., Visit]
+
+
+@pytest.fixture
+def sign_in(browser: Browser, address: str) -> Iterator[SignIn]:
+    """Open a browser as one of the cast: theme, width, and whether the policy may be bent."""
+    contexts: list[BrowserContext] = []
+
+    def _sign_in(
+        name: str, *, theme: str = "light", width: int = WIDTH, bend_policy: bool = False
+    ) -> Visit:
+        context = browser.new_context(
+            viewport={"width": width, "height": HEIGHT},
+            color_scheme=theme,  # type: ignore[arg-type]
+            bypass_csp=bend_policy,  # only to let axe in
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        page = context.new_page()
+        visit = Visit(page, address)
+        page.on("console", lambda message: _listen(visit, message.type, message.text))
+        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+        page.goto(f"{address}/sign-in")
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_selector("#main")
+        return visit
+
+    yield _sign_in
+    for context in contexts:
+        context.close()
+
+
+def _listen(visit: Visit, kind: str, text: str) -> None:
+    if kind in {"error", "warning"}:
+        visit.complaints.append(f"{kind}: {text}")
+
+
+@pytest.fixture
+def violations() -> Callable[[Page], list[str]]:
+    """What axe-core finds wrong on a page: rule, count and the first place."""
+
+    def _violations(page: Page) -> list[str]:
+        page.add_script_tag(path=AXE)
+        found = page.evaluate(
+            """async () => (await axe.run(document, {
+                runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+                          "best-practice"]
+            })).violations"""
+        )
+        return [
+            f"{one['id']} x{len(one['nodes'])}: {one['nodes'][0]['html'][:160]}"
+            f" -- {one['nodes'][0].get('failureSummary', '')[:300]}"
+            for one in found
+        ]
+
+    return _violations

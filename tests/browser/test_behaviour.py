@@ -1,0 +1,261 @@
+"""What pages do: explain, keys, themes, tables of charts, ranges, menus, forms."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SignIn
+from tests.story import Story
+
+
+def colour_of_first_bar(page: Page) -> str:
+    """The fill of the first bar of the spend chart, as drawn."""
+    return str(
+        page.evaluate(
+            "getComputedStyle(document.querySelector('#spend .bars .point path')).fill"
+        )
+    )
+
+
+def test_a_number_opens_where_it_comes_from(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/")
+    figure = page.locator(".kpi .fig").first
+    shown = figure.inner_text().split(",")[0]
+    figure.click()
+    drawer = page.locator("#drawer")
+    expect(drawer).to_be_visible()
+    expect(drawer).to_contain_text("allocated milliseconds x rate")
+    expect(drawer).to_contain_text("Samples used")
+    expect(drawer).to_contain_text("Copy PromQL")
+    expect(drawer).to_contain_text(shown.strip("€"))
+    drawer.get_by_role("button", name="Copy PromQL").first.click()
+    assert "DCGM_FI_PROF_GR_ENGINE" in page.evaluate("navigator.clipboard.readText()")
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(figure).to_be_focused()
+
+
+def test_every_money_and_time_cell_of_the_teams_table_is_a_button(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/teams")
+    row = page.locator("tbody tr").first
+    assert row.locator("button[data-explain]").count() == 5
+
+
+def test_the_theme_changes_at_once_and_is_kept(sign_in: SignIn) -> None:
+    visit = sign_in("fin")
+    page = visit.open("/")
+    light = colour_of_first_bar(page)
+    with page.expect_response(re.compile("/account/preferences")) as saved:
+        page.locator("#nav").get_by_role("button", name="Dark theme").click()
+    assert saved.value.status == 204
+    page.wait_for_function(
+        "before => getComputedStyle(document.querySelector('#spend .bars .point path'))"
+        ".fill !== before",
+        arg=light,
+    )
+    assert page.evaluate("performance.getEntriesByType('navigation').length") == 1
+    visit.open("/teams")
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 15, 20)"
+    assert visit.complaints == []
+
+
+def test_the_system_theme_is_followed_while_the_page_is_open(sign_in: SignIn) -> None:
+    page = sign_in("mia").open("/")
+    light = colour_of_first_bar(page)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        "before => getComputedStyle(document.querySelector('#spend .bars .point path'))"
+        ".fill !== before",
+        arg=light,
+    )
+
+
+def test_a_chart_has_the_same_numbers_as_a_table(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/?range=last-7-days")
+    toggle = page.locator("[data-table-for=spend]")
+    toggle.click()
+    expect(page.locator("#spend")).to_be_hidden()
+    table = page.locator("#spend-table")
+    expect(table).to_be_visible()
+    assert table.locator("tbody tr").count() in {7, 8}
+    assert toggle.get_attribute("aria-pressed") == "true"
+    toggle.click()
+    expect(page.locator("#spend")).to_be_visible()
+    sentence = page.locator("#spend .plot").get_attribute("aria-label")
+    assert sentence
+    assert "Highest on" in sentence
+
+
+def test_keys_go_places(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/")
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    page.wait_for_url("**/teams")
+    page.keyboard.press("w")
+    page.wait_for_url("**/teams?range=last-7-days")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/teams?from=*")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("tbody tr").nth(1)).to_have_attribute("data-at", "")
+    page.keyboard.press("e")
+    expect(page.locator("#drawer")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/teams/*from=*")
+
+
+def test_the_key_sheet_can_switch_single_keys_off(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/teams")
+    page.keyboard.press("?")
+    sheet = page.locator("#keys")
+    expect(sheet).to_be_visible()
+    sheet.get_by_label("Single-key shortcuts in this browser").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("w")
+    page.wait_for_timeout(300)
+    assert page.url.endswith("/teams")
+
+
+def test_the_palette_finds_and_goes(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/prices")
+    page.keyboard.press("Control+k")
+    page.get_by_label("Go to a page, team, workload or GPU").fill("robot")
+    expect(page.locator("#palette-results a").first).to_contain_text("Robotics")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/teams/robotics")
+
+
+def test_the_range_menu_closes_on_escape_and_takes_words(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/teams")
+    page.locator("summary[aria-label^=Range]").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Type a range")).to_be_hidden()
+    page.locator("summary[aria-label^=Range]").click()
+    page.get_by_label("Type a range").fill("last 3 weeks")
+    page.get_by_role("button", name="Show range").click()
+    page.wait_for_url("**words=last+3+weeks*")
+    assert page.locator("h1").inner_text() == "Teams"
+
+
+def test_dragging_over_days_is_a_range_and_back_restores(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/?range=last-28-days")
+    box = page.locator("#spend .nsewdrag").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 80)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 90, steps=8)
+    page.mouse.up()
+    page.wait_for_url("**from=*")
+    page.go_back()
+    page.wait_for_url("**range=last-28-days")
+
+
+def test_links_can_be_shared(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/teams?range=last-7-days")
+    page.locator("summary", has_text="Share").click()
+    page.get_by_role("button", name="Link to this exact period").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "from=" in copied
+    assert "to=" in copied
+
+
+def test_the_navigation_is_a_sheet_on_a_phone(sign_in: SignIn) -> None:
+    page = sign_in("ana", width=390).open("/teams")
+    menu = page.get_by_role("button", name="Menu")
+    expect(page.locator("#nav")).to_be_hidden()
+    menu.click()
+    expect(page.locator("#nav")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#nav")).to_be_hidden()
+    expect(menu).to_be_focused()
+
+
+def test_setting_a_price_shows_what_it_changes_first(sign_in: SignIn, story: Story) -> None:
+    page = sign_in("ana").open("/prices")
+    page.get_by_role("link", name="NVIDIA-A10").click()
+    assert page.get_by_label("GPU model").input_value() == "NVIDIA-A10"
+    page.get_by_label("Rate per GPU-hour").fill("0.85")
+    page.get_by_label("Valid from").fill(f"{story.since:%Y-%m-%d}")
+    page.get_by_label("Reason").fill("The A10 got a price at last")
+    page.get_by_role("button", name="Show what it changes").click()
+    effect = page.locator("section", has=page.get_by_role("heading", name="What this will do"))
+    expect(effect).to_contain_text("Sandbox")
+    expect(effect).to_contain_text("GPU-h that have none")
+    expect(page.get_by_role("button", name="Save this price")).to_be_visible()
+
+
+def test_a_wrong_form_says_what_is_wrong(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/attribution/new?namespace=scratch")
+    page.get_by_label("Looks at").select_option("pod_label")
+    page.get_by_label("Reason").fill("Scratch belongs to the sandbox")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_text("A rule on a label needs the label's key.")).to_be_visible()
+    assert page.get_by_label("Label key").get_attribute("aria-invalid") == "true"
+
+
+def test_a_token_is_shown_once(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/account")
+    page.get_by_label("Name").fill("monthly sheet")
+    page.get_by_role("button", name="Make token").click()
+    secret = page.locator("#secret").inner_text()
+    assert len(secret) > 40
+    page.goto(page.url.replace("/tokens", ""))
+    assert secret not in page.content()
+    page.get_by_role("button", name="Revoke monthly sheet").click()
+    expect(page.get_by_text("The token has ended.")).to_be_visible()
+
+
+def test_rows_can_be_compact(sign_in: SignIn) -> None:
+    visit = sign_in("ana")
+    page = visit.open("/account")
+    with page.expect_response(re.compile("/account/preferences")):
+        page.get_by_role("button", name="Compact").click()
+    page = visit.open("/prices")
+    height = page.locator("tbody tr").first.bounding_box()
+    assert height is not None
+    assert height["height"] <= 36
+    page = visit.open("/account")
+    with page.expect_response(re.compile("/account/preferences")):
+        page.get_by_role("button", name="Comfortable").click()
+
+
+def test_data_health_proves_the_newest_hour(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/data-health")
+    proofs = page.locator(".proofs")
+    expect(proofs).to_be_visible()
+    assert proofs.locator(".check.bad").count() == 0
+    assert proofs.locator(".check.done").count() >= 8
+
+
+@pytest.mark.parametrize("path", ["/", "/teams/vision"])
+def test_a_page_prints_without_controls(sign_in: SignIn, path: str) -> None:
+    page = sign_in("ana", theme="dark").open(path)
+    page.emulate_media(media="print")
+    expect(page.locator("#nav")).to_be_hidden()
+    expect(page.locator(".tools").first).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_plotly_takes_its_styles_from_our_copy(sign_in: SignIn) -> None:
+    """The written-out rules are those that the bundle would inject."""
+    page = sign_in("ana", bend_policy=True).open("/")
+    written = page.evaluate(
+        """() => [...document.getElementById('plotly.js-style-global').sheet.cssRules]
+                 .map(rule => rule.cssText).sort()"""
+    )
+    fresh = page.context.new_page()
+    fresh.goto("about:blank")
+    fresh.add_script_tag(path="static/vendor/plotly/plotly-cartesian.min.js")
+    injected = fresh.evaluate(
+        """async () => {
+            document.body.innerHTML = '<div id="a"></div>';
+            await Plotly.newPlot('a', [{y: [1, 2]}]);
+            return [...document.getElementById('plotly.js-style-global').sheet.cssRules]
+                .map(rule => rule.cssText).sort();
+        }"""
+    )
+    assert written == injected

@@ -1,0 +1,195 @@
+"""The demo as a person starts it: one command, a page, live samples, and nothing left."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkdtemp
+
+import psycopg
+import pytest
+import requests
+
+from portal.services.places import places_of
+from tests.processes import processes_of, wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST_PAGE_S = 90.0  # from installed dependencies to the first page
+STOP_S = 30.0
+
+pytestmark = pytest.mark.timeout(420)
+
+
+def free_port() -> int:
+    """A port that nobody uses; the next one is free as well."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
+            with suppress(OSError, OverflowError):
+                second.bind(("127.0.0.1", port + 1))
+                return port
+
+
+class Run:
+    """One run of the command."""
+
+    def __init__(self, home: Path, port: int, log: Path) -> None:
+        self.home, self.port, self.log = home, port, log
+        self.began = time.monotonic()
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "PUBLIC_URL"}
+        }
+        environment["GPU_LEDGER_HOME"] = str(home)
+        environment["DJANGO_SETTINGS_MODULE"] = "portal.settings"
+        command = [sys.executable, "manage.py", "demo", "--fast", f"--port={port}"]
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=out, stderr=out
+            )
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def wait_for_page(self) -> float:
+        """Seconds from the command to the line that tells the address."""
+
+        def is_told() -> bool:
+            assert self.process.poll() is None, self.text
+            return "mia " in self.text
+
+        wait_until(is_told, FIRST_PAGE_S)
+        return time.monotonic() - self.began
+
+    def sign_in(self, name: str) -> requests.Session:
+        """A session of one of the people that the terminal names."""
+        found = re.search(rf"^\s+{name}\s+(\S+)", self.text, re.MULTILINE)
+        assert found, self.text
+        session = requests.Session()
+        page = session.get(f"{self.address}/", timeout=30)
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+        assert token, page.text
+        fields = {
+            "username": name,
+            "password": found[1],
+            "csrfmiddlewaretoken": token[1],
+            "next": "/",
+        }
+        headers = {"Referer": page.url}
+        answer = session.post(page.url, fields, headers=headers, timeout=30)
+        assert answer.ok
+        assert "Sign out" in answer.text
+        return session
+
+    def ask(self, query: str) -> list[tuple[object, ...]]:
+        """Rows from the embedded database."""
+        with psycopg.connect(places_of(self.home).database_url) as connection:
+            return connection.execute(query).fetchall()
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Stop it as a person does; returns its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(STOP_S)
+
+
+Start = Callable[..., Run]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    home = Path(mkdtemp(prefix="gpu-ledger-demo-test-"))
+    runs: list[Run] = []
+
+    def begin(port: int | None = None) -> Run:
+        run = Run(home, port or free_port(), tmp_path / f"{len(runs)}.log")
+        runs.append(run)
+        return run
+
+    yield begin
+    for run in runs:
+        if run.process.poll() is None:
+            run.process.kill()
+            run.process.wait()
+
+
+def nothing_left(home: Path) -> bool:
+    """No process of a home lives."""
+    return not processes_of(str(home)) and not any(
+        f"GPU_LEDGER_HOME={home}".encode() in environment_of(pid)
+        for pid in processes_of(str(ROOT))
+    )
+
+
+def environment_of(pid: int) -> bytes:
+    """A process's environment; empty when it has just gone."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_page_sign_in_live_samples_stop_and_again(start: Start) -> None:
+    run = start()
+    first = run.wait_for_page()
+    assert first <= FIRST_PAGE_S
+    page = run.sign_in("ana").get(f"{run.address}/", timeout=30)
+    assert "Demo data" in page.text
+    assert (
+        run.sign_in("mia").get(f"{run.address}/prices", timeout=30).status_code >= 400
+    )
+
+    def live_samples() -> int:
+        rows = run.ask(
+            "SELECT count(*) FROM accounting_bufferblock b"
+            " JOIN accounting_source s ON s.id = b.source_id WHERE s.kind = 'scrape'"
+        )
+        return int(str(rows[0][0]))
+
+    wait_until(lambda: live_samples() > 0, 90)
+    wait_until(lambda: "all of it is in" in run.text, 240)
+    facts = run.ask("SELECT min(window_start), count(*) FROM usage_window")
+    assert run.stop() == 0
+    wait_until(lambda: nothing_left(run.home), 10)
+
+    again = start(run.port)
+    second = again.wait_for_page()
+    assert second < first
+    assert "Going on with the demo" in again.text
+    kept = again.ask("SELECT min(window_start), count(*) FROM usage_window")
+    assert kept[0][0] == facts[0][0]
+    assert int(str(kept[0][1])) >= int(str(facts[0][1]))
+    again.sign_in("luis")
+    assert again.stop(signal.SIGTERM) == 0
+    wait_until(lambda: nothing_left(run.home), 10)
+
+
+def test_a_busy_port_is_named(start: Start) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        run = start(port)
+        assert run.process.wait(60) == 3
+    assert f"port {port} cannot be used" in run.text
+    assert "--port" in run.text
+
+
+def test_nothing_is_left_after_a_kill(start: Start) -> None:
+    run = start()
+    run.wait_for_page()
+    run.process.kill()
+    run.process.wait()
+    wait_until(lambda: nothing_left(run.home), STOP_S)

@@ -1,0 +1,139 @@
+"""Who may open what: each page as each of the cast. Deny unless granted; 404 across teams.
+
+Ana is an admin, Fin finance, Luis leads vision, Mia is in vision and speech, Omar in none.
+"""
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+
+from tests.integration.pages.conftest import SignIn
+from tests.story import Story
+
+GPU = "GPU-5a1e0001-0000-7c3d"
+PEOPLE = ("ana", "fin", "luis", "mia", "omar")
+OWN = "/teams/vision"
+OTHER = "/teams/search"
+EXPECTED: dict[str, tuple[int, int, int, int, int]] = {
+    "/": (200, 200, 302, 200, 200),
+    "/teams": (200, 200, 200, 200, 200),
+    OWN: (200, 200, 200, 200, 404),
+    f"{OWN}/workloads": (200, 200, 200, 200, 404),
+    f"{OWN}/rules": (200, 200, 200, 200, 404),
+    OTHER: (200, 200, 404, 404, 404),
+    f"{OTHER}/workloads": (200, 200, 404, 404, 404),
+    f"{OTHER}/rules": (200, 200, 404, 404, 404),
+    "/teams/nobody": (404, 404, 404, 404, 404),
+    "/gpus": (200, 200, 200, 200, 200),
+    f"/gpus/{GPU}": (200, 200, 403, 403, 403),
+    "/gpus/GPU-none": (404, 404, 403, 403, 403),
+    "/explain?what=charge": (200, 200, 200, 200, 200),
+    "/explain?what=charge&team=search": (200, 200, 404, 404, 404),
+    "/explain?what=charge&team=unmapped": (200, 200, 404, 404, 404),
+    "/explain?what=ledger": (200, 200, 404, 404, 404),
+    "/explain?what=secrets": (404, 404, 404, 404, 404),
+    "/data-health": (200, 200, 200, 200, 200),
+    "/data-health/proofs": (200, 200, 403, 403, 403),
+    "/prices": (200, 200, 403, 403, 403),
+    "/prices/new": (200, 403, 403, 403, 403),
+    "/attribution": (200, 200, 403, 403, 403),
+    "/attribution/new": (200, 403, 403, 403, 403),
+    "/setup": (200, 403, 403, 403, 403),
+    "/account": (200, 200, 200, 200, 200),
+    "/find?q=re": (200, 200, 200, 200, 200),
+    "/freshness": (200, 200, 200, 200, 200),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "status"),
+    [
+        (path, name, status)
+        for path, row in EXPECTED.items()
+        for name, status in zip(PEOPLE, row, strict=True)
+    ],
+)
+def test_a_page_answers_each_person(
+    sign_in: SignIn, path: str, name: str, status: int
+) -> None:
+    assert sign_in(name).get(path).status_code == status
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", [path for path in EXPECTED if path != "/explain?what=secrets"])
+def test_nobody_sees_a_page_without_signing_in(client: Client, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 302
+    assert answer.headers["Location"].startswith("/sign-in?next=")
+
+
+def test_every_page_is_in_the_matrix() -> None:
+    """A new page must say here who may open it."""
+    routes = {
+        str(pattern.pattern).split("/<")[0].split("<")[0].rstrip("/")
+        for resolver in get_resolver().url_patterns
+        if getattr(resolver, "urlconf_name", None) is not None
+        and not str(resolver.pattern).startswith("api/")
+        for pattern in resolver.url_patterns
+        if isinstance(pattern, URLPattern)
+    }
+    posted = {"account/preferences", "account/tokens", "account/tokens/revoke", "attribution"}
+    listed = {path.split("?")[0].strip("/") for path in EXPECTED} | posted
+    assert routes <= listed | {"sign-in", "sign-out"}
+
+
+def test_a_lead_lands_on_the_only_team(sign_in: SignIn) -> None:
+    answer = sign_in("luis").get("/?range=last-7-days")
+    assert answer.headers["Location"] == "/teams/vision?range=last-7-days"
+
+
+def test_a_member_of_two_teams_sees_both_and_no_other(sign_in: SignIn) -> None:
+    page = sign_in("mia").get("/teams").content.decode()
+    assert "Vision" in page
+    assert "Speech" in page
+    for name in ("Language", "Search", "Robotics", "Unmapped"):
+        assert f">{name}<" not in page
+
+
+def test_someone_without_a_team_is_told_who_can_help(sign_in: SignIn) -> None:
+    page = sign_in("omar").get("/").content.decode()
+    assert "You are not in a team yet" in page
+    assert "An administrator can add you" in page
+
+
+def test_members_see_their_teams_gpus_only(sign_in: SignIn, story: Story) -> None:
+    page = sign_in("luis").get("/gpus").content.decode()
+    ours = [gpu for held in story.held if held.team and held.team.slug == "vision" for gpu in held.gpus]
+    others = [gpu for held in story.held if held.team and held.team.slug != "vision" for gpu in held.gpus]
+    assert all(gpu.uuid in page for gpu in ours)
+    assert not any(gpu.uuid in page for gpu in others)
+
+
+def test_search_finds_nothing_of_other_teams(sign_in: SignIn) -> None:
+    page = sign_in("luis").get("/find?q=serving", headers={"HX-Request": "true"})
+    assert b"rerank-serving" not in page.content
+    mine = sign_in("luis").get("/find?q=sweep", headers={"HX-Request": "true"})
+    assert b"sweep-resnet" in mine.content
+
+
+def test_a_refusal_says_who_may_and_a_missing_page_does_not_tell(sign_in: SignIn) -> None:
+    refused = sign_in("luis").get("/prices").content.decode()
+    assert "finance and administrators" in refused
+    missing = sign_in("luis").get(OTHER).content.decode()
+    assert "or it belongs to a team that you are not in" in missing
+
+
+def test_administration_is_in_the_navigation_of_those_who_may(sign_in: SignIn) -> None:
+    admin = sign_in("ana").get("/teams").content.decode()
+    member = sign_in("mia").get("/teams").content.decode()
+    assert f'href="{reverse("setup")}"' in admin
+    assert f'href="{reverse("prices")}"' not in member
+    assert "Administration" not in member
+
+
+@pytest.mark.parametrize("name", ["fin", "luis", "omar"])
+def test_only_admins_change_prices_and_rules(sign_in: SignIn, name: str) -> None:
+    client = sign_in(name)
+    assert client.post("/prices/new", {"model": "x"}).status_code == 403
+    assert client.post("/attribution/new", {"glob": "x"}).status_code == 403
+    assert client.post("/attribution/1/end", {}).status_code == 403

@@ -1,0 +1,208 @@
+"""The numbers on pages are those of reports, add up, and open to the same value."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+import time_machine
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from accounting.access import EVERYTHING
+from accounting.domain.calendar import preset_range
+from accounting.models import Team
+from accounting.queries.ledger import ledger_total
+from accounting.queries.selection import Selection
+from accounting.queries.usage import usage_total
+from accounting.templatetags import units
+from tests.integration.pages.conftest import NOW, SignIn
+from tests.story import ZONE, Story
+
+RANGE = "?range=last-7-days"
+
+
+def selection(**filters: str) -> Selection:
+    """The last seven days, as a page asks for them."""
+    days = preset_range("last-7-days", NOW.astimezone(ZONE).date())
+    return Selection(EVERYTHING, days.period(ZONE), {k: (v,) for k, v in filters.items()})
+
+
+def text_of(client: Client, path: str) -> str:
+    """A page without tags, with single spaces."""
+    html = client.get(path).content.decode()
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story() -> Iterator[None]:
+    """The process clock stands still; the story's newest window has just ended."""
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def test_cards_show_the_report(sign_in: SignIn) -> None:
+    page = text_of(sign_in("ana"), f"/{RANGE}")
+    total = usage_total(selection())
+    assert units.money_round(total.charge, "EUR") in page
+    assert units.gpu_hours(total.allocated_ms) in page
+    assert units.percent(total.efficiency) in page
+    assert units.money_round(total.idle_charge, "EUR") in page
+
+
+def test_the_table_adds_up_to_the_cent(sign_in: SignIn) -> None:
+    context = sign_in("ana").get(f"/{RANGE}").context
+    table = context["teams"]
+    shown = [line.row for line in table.lines]
+    assert sum(row.charge for row in shown) == table.total.charge
+    visible = sum(row.charge for row in shown if not row.unpriced_ms)
+    assert visible + table.hidden == table.total.charge
+    assert table.hidden > 0  # fraud has an unpriced model beside a priced one
+    assert sum(row.allocated_ms for row in shown) == table.total.allocated_ms
+
+
+def test_days_add_up_to_the_total(sign_in: SignIn) -> None:
+    breakdown = sign_in("ana").get(f"/{RANGE}").context["breakdown"]
+    assert sum(row.charge for row in breakdown.days.values()) == breakdown.summary.total.charge
+    assert (
+        sum(row.allocated_ms for row in breakdown.days.values())
+        == breakdown.summary.total.allocated_ms
+    )
+
+
+def test_the_capacity_bar_is_the_wall_time(sign_in: SignIn) -> None:
+    ledger = sign_in("ana").get(f"/{RANGE}").context["ledger"]
+    row = ledger_total(selection())
+    assert ledger.wall_ms == row.wall_ms
+    assert sum(word.milliseconds for word in ledger.words) == row.wall_ms
+    assert sum(word.charge for word in ledger.words) == round(row.wall_charge or Decimal(0), 2)
+
+
+def test_an_explanation_ends_at_the_number_of_the_card(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    total = client.get(f"/teams/vision{RANGE}").context["breakdown"].summary.total
+    answer = client.get(f"/explain?what=charge&team=vision&range=last-7-days")
+    assert f"{total.charge:,.2f} EUR" in answer.content.decode()
+    lines = answer.context["prices"]
+    assert sum(line.amount for line in lines) == total.charge
+    assert b"Samples used" in answer.content
+    assert b"Copy PromQL" in answer.content
+    assert b"N28" in answer.content
+
+
+def test_an_explanation_is_a_fragment_for_the_drawer(sign_in: SignIn) -> None:
+    answer = sign_in("ana").get("/explain?what=allocated", headers={"HX-Request": "true"})
+    assert b"<html" not in answer.content
+    assert b"busy + idle + unknown" in answer.content
+
+
+def test_a_day_without_data_is_a_gap_and_is_named(sign_in: SignIn, story: Story) -> None:
+    answer = sign_in("ana").get("/")
+    gap = story.gap_day.astimezone(ZONE).date()
+    assert answer.context["missing_days"] == [gap]
+    assert f"1 of 20 days have no data: {units.short_day(gap)}" in answer.content.decode()
+    total = answer.context["spend"].figure["data"][-1]
+    assert total["y"][total["x"].index(gap.isoformat())] is None
+
+
+def test_a_comparison_with_missing_data_is_doubted(sign_in: SignIn) -> None:
+    summary = sign_in("ana").get("/").context["breakdown"].summary
+    assert "of the time before was observed" in summary.charge.doubt
+    calm = sign_in("ana").get("/?range=last-7-days").context["breakdown"].summary
+    assert calm.charge.doubt == "" or "before" in calm.charge.doubt
+
+
+def test_a_running_month_is_compared_with_as_much_of_the_one_before(sign_in: SignIn) -> None:
+    state = sign_in("ana").get("/").context["state"]
+    assert units.days(state.before) == "1–20 Oct 2026"
+    assert state.is_before_cut
+    assert state.before_period.length_ms <= state.elapsed.length_ms
+
+
+def test_sorting_and_filtering_live_in_the_address(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    lines = client.get("/teams?sort=team").context["teams"].lines
+    assert [line.name for line in lines] == sorted(line.name for line in lines)
+    up = client.get("/teams?sort=charge").context["teams"].lines
+    assert up[-1].row.unpriced_ms  # what has no price comes last in any order
+    page = client.get("/teams/search/workloads?q=rerank").context["page"]
+    assert [line.workload for line in page.lines] == ["rerank-serving"]
+    nothing = client.get("/teams/search/workloads?q=zzz").content.decode()
+    assert "Clear filter" in nothing
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["range=never", "from=2026-13-01&to=2026-11-01", "from=2026-11-01", "words=soon", "first=x&last=y"],
+)
+def test_an_unreadable_range_is_said_and_replaced(sign_in: SignIn, query: str) -> None:
+    answer = sign_in("ana").get(f"/teams?{query}")
+    assert answer.status_code == 200
+    assert "could not be read" in answer.content.decode()
+    assert answer.context["state"].preset == "month-to-date"
+
+
+def test_an_exact_range_is_half_open_and_shareable(sign_in: SignIn) -> None:
+    state = sign_in("ana").get("/?from=2026-11-02&to=2026-11-05").context["state"]
+    assert units.days(state.days) == "2–4 Nov 2026"
+    assert state.exact_url.endswith("/?from=2026-11-02&to=2026-11-05")
+    assert state.carry == "?from=2026-11-02&to=2026-11-05"
+    assert "from=2026-11-05&to=2026-11-08" in state.forward_url
+
+
+def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
+    page = text_of(sign_in("ana"), "/?from=2020-01-01&to=2020-01-05")
+    assert "Nothing was held in 1–4 Jan 2020" in page
+    assert "Data are there from" in page
+
+
+@pytest.mark.parametrize(
+    ("path", "queries"),
+    [
+        ("/", 17),
+        ("/teams", 13),
+        ("/teams/vision", 15),
+        ("/teams/vision/workloads", 9),
+        ("/gpus", 14),
+        ("/prices", 8),
+        ("/attribution", 9),
+        ("/data-health", 11),
+        ("/setup", 8),
+        ("/account", 7),
+    ],
+)
+def test_a_page_costs_so_many_queries(
+    sign_in: SignIn,
+    django_assert_num_queries: DjangoAssertNumQueries,
+    path: str,
+    queries: int,
+) -> None:
+    client = sign_in("ana")
+    client.get(path)
+    with django_assert_num_queries(queries):
+        client.get(path)
+
+
+def test_more_teams_cost_no_more_queries(
+    sign_in: SignIn, story: Story, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    Team.objects.bulk_create(
+        [Team(slug=f"more-{n}", name=f"More {n}") for n in range(200)]
+    )
+    client = sign_in("ana")
+    with django_assert_max_num_queries(13):
+        answer = client.get("/teams")
+    assert len(answer.context["quiet"]) == 200
+
+
+def test_csv_and_api_links_ask_for_the_same_rows(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    page = client.get("/teams/vision/workloads?from=2026-11-02&to=2026-11-05").content.decode()
+    url = re.search(r'href="(/api/v1/usage[^"]+)"', page)
+    assert url is not None
+    answer = client.get(url[1].replace("&amp;", "&"))
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    lines = b"".join(answer) if answer.streaming else answer.content
+    assert b"sweep-resnet" in lines
+    assert b"rerank-serving" not in lines

@@ -1,0 +1,97 @@
+"""What every answer has, whatever the page: probes, policy, transport.
+
+Skipped: who may see what (tests/integration/pages, tests/integration/accounting).
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_liveness_asks_nothing_and_takes_any_host(client: Client) -> None:
+    """Without the mark `django_db`, a query would fail this test."""
+    answer = client.get("/healthz", headers={"host": "10.1.2.3:8000"})
+    assert (answer.status_code, answer.content) == (200, b"ok\n")
+
+
+@pytest.mark.django_db
+@pytest.mark.redis
+def test_readiness_names_the_parts(
+    client: Client, settings: Settings, redis_url: str
+) -> None:
+    settings.REDIS_URL = redis_url
+    answer = client.get("/readyz", headers={"host": "10.1.2.3:8000"})
+    assert answer.status_code == 200
+    assert answer.json() == {"postgres": True, "redis": True}
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json() == {"postgres": True, "redis": False}
+
+
+def test_policy_allows_our_own_files_only(client: Client) -> None:
+    answer = client.get("/sign-in")
+    assert answer.status_code == 200
+    rules = answer.headers["Content-Security-Policy"].split("; ")
+    assert sorted(rules) == [
+        "base-uri 'none'",
+        "connect-src 'self'",
+        "default-src 'none'",
+        "font-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "img-src 'self' data: blob:",
+        "script-src 'self'",
+        "style-src 'self'",
+    ]
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_unknown_host_is_refused(client: Client) -> None:
+    assert client.get("/sign-in", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_anonymous_people_are_sent_to_the_sign_in(client: Client) -> None:
+    answer = client.get("/")
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == "/sign-in?next=/"
+
+
+def test_production_passes_the_deployment_checklist(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "portal.settings",
+        "GPU_LEDGER_LOCAL": "0",
+        "GPU_LEDGER_HOME": str(tmp_path),
+        "SECRET_KEY": "0123456789abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "PUBLIC_URL": "https://gpu.example.org",
+    }
+    code = (
+        "from django.conf import settings as s\n"
+        "assert s.SESSION_COOKIE_NAME == '__Host-session' and s.SESSION_COOKIE_SECURE\n"
+        "assert s.CSRF_COOKIE_NAME == '__Host-csrf' and s.CSRF_COOKIE_SECURE\n"
+        "assert s.ALLOWED_HOSTS == ['gpu.example.org'] and s.SECURE_SSL_REDIRECT\n"
+        "assert 'Manifest' in s.STORAGES['staticfiles']['BACKEND']\n"
+    )
+    for words in (
+        ["manage.py", "check", "--deploy", "--fail-level=WARNING"],
+        ["-c", code],
+    ):
+        found = subprocess.run(
+            [sys.executable, *words],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert found.returncode == 0, found.stderr + found.stdout

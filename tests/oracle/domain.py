@@ -1,0 +1,73 @@
+"""The product's domain functions over raw samples in memory: no text, no database."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from accounting.actions.ingest import data_end_ms
+from accounting.domain.attribution import attribute
+from accounting.domain.inventory import Inventory
+from accounting.domain.line import STATES, Line
+from accounting.domain.observe import observe
+from accounting.domain.period import Period, window_of
+from accounting.domain.series import Reading
+from accounting.domain.timeline import derive, node_timelines
+from accounting.sources.exposition import RawSeries
+from accounting.sources.samples import SampleBatch, build_reading
+from tests.oracle.comparison import HoldRow
+from tests.oracle.evidence import Sample
+from tests.oracle.ledger import Fact, Key
+
+FLAGS = 3  # estimated and inferred
+
+
+def reading_of(samples: Sequence[Sample]) -> Reading:
+    """Samples as a door would yield them."""
+    series: dict[RawSeries, int] = {}
+    ids = [
+        series.setdefault(RawSeries(s.name, tuple(s.labels.items())), len(series))
+        for s in samples
+    ]
+    batch = SampleBatch(
+        list(series),
+        np.array(ids, np.int32),
+        np.array([s.at for s in samples], np.int64),
+        np.array([s.value for s in samples], np.float64),
+    )
+    return build_reading(batch, scales={})
+
+
+def computed(samples: Sequence[Sample]) -> tuple[dict[Key, Fact], list[HoldRow]]:
+    """Facts and holds of samples that are all read at once."""
+    reading = reading_of(samples)
+    inventory = Inventory()
+    times = [s.at for s in samples]
+    period = Period(min(times), max(times) + 1)
+    observe(inventory, [reading], period)
+    until = data_end_ms(inventory)
+    whole = Period(window_of(period.start_ms).start_ms, max(until, period.end_ms))
+    derived = derive(inventory, Period(0, whole.end_ms + 3_600_000), until)
+    windows = list(whole.windows())
+    timelines = node_timelines(
+        inventory, derived, Period(windows[0].start_ms, windows[-1].end_ms), until
+    )
+    lines: dict[Key, list[Line]] = {}
+    for book in attribute(windows, [reading], timelines):
+        for line in book.lines:
+            if line.total_ms:
+                key = (book.window.start_ms, line.uuid, line.pod_uid)
+                lines.setdefault(key, []).append(line)
+    holds = sorted(
+        (h.uid, h.node, h.units, h.created_ms, h.bound_ms, h.ended_ms, h.ended_by or None)
+        for h in derived.holds
+    )
+    return {key: _fact(found) for key, found in lines.items()}, holds
+
+
+def _fact(lines: Sequence[Line]) -> Fact:
+    """Several lines when a GPU changed its node within a window."""
+    flags = 0
+    for line in lines:
+        flags |= line.flags & FLAGS
+    sums = [sum(getattr(line, f"{state}_ms") for line in lines) for state in STATES]
+    return Fact(tuple(sums), flags)

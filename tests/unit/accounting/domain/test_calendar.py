@@ -1,0 +1,159 @@
+"""Ranges of billing days: presets, typed words, comparisons, and days of 23 hours.
+
+Skipped: each preset at each date; month ends and leap days stand for them.
+"""
+
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounting.domain.calendar import (
+    COMPARISONS,
+    PRESETS,
+    DayRange,
+    compared_with,
+    midnight,
+    months_later,
+    neighbour,
+    parse_words,
+    preset_range,
+)
+
+TODAY = date(2026, 11, 20)
+DATES = st.dates(date(2020, 1, 1), date(2030, 12, 31))
+
+
+def span(first: str, after: str) -> DayRange:
+    """A range from two ISO dates."""
+    return DayRange(date.fromisoformat(first), date.fromisoformat(after))
+
+
+def test_a_range_without_days_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one day"):
+        span("2026-11-20", "2026-11-20")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("today", span("2026-11-20", "2026-11-21")),
+        ("yesterday", span("2026-11-19", "2026-11-20")),
+        ("last-7-days", span("2026-11-14", "2026-11-21")),
+        ("last-28-days", span("2026-10-24", "2026-11-21")),
+        ("month-to-date", span("2026-11-01", "2026-11-21")),
+        ("last-month", span("2026-10-01", "2026-11-01")),
+        ("quarter-to-date", span("2026-10-01", "2026-11-21")),
+        ("last-12-months", span("2025-12-01", "2026-11-21")),
+    ],
+)
+def test_presets_mean_what_they_say(name: str, expected: DayRange) -> None:
+    assert preset_range(name, TODAY) == expected
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(ValueError, match="next-year"):
+        preset_range("next-year", TODAY)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("2026-10-01..2026-10-31", span("2026-10-01", "2026-11-01")),
+        ("2026-10-01 \N{EN DASH} 2026-10-31", span("2026-10-01", "2026-11-01")),
+        ("2026-10-03", span("2026-10-03", "2026-10-04")),
+        ("2026-02", span("2026-02-01", "2026-03-01")),
+        ("last 3 weeks", span("2026-10-31", "2026-11-21")),
+        ("Last  10 days", span("2026-11-11", "2026-11-21")),
+        ("last 2 months", span("2026-09-21", "2026-11-21")),
+        ("last week", span("2026-11-14", "2026-11-21")),
+        ("month to date", span("2026-11-01", "2026-11-21")),
+    ],
+)
+def test_typed_words_are_understood(words: str, expected: DayRange) -> None:
+    assert parse_words(words, TODAY) == expected
+
+
+@pytest.mark.parametrize("words", ["", "soon", "2026-13", "2026-10-31..2026-10-01", "last 0 days"])
+def test_words_that_mean_nothing_are_refused(words: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  # of several kinds, all ValueError
+        parse_words(words, TODAY)
+
+
+def test_a_running_month_is_compared_with_the_same_elapsed_days() -> None:
+    before = compared_with(span("2026-11-01", "2026-11-21"), "prev")
+    assert before == span("2026-10-01", "2026-10-21")
+
+
+def test_a_whole_month_is_compared_with_the_whole_month_before() -> None:
+    assert compared_with(span("2026-03-01", "2026-04-01"), "prev") == span(
+        "2026-02-01", "2026-03-01"
+    )
+
+
+def test_elapsed_days_stay_inside_a_shorter_month() -> None:
+    assert compared_with(span("2026-03-01", "2026-03-31"), "prev") == span(
+        "2026-02-01", "2026-03-01"
+    )
+
+
+def test_other_ranges_are_compared_with_the_days_right_before() -> None:
+    assert compared_with(span("2026-11-14", "2026-11-21"), "prev") == span(
+        "2026-11-07", "2026-11-14"
+    )
+
+
+def test_a_year_earlier_survives_a_leap_day() -> None:
+    assert compared_with(span("2028-02-29", "2028-03-01"), "year") == span(
+        "2027-02-28", "2027-03-01"
+    )
+
+
+def test_no_comparison_is_none_and_an_unknown_one_is_refused() -> None:
+    assert compared_with(span("2026-11-01", "2026-11-21"), "off") is None
+    with pytest.raises(ValueError, match="never"):
+        compared_with(span("2026-11-01", "2026-11-21"), "never")
+
+
+def test_stepping_over_months_keeps_months() -> None:
+    assert neighbour(span("2026-03-01", "2026-04-01"), -1) == span("2026-02-01", "2026-03-01")
+    assert neighbour(span("2026-11-14", "2026-11-21"), 1) == span("2026-11-21", "2026-11-28")
+
+
+def test_a_day_has_the_length_of_its_zone() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    spring = span("2026-03-29", "2026-03-30").period(berlin)
+    autumn = span("2026-10-25", "2026-10-26").period(berlin)
+    assert spring.length_ms == 23 * 3_600_000
+    assert autumn.length_ms == 25 * 3_600_000
+    assert midnight(date(2026, 10, 25), berlin) == datetime(2026, 10, 24, 22, tzinfo=UTC)
+
+
+@given(DATES, st.integers(-30, 30))
+def test_months_there_and_back_stay_in_the_month(day: date, months: int) -> None:
+    moved = months_later(day, months)
+    assert moved.day <= day.day
+    assert months_later(moved.replace(day=1), -months) == day.replace(day=1)
+
+
+@given(DATES, st.sampled_from([preset.name for preset in PRESETS]))
+def test_every_preset_holds_a_day_and_can_be_compared(today: date, name: str) -> None:
+    chosen = preset_range(name, today)
+    assert chosen.days >= 1
+    for mode in COMPARISONS:
+        before = compared_with(chosen, mode)
+        assert before is None or before.first < chosen.first
+    assert neighbour(neighbour(chosen, -1), 1).first == chosen.first
+
+
+@given(DATES, st.integers(1, 60))
+def test_days_tile_their_range(first: date, count: int) -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    whole = DayRange(first, date.fromordinal(first.toordinal() + count))
+    parts = [DayRange(day, date.fromordinal(day.toordinal() + 1)) for day in whole.each()]
+    periods = [part.period(zone) for part in parts]
+    assert periods[0].start_ms == whole.period(zone).start_ms
+    assert periods[-1].end_ms == whole.period(zone).end_ms
+    assert all(a.end_ms == b.start_ms for a, b in zip(periods, periods[1:], strict=False))

@@ -1,0 +1,47 @@
+"""Sums are exact by construction (rules N23, N28)."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounting.domain.rounding import half_even, largest_remainder, split_money
+
+
+def test_the_largest_remainders_get_what_is_missing() -> None:
+    assert largest_remainder([("a", 15), ("b", 14), ("c", 1)], 10, 3) == {
+        "a": 2,
+        "b": 1,
+        "c": 0,
+    }
+
+
+def test_ties_go_to_the_first() -> None:
+    assert largest_remainder([("a", 5), ("b", 5)], 10, 1) == {"a": 1, "b": 0}
+
+
+def test_total_that_is_no_rounding_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a rounding"):
+        largest_remainder([("a", 10)], 10, 5)
+
+
+@given(st.lists(st.integers(0, 10**15), min_size=1, max_size=200))
+def test_split_sums_to_the_rounded_total(amounts: list[int]) -> None:
+    cells = {i: Fraction(amount, 3_600_000) for i, amount in enumerate(amounts)}
+    parts = split_money(cells, places=2)
+    total = half_even(sum(cells.values(), Fraction(0)), 2)
+    assert sum(parts.values(), Decimal(0)) == total
+    assert all(abs(Fraction(parts[i]) - cells[i]) < Fraction(1, 100) for i in cells)
+
+
+@given(st.permutations(list(range(8))))
+def test_split_does_not_depend_on_the_order_of_rows(order: list[int]) -> None:
+    cells = {i: Fraction(i + 1, 7) for i in range(8)}
+    assert split_money({i: cells[i] for i in order}) == split_money(cells)
+
+
+@pytest.mark.parametrize(("value", "rounded"), [("0.125", "0.12"), ("0.135", "0.14")])
+def test_half_goes_to_even(value: str, rounded: str) -> None:
+    assert half_even(Fraction(value), 2) == Decimal(rounded)

@@ -1,0 +1,115 @@
+"""Lists as pages show them: money adds up to the cent, unpriced time is told apart."""
+
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounting.domain.comparison import average_gpus, change, share
+from accounting.domain.line import STATES
+from accounting.domain.report import LedgerRow, UsageRow
+from accounting.domain.summary import ledger_words, price_amounts, rounded, total_of
+
+HOUR = 3_600_000
+
+
+def row(
+    busy: int, charge: str | None, idle_charge: str | None = "0", *, unpriced: int = 0
+) -> UsageRow:
+    """A row with busy hours and money."""
+    return UsageRow(
+        key={},
+        busy_ms=busy * HOUR,
+        idle_ms=HOUR,
+        unknown_ms=0,
+        charge=None if charge is None else Decimal(charge),
+        idle_charge=None if idle_charge is None else Decimal(idle_charge),
+        currency="EUR",
+        estimated=False,
+        unpriced_ms=unpriced,
+    )
+
+
+def test_cents_of_rows_are_the_cents_of_the_total() -> None:
+    rows = rounded([row(1, "0.333333"), row(1, "0.333333"), row(1, "0.333334")], 2)
+    assert [one.charge for one in rows] == [Decimal("0.33"), Decimal("0.33"), Decimal("0.34")]
+    assert total_of(rows).charge == Decimal("1.00")
+
+
+def test_a_row_without_a_price_keeps_none_and_is_left_out() -> None:
+    rows = rounded([row(1, None, None, unpriced=2 * HOUR), row(1, "2.005")], 2)
+    total = total_of(rows)
+    assert rows[0].charge is None
+    assert total.charge == Decimal("2.00")
+    assert total.unpriced_ms == 2 * HOUR
+
+
+def test_nothing_costs_nothing_and_only_unpriced_is_unknown() -> None:
+    assert total_of([]).charge == 0
+    assert total_of([row(1, None, None)]).charge is None
+
+
+amounts = st.decimals(0, 10_000, places=6, allow_nan=False)
+
+
+@given(st.lists(st.tuples(amounts, st.integers(0, 100)), min_size=1, max_size=30))
+def test_idle_is_part_of_the_charge_and_sums_hold(pairs: list[tuple[Decimal, int]]) -> None:
+    rows = [
+        row(1, str(charge), str((charge * percent / 100).quantize(Decimal("0.000001"))))
+        for charge, percent in pairs
+    ]
+    shown = rounded(rows, 2)
+    exact = sum((one.charge or Decimal(0) for one in rows), Decimal(0))
+    total = total_of(shown)
+    assert total.charge is not None
+    assert abs(total.charge - exact) <= Decimal("0.005")
+    for before, after in zip(rows, shown, strict=True):
+        assert after.charge is not None
+        assert before.charge is not None
+        assert after.idle_charge is not None
+        assert abs(after.charge - before.charge) < Decimal("0.02")
+        assert 0 <= after.idle_charge <= after.charge
+
+
+def test_words_add_up_to_the_wall_time_and_its_money() -> None:
+    ledger = LedgerRow(
+        key={},
+        milliseconds={state: (i + 1) * HOUR for i, state in enumerate(STATES)},
+        charges={state: Decimal("0.333333") for state in STATES},
+        currency="EUR",
+    )
+    words = ledger_words(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
+    assert sum(word.milliseconds for word in words) == ledger.wall_ms
+    assert sum(word.charge or 0 for word in words) == Decimal("2.33")
+
+
+def test_prices_times_hours_add_up() -> None:
+    found = price_amounts([(HOUR // 3, Decimal("1.00"))] * 3 + [(HOUR, None)], 2)
+    assert found[3] is None
+    assert sum(amount for amount in found if amount is not None) == Decimal("1.00")
+
+
+def test_a_change_says_when_too_little_was_observed() -> None:
+    moved = change(Decimal(100), Decimal(150), seen_before=0.5, seen_after=1.0)
+    assert moved is not None
+    assert moved.difference == 50
+    assert moved.ratio == 0.5
+    assert "50% of the time before" in moved.doubt
+    calm = change(Decimal(100), Decimal(150), seen_before=0.99, seen_after=None)
+    assert calm is not None
+    assert calm.doubt == ""
+
+
+def test_a_change_from_almost_nothing_has_no_percentage() -> None:
+    moved = change(Decimal("0.10"), Decimal(10))
+    assert moved is not None
+    assert moved.ratio is None
+    assert change(None, Decimal(1)) is None
+
+
+def test_averages_and_shares_of_nothing_are_unknown() -> None:
+    assert average_gpus(5, 0) is None
+    assert average_gpus(6 * HOUR, 2 * HOUR) == 3.0
+    assert share(1, 0) is None
+    assert share(None, 5) is None
+    assert share(Decimal(1), Decimal(4)) == 0.25

@@ -1,0 +1,110 @@
+"""How values are written. Missing is a word, never a zero."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from accounting.domain.calendar import DayRange
+from accounting.domain.comparison import change
+from accounting.domain.report import UsageRow
+from accounting.templatetags import units
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "expected"),
+    [
+        (Decimal("148210.37"), "USD", "$148,210.37"),
+        (Decimal("-5.00"), "EUR", "\N{MINUS SIGN}€5.00"),
+        (Decimal("0.001"), "USD", "<$0.01"),
+        (Decimal(0), "USD", "$0.00"),
+        (Decimal(1500), "JPY", "¥1,500"),
+        (None, "USD", "No price"),
+    ],
+)
+def test_money(amount: Decimal | None, currency: str, expected: str) -> None:
+    assert units.money(amount, currency) == expected
+
+
+def test_cards_round_large_amounts_only() -> None:
+    assert units.money_round(Decimal("148210.37"), "EUR") == "€148,210"
+    assert units.money_round(Decimal("12.34"), "EUR") == "€12.34"
+
+
+def test_rates_keep_their_places() -> None:
+    assert units.rate(Decimal("1.126000"), "USD") == "$1.126"
+    assert units.rate(Decimal("2.000000"), "USD") == "$2.00"
+
+
+@pytest.mark.parametrize(
+    ("ms", "expected"),
+    [
+        (132_480 * 3_600_000, "132,480"),
+        (3_600_000 * 99, "99.0"),
+        (1, "<0.1"),
+        (0, "0"),
+        (None, "No data"),
+    ],
+)
+def test_gpu_hours(ms: int | None, expected: str) -> None:
+    assert units.gpu_hours(ms) == expected
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"),
+    [(0.658, "65.8%"), (0.99999, ">99.9%"), (1.0, "100.0%"), (0.0001, "<0.1%"), (0.0, "0.0%"), (None, "No data")],
+)
+def test_percent_never_rounds_to_a_lie(ratio: float | None, expected: str) -> None:
+    assert units.percent(ratio) == expected
+
+
+def test_changes_have_a_mark_and_never_a_colour_word() -> None:
+    assert units.moved(change(Decimal(100), Decimal("112.4"))) == "▲ 12.4%"
+    assert units.moved(change(Decimal(100), Decimal(100))) == "No change"
+    assert units.moved(change(Decimal(0), Decimal(9))) == "▲ from almost nothing"
+    assert units.moved(change(Decimal(2), Decimal(60))) == "▲ 30 times"
+    assert units.moved_points(change(Decimal("0.5"), Decimal("0.531"))) == "▲ 3.1 pts"
+    assert units.moved_money(change(Decimal(5), Decimal(2)), "EUR") == "▼ €3.00"
+    assert units.moved(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("ms", "expected"),
+    [
+        (40_000, "40 s"),
+        (11_520_000, "3 h 12 min"),
+        (187_200_000, "2 d 4 h"),
+        (7_200_000, "2 h"),
+        (None, "No data"),
+    ],
+)
+def test_durations(ms: int | None, expected: str) -> None:
+    assert units.duration(ms) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "after", "expected"),
+    [
+        ("2026-11-01", "2026-11-21", "1–20 Nov 2026"),
+        ("2026-10-01", "2026-11-01", "Oct 2026"),
+        ("2026-11-20", "2026-11-21", "20 Nov 2026"),
+        ("2026-10-28", "2026-11-04", "28 Oct – 3 Nov 2026"),
+        ("2025-12-01", "2026-01-02", "1 Dec 2025 – 1 Jan 2026"),
+    ],
+)
+def test_ranges_count_both_ends(first: str, after: str, expected: str) -> None:
+    chosen = DayRange(date.fromisoformat(first), date.fromisoformat(after))
+    assert units.days(chosen) == expected
+
+
+def test_times_carry_the_exact_instant() -> None:
+    html = units.moment(datetime(2026, 10, 1, 10, 5, 30, tzinfo=UTC))
+    assert 'datetime="2026-10-01T10:05:30+00:00"' in html
+    assert "1 Oct 10:05" in html
+    assert units.moment(None) == "\N{EM DASH}"
+
+
+def test_a_row_with_time_that_has_no_price_has_no_charge() -> None:
+    row = UsageRow({}, 1, 0, 0, Decimal(5), Decimal(1), "EUR", estimated=False, unpriced_ms=1)
+    assert units.charge(row, "EUR") == "No price"
+    assert units.idle_charge(row, "EUR") == "No price"
