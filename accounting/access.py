@@ -41,7 +41,7 @@ NOTHING = Scope(team_ids=frozenset())
 
 def person_of(user: AbstractBaseUser | AnonymousUser) -> Person | None:
     """Role and preferences of a user; None for one that has neither."""
-    return Person.objects.filter(user_id=user.pk).first()
+    return Person.objects.filter(user_id=user.pk or 0).first()
 
 
 def scope_of(user: AbstractBaseUser | AnonymousUser) -> Scope:

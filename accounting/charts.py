@@ -5,13 +5,11 @@ Plotly figures are plain dicts; bars, spark lines and calendars are geometry for
 Missing is None here and a gap on the page, never a zero.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
-
-from accounting.domain.line import STATES
 
 Figure = dict[str, Any]
 Number = int | float | Decimal
@@ -118,7 +116,9 @@ def top_series(series: Sequence[Series], named: int = NAMED_SERIES) -> list[Seri
     if len(ordered) <= named + 1:
         return ordered
     rest = ordered[named:]
-    values = tuple(_sum_known(column) for column in zip(*(s.values for s in rest)))
+    values = tuple(
+        _sum_known(column) for column in zip(*(s.values for s in rest), strict=True)
+    )
     return [*ordered[:named], Series(f"Other ({len(rest)})", OTHER_SLOT, values)]
 
 
@@ -241,7 +241,9 @@ def _missing_day(day: date) -> Figure:
     }
 
 
-HATCHED = {  # how the words look as bars, for a colour
+HATCHED: dict[
+    str, Callable[[int], dict[str, Any]]
+] = {  # how the words look as bars, for a colour
     "busy": lambda slot: {"color": f"$c{slot}", "line": {"width": 0}},
     "idle": lambda slot: {
         "color": "$surface",
@@ -416,6 +418,3 @@ def extremes(
     if not known:
         return None
     return max(known, key=lambda v: v[0])[1], min(known, key=lambda v: v[0])[1]
-
-
-assert set(STATES) == {state for states in WORDS.values() for state in states}

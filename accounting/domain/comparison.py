@@ -26,7 +26,7 @@ class Change:
 
     @property
     def difference(self) -> Decimal:
-        """after - before."""
+        """After - before."""
         return self.after - self.before
 
 
@@ -36,7 +36,7 @@ def average_gpus(milliseconds: int, length_ms: int) -> float | None:
 
 
 def share(part: int | Decimal | None, whole: int | Decimal | None) -> float | None:
-    """part / whole; None when either is missing or the whole is nothing."""
+    """Part / whole; None when either is missing or the whole is nothing."""
     if part is None or not whole:
         return None
     return float(part / whole)

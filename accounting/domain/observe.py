@@ -155,10 +155,7 @@ def add_times(
     earlier one, so that the result is a function of all samples, in any order.
     """
     before = [(span.first_ms, span.last_ms, span.step_ms) for span in spans]
-    pieces = list(before)
-    for at in times:
-        pieces.append((at, at, step_at(at)))
-    pieces.sort()
+    pieces = sorted([*before, *((at, at, step_at(at)) for at in times)])
     merged: list[Span] = []
     for first, last, step in pieces:
         top = merged[-1] if merged else None

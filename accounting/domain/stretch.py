@@ -45,7 +45,7 @@ class Stretch:
 
     @property
     def efficiency(self) -> float | None:
-        """busy / (busy + idle); None when nothing was observed."""
+        """Busy / (busy + idle); None when nothing was observed."""
         observed = self.busy_ms + self.idle_ms
         return self.busy_ms / observed if observed else None
 

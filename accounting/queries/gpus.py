@@ -149,7 +149,7 @@ def _ledger_of(uuid: str, period: Period) -> LedgerRow:
             FROM usage_window w
             JOIN accounting_gpu g ON g.id = w.gpu_id AND g.cluster_id = w.cluster_id
             WHERE g.uuid = %s AND w.window_start >= %s AND w.window_start < %s
-            """,  # noqa: S608  # column names of this project
+            """,  # column names of this project
             [uuid, period.start, period.end],
         )
         expected, used, *found = cursor.fetchone()

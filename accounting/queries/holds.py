@@ -64,7 +64,7 @@ def hold_rows(
         return [_row(*row) for row in cursor.fetchall()]
 
 
-def _row(  # noqa: PLR0913, PLR0917  # one parameter a column
+def _row(  # noqa: PLR0917  # one parameter a column
     cluster: str,
     namespace: str,
     pod: str,

@@ -109,7 +109,10 @@ def _source(found: tuple[int, int, str | None]) -> Step:
 
 
 def _gpu_metrics(gpus: int, placeholders: int) -> Step:
-    looked_for = "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else DCGM_FI_DEV_GPU_UTIL."
+    looked_for = (
+        "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else "
+        "DCGM_FI_DEV_GPU_UTIL."
+    )
     query = 'count by (modelName) ({__name__=~"DCGM_FI_(PROF_GR_ENGINE_ACTIVE|DEV_GPU_UTIL)"})'
     if gpus:
         more = f"; {placeholders} are known from nodes only" if placeholders else ""

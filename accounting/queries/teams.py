@@ -1,5 +1,6 @@
 """Teams as pages name them: slug, name, department and the colour they keep."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accounting.access import Scope, readable_teams
@@ -28,6 +29,6 @@ def visible_teams(scope: Scope) -> dict[str, TeamRef]:
     }
 
 
-def team_named(teams: dict[str, TeamRef], slug: str) -> TeamRef:
+def team_named(teams: Mapping[str, TeamRef], slug: str) -> TeamRef:
     """The team of a report row: one of `teams`, or the line of unmapped usage."""
     return teams.get(slug, UNMAPPED_TEAM)

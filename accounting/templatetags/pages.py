@@ -86,7 +86,7 @@ def state_bar(
                 part.x,
                 part.width,
                 height - 2,
-                mark_safe(f' fill="url(#hatch-{int(slot)})"')
+                format_html(' fill="url(#hatch-{})"', slot)
                 if part.kind == "idle"
                 else "",
             )

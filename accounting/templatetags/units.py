@@ -170,7 +170,8 @@ def duration(milliseconds: int | None) -> str:
     if milliseconds < MINUTE_MS:
         return f"{milliseconds // 1000} s"
     units = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"))
-    parts, rest = [], milliseconds
+    parts: list[str] = []
+    rest = milliseconds
     for size, name in units:
         number, rest = divmod(rest, size)
         if number or parts:

@@ -30,7 +30,7 @@ def _page(request: HttpRequest, form: TokenForm, secret: str = "") -> HttpRespon
         "density": person.density if person else "comfortable",
         "form": form,
         "secret": secret,
-        "tokens": token_rows(request.user.pk),
+        "tokens": token_rows(request.user.pk or 0),
     }
     status = 422 if form.errors else 200
     return render(request, "accounting/account.html", context, status=status)
@@ -43,7 +43,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
     form = PreferencesForm(request.POST)
     if not form.is_valid():
         messages.error(
-            request, " ".join(e for errors in form.errors.values() for e in errors)
+            request, " ".join(str(e) for errors in form.errors.values() for e in errors)
         )
         return (
             redirect("account")

@@ -155,7 +155,7 @@ def sparks(
         "idle": "idle_charge",
     }
     return {
-        name: charts.spark([row and getattr(row, field) for row in rows])
+        name: charts.spark([getattr(row, field) if row else None for row in rows])
         for name, field in fields.items()
     }
 
@@ -167,7 +167,7 @@ def ledger_spark(
     gaps = set(missing)
     by_day = {row.key["day"]: charts.state_words(row.milliseconds) for row in rows}
     found = [None if day in gaps else by_day.get(day.isoformat()) for day in days]
-    return charts.spark([words and words["Unallocated"] for words in found])
+    return charts.spark([words["Unallocated"] if words else None for words in found])
 
 
 def held_parts(row: UsageRow, largest_ms: int) -> tuple[Part, ...]:

@@ -6,6 +6,7 @@ from typing import Concatenate, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
@@ -29,7 +30,8 @@ class Visitor:
         user = request.user
         self.person = person_of(user)
         self.scope = scope_with(user, self.person)
-        self.name = user.get_full_name() or user.get_username()
+        full_name = "" if isinstance(user, AnonymousUser) else user.get_full_name()
+        self.name = full_name or user.get_username()
         self.now = timezone.now()
         self.billing: BillingSettings = billing_at(self.now)
 
@@ -85,7 +87,7 @@ def page(rule: Rule, *, who: str) -> Callable[[View[Extra]], View[Extra]]:
                 with timezone.override(visitor.zone):
                     return view(request, *args, **kwargs)
 
-        return checked
+        return checked  # type: ignore[return-value]  # wraps() forgets the view's own type
 
     return decorate
 

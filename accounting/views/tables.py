@@ -221,7 +221,7 @@ class Page:
 SIZES = (25, 50, 100, 250)
 
 
-def paged(lines: Sequence[Any], query: Mapping[str, str]) -> Page:
+def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> Page:
     """The page that an address asks for; 50 lines, or one of SIZES."""
     size = _number(query.get("rows", ""), 50)
     size = size if size in SIZES else 50

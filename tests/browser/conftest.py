@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import connection
+from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from pytest_django import DjangoDbBlocker
 from pytest_django.live_server_helper import LiveServer
 
 from accounting.actions import partitions
 from tests.programs import chromium
-from tests.story import PASSWORD, Story, cast, tell
+from tests.story import Story, cast, tell
 
 HERE = Path(__file__).parent
 AXE = HERE / "vendor" / "axe.min.js"
@@ -101,10 +103,11 @@ class Visit:
 
     def open(self, path: str) -> Page:
         """Go there and wait until charts are drawn and fragments are in."""
-        self.page.goto(self.address + path, wait_until="networkidle")
+        self.page.goto(self.address + path)
         self.page.wait_for_function(
             "() => [...document.querySelectorAll('[data-chart]')]"
             ".every(box => box.hidden || box.querySelector('.main-svg'))"
+            " && !document.querySelector('[hx-trigger=load] > .muted:only-child')"
         )
         return self.page
 
@@ -112,13 +115,34 @@ class Visit:
 SignIn = Callable[..., Visit]
 
 
+@pytest.fixture(scope="session")
+def cookies(story: Story, django_db_blocker: DjangoDbBlocker) -> dict[str, str]:
+    """A session of each of the cast; signing in through the form has its own test."""
+    del story
+    found = {}
+    with django_db_blocker.unblock():
+        for user in get_user_model().objects.all():
+            client = Client()
+            client.force_login(user)
+            found[user.get_username()] = client.cookies[
+                settings.SESSION_COOKIE_NAME
+            ].value
+    return found
+
+
 @pytest.fixture
-def sign_in(browser: Browser, address: str) -> Iterator[SignIn]:
+def sign_in(
+    browser: Browser, address: str, cookies: dict[str, str]
+) -> Iterator[SignIn]:
     """Open a browser as one of the cast: theme, width, and whether the policy may be bent."""
     contexts: list[BrowserContext] = []
 
     def _sign_in(
-        name: str, *, theme: str = "light", width: int = WIDTH, bend_policy: bool = False
+        name: str,
+        *,
+        theme: str = "light",
+        width: int = WIDTH,
+        bend_policy: bool = False,
     ) -> Visit:
         context = browser.new_context(
             viewport={"width": width, "height": HEIGHT},
@@ -127,15 +151,16 @@ def sign_in(browser: Browser, address: str) -> Iterator[SignIn]:
             permissions=["clipboard-read", "clipboard-write"],
         )
         contexts.append(context)
+        cookie = {
+            "name": settings.SESSION_COOKIE_NAME,
+            "value": cookies[name],
+            "url": address,
+        }
+        context.add_cookies([cookie])  # type: ignore[list-item]
         page = context.new_page()
         visit = Visit(page, address)
         page.on("console", lambda message: _listen(visit, message.type, message.text))
         page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-        page.goto(f"{address}/sign-in")
-        page.get_by_label("Name").fill(name)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_selector("#main")
         return visit
 
     yield _sign_in

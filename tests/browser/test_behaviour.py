@@ -36,7 +36,9 @@ def test_a_number_opens_where_it_comes_from(sign_in: SignIn) -> None:
     expect(figure).to_be_focused()
 
 
-def test_every_money_and_time_cell_of_the_teams_table_is_a_button(sign_in: SignIn) -> None:
+def test_every_money_and_time_cell_of_the_teams_table_is_a_button(
+    sign_in: SignIn,
+) -> None:
     page = sign_in("ana").open("/teams")
     row = page.locator("tbody tr").first
     assert row.locator("button[data-explain]").count() == 5
@@ -57,7 +59,10 @@ def test_the_theme_changes_at_once_and_is_kept(sign_in: SignIn) -> None:
     assert page.evaluate("performance.getEntriesByType('navigation').length") == 1
     visit.open("/teams")
     assert page.locator("html").get_attribute("data-theme") == "dark"
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 15, 20)"
+    assert (
+        page.evaluate("getComputedStyle(document.body).backgroundColor")
+        == "rgb(11, 15, 20)"
+    )
     assert visit.complaints == []
 
 
@@ -174,7 +179,9 @@ def test_the_navigation_is_a_sheet_on_a_phone(sign_in: SignIn) -> None:
     expect(menu).to_be_focused()
 
 
-def test_setting_a_price_shows_what_it_changes_first(sign_in: SignIn, story: Story) -> None:
+def test_setting_a_price_shows_what_it_changes_first(
+    sign_in: SignIn, story: Story
+) -> None:
     page = sign_in("ana").open("/prices")
     page.get_by_role("link", name="NVIDIA-A10").click()
     assert page.get_by_label("GPU model").input_value() == "NVIDIA-A10"
@@ -182,7 +189,9 @@ def test_setting_a_price_shows_what_it_changes_first(sign_in: SignIn, story: Sto
     page.get_by_label("Valid from").fill(f"{story.since:%Y-%m-%d}")
     page.get_by_label("Reason").fill("The A10 got a price at last")
     page.get_by_role("button", name="Show what it changes").click()
-    effect = page.locator("section", has=page.get_by_role("heading", name="What this will do"))
+    effect = page.locator(
+        "section", has=page.get_by_role("heading", name="What this will do")
+    )
     expect(effect).to_contain_text("Sandbox")
     expect(effect).to_contain_text("GPU-h that have none")
     expect(page.get_by_role("button", name="Save this price")).to_be_visible()
@@ -237,7 +246,10 @@ def test_a_page_prints_without_controls(sign_in: SignIn, path: str) -> None:
     page.emulate_media(media="print")
     expect(page.locator("#nav")).to_be_hidden()
     expect(page.locator(".tools").first).to_be_hidden()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        page.evaluate("getComputedStyle(document.body).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
 
 
 def test_plotly_takes_its_styles_from_our_copy(sign_in: SignIn) -> None:

@@ -58,7 +58,15 @@ def computed(samples: Sequence[Sample]) -> tuple[dict[Key, Fact], list[HoldRow]]
                 key = (book.window.start_ms, line.uuid, line.pod_uid)
                 lines.setdefault(key, []).append(line)
     holds = sorted(
-        (h.uid, h.node, h.units, h.created_ms, h.bound_ms, h.ended_ms, h.ended_by or None)
+        (
+            h.uid,
+            h.node,
+            h.units,
+            h.created_ms,
+            h.bound_ms,
+            h.ended_ms,
+            h.ended_by or None,
+        )
         for h in derived.holds
     )
     return {key: _fact(found) for key, found in lines.items()}, holds

@@ -25,7 +25,7 @@ BILLION = 10**9
 ANY = ""  # the track of all metrics together: a proof of presence has no metric (N14)
 
 
-class Unsettled(Exception):  # noqa: N818  # not an error: the rules leave the case open
+class Unsettled(Exception):  # not an error: the rules leave the case open
     """The rules do not settle this fleet; a random test leaves it out."""
 
 
@@ -199,7 +199,9 @@ class Evidence:
             uuid, label = sample.labels["UUID"], self.label_of(sample)
             step = steps[uuid, sample.at]
             proofs.append(Proof(uuid, host_of(sample), sample.at, step, label))
-        return sorted(proofs, key=lambda p: (p.at, p.uuid, p.node, p.label or ("",) * 3))
+        return sorted(
+            proofs, key=lambda p: (p.at, p.uuid, p.node, p.label or ("",) * 3)
+        )
 
     # --- kube-state ------------------------------------------------------------------
 
@@ -229,7 +231,9 @@ class Evidence:
         for scraper, found in self.scrapes.items():
             times = sorted(found)
             for at, following in zip(times, [*times[1:], None], strict=False):
-                spans.append((at, at + validity(at, following, self.kube_step(scraper, at))))
+                spans.append(
+                    (at, at + validity(at, following, self.kube_step(scraper, at)))
+                )
         return union(spans)
 
     def is_seen(self, at: int) -> bool:
@@ -313,7 +317,9 @@ def track_of(sample: Sample) -> Track:
 
 def scraper_of(labels: Mapping[str, str]) -> Scraper:
     """Job, instance and replica labels."""
-    replica = ",".join(f"{name}={labels[name]}" for name in REPLICAS if labels.get(name))
+    replica = ",".join(
+        f"{name}={labels[name]}" for name in REPLICAS if labels.get(name)
+    )
     return Scraper(labels.get("job", ""), labels.get("instance", ""), replica)
 
 

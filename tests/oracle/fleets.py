@@ -115,7 +115,9 @@ def node_plans(draw: st.DrawFn, length: int) -> NodePlan:
 
 
 @st.composite
-def pod_plans(draw: st.DrawFn, i: int, nodes: tuple[NodePlan, ...], length: int) -> PodPlan:
+def pod_plans(
+    draw: st.DrawFn, i: int, nodes: tuple[NodePlan, ...], length: int
+) -> PodPlan:
     """A pod; names repeat, uids do not."""
     node = draw(st.integers(0, len(nodes) - 1))
     bound = draw(st.integers(-300, length - 20))
@@ -326,7 +328,9 @@ def text(samples: Iterable[Sample], *, is_openmetrics: bool = True) -> str:
     for s in samples:
         body = ",".join(f'{key}="{value}"' for key, value in s.labels.items())
         at = f"{s.at / 1000:.3f}" if is_openmetrics else str(s.at)
-        families.setdefault(s.name, []).append(f"{s.name}{{{body}}} {_number(s.value)} {at}")
+        families.setdefault(s.name, []).append(
+            f"{s.name}{{{body}}} {_number(s.value)} {at}"
+        )
     lines = []
     for name, found in families.items():
         lines += [f"# TYPE {name} gauge", *found]

@@ -167,7 +167,13 @@ def _placeholders(
         if not inside:
             continue
         end = evidence.end if life.end is None else life.end
-        edges = {inside[0], end, *inside, *(p.start for p in real), *(p.end for p in real)}
+        edges = {
+            inside[0],
+            end,
+            *inside,
+            *(p.start for p in real),
+            *(p.end for p in real),
+        }
         cuts = sorted(t for t in edges if inside[0] <= t <= end)
         for n in range(max(capacity[t] for t in inside)):
             start = None
@@ -188,7 +194,9 @@ def _placeholders(
 
 def holds(evidence: Evidence) -> list[Hold]:
     """Every hold, with the GPUs that labels give it."""
-    found = [hold for pod in evidence.pods.values() if (hold := _kube_hold(evidence, pod))]
+    found = [
+        hold for pod in evidence.pods.values() if (hold := _kube_hold(evidence, pod))
+    ]
     for node in sorted({hold.node for hold in found}):
         _make_room(evidence, [hold for hold in found if hold.node == node])
     found += _label_holds(evidence)

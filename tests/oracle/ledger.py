@@ -66,7 +66,9 @@ class _Book:
         self.holds = holds(evidence)
         self.presences = presences(evidence)
         self.edges = {t for hold in self.holds for t in (hold.start, hold.end)}
-        self.edges |= {h.inferred_from for h in self.holds if h.inferred_from is not None}
+        self.edges |= {
+            h.inferred_from for h in self.holds if h.inferred_from is not None
+        }
         self.edges |= {t for p in self.presences for t in (p.start, p.end)}
         self.changes = {p: self._changes(p) for p in self.presences}
         self.tracks: dict[str, list[Track]] = defaultdict(list)
@@ -101,7 +103,9 @@ class _Book:
     def _pool(self, node: str, at: int) -> dict[str, int]:
         """Units without a GPU, by pod uid."""
         here = {p.uuid for p in self._here(node, at)}
-        units = {h.uid: h.units - len(here & set(h.gpus)) for h in self._active(node, at)}
+        units = {
+            h.uid: h.units - len(here & set(h.gpus)) for h in self._active(node, at)
+        }
         return {uid: count for uid, count in units.items() if count}
 
     def _mapped(self, node: str, uuid: str, at: int) -> list[Hold]:
@@ -314,7 +318,9 @@ class _Book:
 
 def _kept(hold: Hold, at: int) -> int:
     """Flag of time that only a label speaks for (N13)."""
-    return INFERRED if hold.inferred_from is not None and hold.inferred_from <= at else 0
+    return (
+        INFERRED if hold.inferred_from is not None and hold.inferred_from <= at else 0
+    )
 
 
 def _natural(uuid: str) -> tuple[str, int]:

@@ -40,7 +40,8 @@ def facts() -> list[tuple[Any, ...]]:
             ORDER BY 1, 2, 3, 4
             """
         )
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 def clear() -> None:

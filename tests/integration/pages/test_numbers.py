@@ -25,7 +25,9 @@ RANGE = "?range=last-7-days"
 def selection(**filters: str) -> Selection:
     """The last seven days, as a page asks for them."""
     days = preset_range("last-7-days", NOW.astimezone(ZONE).date())
-    return Selection(EVERYTHING, days.period(ZONE), {k: (v,) for k, v in filters.items()})
+    return Selection(
+        EVERYTHING, days.period(ZONE), {k: (v,) for k, v in filters.items()}
+    )
 
 
 def text_of(client: Client, path: str) -> str:
@@ -63,7 +65,10 @@ def test_the_table_adds_up_to_the_cent(sign_in: SignIn) -> None:
 
 def test_days_add_up_to_the_total(sign_in: SignIn) -> None:
     breakdown = sign_in("ana").get(f"/{RANGE}").context["breakdown"]
-    assert sum(row.charge for row in breakdown.days.values()) == breakdown.summary.total.charge
+    assert (
+        sum(row.charge for row in breakdown.days.values())
+        == breakdown.summary.total.charge
+    )
     assert (
         sum(row.allocated_ms for row in breakdown.days.values())
         == breakdown.summary.total.allocated_ms
@@ -75,13 +80,15 @@ def test_the_capacity_bar_is_the_wall_time(sign_in: SignIn) -> None:
     row = ledger_total(selection())
     assert ledger.wall_ms == row.wall_ms
     assert sum(word.milliseconds for word in ledger.words) == row.wall_ms
-    assert sum(word.charge for word in ledger.words) == round(row.wall_charge or Decimal(0), 2)
+    assert sum(word.charge for word in ledger.words) == round(
+        row.wall_charge or Decimal(0), 2
+    )
 
 
 def test_an_explanation_ends_at_the_number_of_the_card(sign_in: SignIn) -> None:
     client = sign_in("ana")
     total = client.get(f"/teams/vision{RANGE}").context["breakdown"].summary.total
-    answer = client.get(f"/explain?what=charge&team=vision&range=last-7-days")
+    answer = client.get("/explain?what=charge&team=vision&range=last-7-days")
     assert f"{total.charge:,.2f} EUR" in answer.content.decode()
     lines = answer.context["prices"]
     assert sum(line.amount for line in lines) == total.charge
@@ -91,16 +98,22 @@ def test_an_explanation_ends_at_the_number_of_the_card(sign_in: SignIn) -> None:
 
 
 def test_an_explanation_is_a_fragment_for_the_drawer(sign_in: SignIn) -> None:
-    answer = sign_in("ana").get("/explain?what=allocated", headers={"HX-Request": "true"})
+    answer = sign_in("ana").get(
+        "/explain?what=allocated", headers={"HX-Request": "true"}
+    )
     assert b"<html" not in answer.content
     assert b"busy + idle + unknown" in answer.content
 
 
-def test_a_day_without_data_is_a_gap_and_is_named(sign_in: SignIn, story: Story) -> None:
+def test_a_day_without_data_is_a_gap_and_is_named(
+    sign_in: SignIn, story: Story
+) -> None:
     answer = sign_in("ana").get("/")
     gap = story.gap_day.astimezone(ZONE).date()
     assert answer.context["missing_days"] == [gap]
-    assert f"1 of 20 days have no data: {units.short_day(gap)}" in answer.content.decode()
+    assert (
+        f"1 of 20 days have no data: {units.short_day(gap)}" in answer.content.decode()
+    )
     total = answer.context["spend"].figure["data"][-1]
     assert total["y"][total["x"].index(gap.isoformat())] is None
 
@@ -112,7 +125,9 @@ def test_a_comparison_with_missing_data_is_doubted(sign_in: SignIn) -> None:
     assert calm.charge.doubt == "" or "before" in calm.charge.doubt
 
 
-def test_a_running_month_is_compared_with_as_much_of_the_one_before(sign_in: SignIn) -> None:
+def test_a_running_month_is_compared_with_as_much_of_the_one_before(
+    sign_in: SignIn,
+) -> None:
     state = sign_in("ana").get("/").context["state"]
     assert units.days(state.before) == "1–20 Oct 2026"
     assert state.is_before_cut
@@ -133,7 +148,13 @@ def test_sorting_and_filtering_live_in_the_address(sign_in: SignIn) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["range=never", "from=2026-13-01&to=2026-11-01", "from=2026-11-01", "words=soon", "first=x&last=y"],
+    [
+        "range=never",
+        "from=2026-13-01&to=2026-11-01",
+        "from=2026-11-01",
+        "words=soon",
+        "first=x&last=y",
+    ],
 )
 def test_an_unreadable_range_is_said_and_replaced(sign_in: SignIn, query: str) -> None:
     answer = sign_in("ana").get(f"/teams?{query}")
@@ -197,7 +218,9 @@ def test_more_teams_cost_no_more_queries(
 
 def test_csv_and_api_links_ask_for_the_same_rows(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = client.get("/teams/vision/workloads?from=2026-11-02&to=2026-11-05").content.decode()
+    page = client.get(
+        "/teams/vision/workloads?from=2026-11-02&to=2026-11-05"
+    ).content.decode()
     url = re.search(r'href="(/api/v1/usage[^"]+)"', page)
     assert url is not None
     answer = client.get(url[1].replace("&amp;", "&"))

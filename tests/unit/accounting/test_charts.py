@@ -55,7 +55,10 @@ def test_eight_series_need_no_other() -> None:
 
 def test_held_gpus_are_solid_hatched_and_pale() -> None:
     figure = charts.gpus_over_time(
-        ["2026-11-01"], {"Busy": [2.0], "Idle": [1.0], "No data": [None]}, 3, is_hourly=False
+        ["2026-11-01"],
+        {"Busy": [2.0], "Idle": [1.0], "No data": [None]},
+        3,
+        is_hourly=False,
     )
     busy, idle, unknown = figure["data"]
     assert busy["marker"]["color"] == "$c3"
@@ -79,7 +82,9 @@ def test_a_flat_spark_does_not_divide_by_zero() -> None:
 
 
 amounts = st.dictionaries(
-    st.sampled_from(["busy", "idle", "unknown", "rest"]), st.integers(0, 10**12), min_size=1
+    st.sampled_from(["busy", "idle", "unknown", "rest"]),
+    st.integers(0, 10**12),
+    min_size=1,
 )
 
 

@@ -52,7 +52,14 @@ def test_gpu_hours(ms: int | None, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "expected"),
-    [(0.658, "65.8%"), (0.99999, ">99.9%"), (1.0, "100.0%"), (0.0001, "<0.1%"), (0.0, "0.0%"), (None, "No data")],
+    [
+        (0.658, "65.8%"),
+        (0.99999, ">99.9%"),
+        (1.0, "100.0%"),
+        (0.0001, "<0.1%"),
+        (0.0, "0.0%"),
+        (None, "No data"),
+    ],
 )
 def test_percent_never_rounds_to_a_lie(ratio: float | None, expected: str) -> None:
     assert units.percent(ratio) == expected
@@ -105,6 +112,8 @@ def test_times_carry_the_exact_instant() -> None:
 
 
 def test_a_row_with_time_that_has_no_price_has_no_charge() -> None:
-    row = UsageRow({}, 1, 0, 0, Decimal(5), Decimal(1), "EUR", estimated=False, unpriced_ms=1)
+    row = UsageRow(
+        {}, 1, 0, 0, Decimal(5), Decimal(1), "EUR", estimated=False, unpriced_ms=1
+    )
     assert units.charge(row, "EUR") == "No price"
     assert units.idle_charge(row, "EUR") == "No price"

@@ -31,9 +31,15 @@ def test_every_vendored_file_is_listed() -> None:
 
 
 def test_plotly_is_the_version_of_the_python_library() -> None:
-    version = next(e["version"] for e in FILES if e["file"].endswith(".min.js") and "plotly" in e["file"])
+    version = next(
+        e["version"]
+        for e in FILES
+        if e["file"].endswith(".min.js") and "plotly" in e["file"]
+    )
     assert version == plotly.offline.get_plotlyjs_version()
-    assert f"v{version}" in (VENDOR / "plotly/plotly-cartesian.min.js").read_text()[:200]
+    assert (
+        f"v{version}" in (VENDOR / "plotly/plotly-cartesian.min.js").read_text()[:200]
+    )
 
 
 def test_our_own_scripts_and_styles_stay_small() -> None:

@@ -96,7 +96,9 @@ class Fleet:
         named = PodName("ns", pod) if pod else None
         self.add(metric, samples, gpu=GpuKey(uuid, node, plain=named))
 
-    def every(self, value: float, start: float = 0, end: float = 1e9) -> dict[float, float]:
+    def every(
+        self, value: float, start: float = 0, end: float = 1e9
+    ) -> dict[float, float]:
         """The same value at every scrape in [start, end)."""
         return {t: value for t in self.scrapes if start <= t < end}
 
@@ -135,9 +137,16 @@ class Fleet:
         for ledger in self.ledgers():
             for line in ledger.lines:
                 if line.uuid == uuid and line.pod_uid == uid:
-                    for state in "busy idle unknown free stranded stray dark".split():
+                    for state in [
+                        "busy",
+                        "idle",
+                        "unknown",
+                        "free",
+                        "stranded",
+                        "stray",
+                        "dark",
+                    ]:
                         value = getattr(line, f"{state}_ms") / 1000
                         if value:
                             found[state] = found.get(state, 0.0) + value
         return found
-

@@ -172,7 +172,9 @@ def test_every_gpu_sums_to_its_presence(
     shown = [t for t in fleet.scrapes if t >= bound]
     if shown:
         fleet.pod("a", "n", bound, shown, units=units, ended=bound + length)
-    samples = {t: d for t, d in zip(fleet.scrapes, duties, strict=True) if d is not None}
+    samples = {
+        t: d for t, d in zip(fleet.scrapes, duties, strict=True) if d is not None
+    }
     if samples:
         fleet.gpu("G", "n", samples, pod="a")
     for ledger in fleet.ledgers():

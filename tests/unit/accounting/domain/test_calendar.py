@@ -76,7 +76,9 @@ def test_typed_words_are_understood(words: str, expected: DayRange) -> None:
     assert parse_words(words, TODAY) == expected
 
 
-@pytest.mark.parametrize("words", ["", "soon", "2026-13", "2026-10-31..2026-10-01", "last 0 days"])
+@pytest.mark.parametrize(
+    "words", ["", "soon", "2026-13", "2026-10-31..2026-10-01", "last 0 days"]
+)
 def test_words_that_mean_nothing_are_refused(words: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # of several kinds, all ValueError
         parse_words(words, TODAY)
@@ -118,8 +120,12 @@ def test_no_comparison_is_none_and_an_unknown_one_is_refused() -> None:
 
 
 def test_stepping_over_months_keeps_months() -> None:
-    assert neighbour(span("2026-03-01", "2026-04-01"), -1) == span("2026-02-01", "2026-03-01")
-    assert neighbour(span("2026-11-14", "2026-11-21"), 1) == span("2026-11-21", "2026-11-28")
+    assert neighbour(span("2026-03-01", "2026-04-01"), -1) == span(
+        "2026-02-01", "2026-03-01"
+    )
+    assert neighbour(span("2026-11-14", "2026-11-21"), 1) == span(
+        "2026-11-21", "2026-11-28"
+    )
 
 
 def test_a_day_has_the_length_of_its_zone() -> None:
@@ -128,7 +134,9 @@ def test_a_day_has_the_length_of_its_zone() -> None:
     autumn = span("2026-10-25", "2026-10-26").period(berlin)
     assert spring.length_ms == 23 * 3_600_000
     assert autumn.length_ms == 25 * 3_600_000
-    assert midnight(date(2026, 10, 25), berlin) == datetime(2026, 10, 24, 22, tzinfo=UTC)
+    assert midnight(date(2026, 10, 25), berlin) == datetime(
+        2026, 10, 24, 22, tzinfo=UTC
+    )
 
 
 @given(DATES, st.integers(-30, 30))
@@ -152,8 +160,12 @@ def test_every_preset_holds_a_day_and_can_be_compared(today: date, name: str) ->
 def test_days_tile_their_range(first: date, count: int) -> None:
     zone = ZoneInfo("Europe/Berlin")
     whole = DayRange(first, date.fromordinal(first.toordinal() + count))
-    parts = [DayRange(day, date.fromordinal(day.toordinal() + 1)) for day in whole.each()]
+    parts = [
+        DayRange(day, date.fromordinal(day.toordinal() + 1)) for day in whole.each()
+    ]
     periods = [part.period(zone) for part in parts]
     assert periods[0].start_ms == whole.period(zone).start_ms
     assert periods[-1].end_ms == whole.period(zone).end_ms
-    assert all(a.end_ms == b.start_ms for a, b in zip(periods, periods[1:], strict=False))
+    assert all(
+        a.end_ms == b.start_ms for a, b in zip(periods, periods[1:], strict=False)
+    )

@@ -41,7 +41,10 @@ def test_a_missing_window_ends_a_stretch() -> None:
 
 def test_holders_of_a_shared_gpu_are_apart() -> None:
     found = stretches([part(0, "a"), part(0, "b"), part(1, "a")])
-    assert [(s.pod, (s.end - s.start).seconds) for s in found] == [("a", 600), ("b", 300)]
+    assert [(s.pod, (s.end - s.start).seconds) for s in found] == [
+        ("a", 600),
+        ("b", 300),
+    ]
 
 
 def test_no_window_gives_no_stretch() -> None:

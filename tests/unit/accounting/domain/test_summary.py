@@ -32,7 +32,11 @@ def row(
 
 def test_cents_of_rows_are_the_cents_of_the_total() -> None:
     rows = rounded([row(1, "0.333333"), row(1, "0.333333"), row(1, "0.333334")], 2)
-    assert [one.charge for one in rows] == [Decimal("0.33"), Decimal("0.33"), Decimal("0.34")]
+    assert [one.charge for one in rows] == [
+        Decimal("0.33"),
+        Decimal("0.33"),
+        Decimal("0.34"),
+    ]
     assert total_of(rows).charge == Decimal("1.00")
 
 
@@ -53,7 +57,9 @@ amounts = st.decimals(0, 10_000, places=6, allow_nan=False)
 
 
 @given(st.lists(st.tuples(amounts, st.integers(0, 100)), min_size=1, max_size=30))
-def test_idle_is_part_of_the_charge_and_sums_hold(pairs: list[tuple[Decimal, int]]) -> None:
+def test_idle_is_part_of_the_charge_and_sums_hold(
+    pairs: list[tuple[Decimal, int]],
+) -> None:
     rows = [
         row(1, str(charge), str((charge * percent / 100).quantize(Decimal("0.000001"))))
         for charge, percent in pairs

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from accounting.domain.period import Period
 from accounting.domain.series import GpuKey, PodName, Scraper, Series
 from accounting.domain.track import (
     BILLION,
@@ -13,7 +14,6 @@ from accounting.domain.track import (
     distinct,
     fill,
 )
-from accounting.domain.period import Period
 from tests.unit.accounting.domain.fleet import ms
 
 WINDOW = Period(ms(0), ms(300))

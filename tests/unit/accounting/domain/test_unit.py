@@ -25,7 +25,9 @@ def facts(capacity: dict[str, int], **labels: str) -> NodeFacts:
         ("ephemeral_storage", None),
     ],
 )
-def test_resources_are_spelt_as_kubernetes_does(sanitised: str, spelt: str | None) -> None:
+def test_resources_are_spelt_as_kubernetes_does(
+    sanitised: str, spelt: str | None
+) -> None:
     assert kubernetes_resource(sanitised) == spelt
 
 
@@ -46,7 +48,9 @@ def test_time_slicing_counts_replicas() -> None:
     node = facts({GPU: 32}, gpu_count="8", gpu_replicas="4")
     assert gpu_count(node) == 8
     assert unit_share(GPU, node) == Fraction(1, 4)
-    renamed = facts({"nvidia.com/gpu.shared": 32, GPU: 0}, gpu_count="8", gpu_replicas="4")
+    renamed = facts(
+        {"nvidia.com/gpu.shared": 32, GPU: 0}, gpu_count="8", gpu_replicas="4"
+    )
     assert gpu_count(renamed) == 8
 
 
@@ -65,8 +69,12 @@ def test_no_replicas_is_one(replicas: str) -> None:
 
 def test_slices_depend_on_the_model() -> None:
     """T12: 1g of an A30 is a quarter, of an A100 a seventh."""
-    assert unit_share("nvidia.com/mig-1g.6gb", facts({}, gpu_product="NVIDIA-A30")) == Fraction(1, 4)
-    assert unit_share("nvidia.com/mig-3g.40gb", facts({}, gpu_product="NVIDIA-A100")) == Fraction(3, 7)
+    assert unit_share(
+        "nvidia.com/mig-1g.6gb", facts({}, gpu_product="NVIDIA-A30")
+    ) == Fraction(1, 4)
+    assert unit_share(
+        "nvidia.com/mig-3g.40gb", facts({}, gpu_product="NVIDIA-A100")
+    ) == Fraction(3, 7)
 
 
 def test_mixed_strategy_says_its_count() -> None:
