@@ -1,4 +1,4 @@
-"""The short memory of sources that cannot be asked again (docs/decisions/0004).
+"""The short memory of sources that cannot be asked again (docs/decisions/0006).
 
 Samples of scrapes and files are kept by the hour, as they came, as long as the facts of
 their time: so a late sample can still change its windows.

@@ -46,7 +46,7 @@ from accounting.models import (
 )
 from accounting.sources.catalogue import lifecycle_of, normal_model
 
-LABEL_REACH_MS = HOUR_MS  # labels further away say nothing new (docs/decisions/0005)
+LABEL_REACH_MS = HOUR_MS  # labels further away say nothing new (docs/decisions/0007)
 POD_REACH_MS = 2 * HOUR_MS  # wider than labels: a label must find its pod
 BATCH = 2000
 

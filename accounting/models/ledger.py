@@ -92,7 +92,7 @@ class BufferBlock(models.Model):
     """Samples of one source and hour, as they came: the short memory of sources that
     cannot be asked again, so that a late sample can still change its windows.
 
-    Dropped with the facts of its time (docs/decisions). Not the ledger: nothing reports it.
+    Dropped with the facts of its time (docs/decisions/0006). Not the ledger: nothing reports it.
     """
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE)
