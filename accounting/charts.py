@@ -350,6 +350,32 @@ def heat_step(ratio: float | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """One square of a heat map: where it stands, how it looks, what it says."""
+
+    x: float
+    y: float
+    look: str  # q0..q9, or dark without data
+    words: str
+
+
+WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 30.5, 23  # of a grid of 24 by 7 squares
+
+
+def week_cell(hour: int, weekday: int, ratio: float | None, words: str) -> Cell:
+    """The square of one hour of the week: x hour, y weekday."""
+    return Cell(
+        WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, heat_look(ratio), words
+    )
+
+
+def heat_look(ratio: float | None) -> str:
+    """The class of a square: its Cividis step, or dark without data."""
+    step = heat_step(ratio)
+    return "dark" if step is None else f"q{step}"
+
+
+@dataclass(frozen=True, slots=True)
 class DayCell:
     """One day of a coverage calendar: where it stands, how it looks, what it says."""
 

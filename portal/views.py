@@ -72,7 +72,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "idle": tables.workload_lines(largest_idle(workloads), teams),
         "movers": [],
     }
-    if state.before_period is not None:
+    if state.before_period is not None and found.has_before:
         earlier = replace(selection, period=state.before_period)
         before = rounded(
             usage_rows(earlier, ("team", "workload"), priced_part=True), places

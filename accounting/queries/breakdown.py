@@ -81,6 +81,11 @@ class Breakdown:
     summary: Summary
 
     @property
+    def has_before(self) -> bool:
+        """True when the period before holds something to compare with."""
+        return bool(self.before)
+
+    @property
     def has_usage(self) -> bool:
         """True when something was held."""
         return any(row.allocated_ms for row in self.rows)
@@ -131,8 +136,14 @@ def _by_charge(row: UsageRow) -> tuple[Decimal, int]:
 
 def _name(row: UsageRow, dimension: str) -> str:
     if dimension == "workload":
-        return f"{row.key['namespace']}/{row.key['workload']}"
+        return workload_name(row)
     return row.key[dimension]
+
+
+def workload_name(row: UsageRow) -> str:
+    """What tells workloads apart: namespace, kind and name."""
+    key = row.key
+    return f"{key['namespace']}/{key['workload_kind']}/{key['workload']}"
 
 
 def _by_day(rows: Sequence[UsageRow], dimension: str) -> dict[str, dict[str, UsageRow]]:
@@ -192,14 +203,15 @@ def movers(
 
     One that is only in one of the periods counts from, or to, nothing.
     """
-    amounts: dict[tuple[str, str, str], list[Decimal | None]] = {}
+    amounts: dict[tuple[str, ...], list[Decimal | None]] = {}
     for column, rows in enumerate((before, now)):
         for row in rows:
-            key = (row.key["team"], row.key["namespace"], row.key["workload"])
+            names = ("team", "namespace", "workload_kind", "workload")
+            key = tuple(row.key[name] for name in names)
             pair = amounts.setdefault(key, [Decimal(0), Decimal(0)])
             pair[column] = row.charge
     found = [
-        Mover(*key, moved)
+        Mover(key[0], key[1], key[3], moved)
         for key, (then, later) in amounts.items()
         if (moved := change(then, later)) is not None and moved.difference
     ]

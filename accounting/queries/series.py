@@ -1,10 +1,12 @@
 """How spend and use move through a period: rows for charts."""
 
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from accounting.domain.period import DAY_MS, Period
 from accounting.domain.report import UsageRow
+from accounting.domain.week import WeekHour, fold_week
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_rows
 
@@ -46,47 +48,16 @@ def points(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """How much a name's charge differs from the period before."""
-
-    name: str
-    before: Decimal
-    after: Decimal
-
-    @property
-    def difference(self) -> Decimal:
-        """after - before."""
-        return self.after - self.before
-
-
-def biggest_changes(
-    selection: Selection, before: Selection, dimension: str, limit: int = 5
-) -> list[Change]:
-    """Names whose charge changed most, by absolute difference, largest first."""
-    old = {
-        r.key[dimension]: r.charge or Decimal(0)
-        for r in usage_rows(before, (dimension,))
-    }
-    new = {
-        r.key[dimension]: r.charge or Decimal(0)
-        for r in usage_rows(selection, (dimension,))
-    }
-    changes = [
-        Change(name, old.get(name, Decimal(0)), new.get(name, Decimal(0)))
-        for name in sorted(old.keys() | new.keys())
-    ]
-    moved = [change for change in changes if change.difference]
-    return sorted(moved, key=lambda c: (-abs(c.difference), c.name))[:limit]
-
-
-def previous(selection: Selection, offset_ms: int | None = None) -> Selection | None:
-    """The same question about the period before; None where the period is open."""
-    period = selection.period
-    if period is None:
-        return None
-    shift = period.length_ms if offset_ms is None else offset_ms
-    if shift > period.start_ms:
-        return None
-    moved = Period(period.start_ms - shift, period.end_ms - shift)
-    return replace(selection, period=moved)
+def week_hours(selection: Selection, zone: ZoneInfo) -> list[WeekHour]:
+    """Held time by hour of the local week; one query over hours."""
+    rows = usage_rows(selection, ("hour",))
+    hours = (
+        (
+            datetime.fromisoformat(row.key["hour"]),
+            row.busy_ms,
+            row.idle_ms,
+            row.unknown_ms,
+        )
+        for row in rows
+    )
+    return fold_week(hours, zone)

@@ -15,6 +15,7 @@ from accounting.domain.line import STATES
 from accounting.domain.period import Period
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.summary import ledger_words
+from accounting.domain.week import WeekHour
 from accounting.queries.breakdown import Breakdown
 from accounting.queries.gpus import Slice
 from accounting.queries.series import Point, step_of
@@ -357,4 +358,61 @@ def minutes_by_hour(slices: Sequence[Slice], state: PageState) -> Chart:
             Key("No data", 1, "unknown"),
             Key("Unallocated", 1, "rest"),
         ),
+    )
+
+
+WEEKDAYS = (
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WeekGrid:
+    """Busy share by hour of the week, as squares and as a table."""
+
+    cells: tuple[charts.Cell, ...]
+    sentence: str
+    rows: tuple[tuple[str, ...], ...]  # weekday, then 24 shares
+
+
+def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
+    """Squares of 24 hours by seven days; dashed where nothing was observed."""
+    cells = tuple(
+        charts.week_cell(
+            one.hour,
+            one.weekday,
+            one.efficiency,
+            f"{WEEKDAYS[one.weekday]} {one.hour:02}:00: {_busy_words(one)}",
+        )
+        for one in hours
+    )
+    rows = tuple(
+        (name, *(units.percent(h.efficiency) for h in hours if h.weekday == weekday))
+        for weekday, name in enumerate(WEEKDAYS)
+    )
+    return WeekGrid(cells, _week_sentence(hours), rows)
+
+
+def _busy_words(one: WeekHour) -> str:
+    if one.efficiency is None:
+        return units.NO_DATA.lower()
+    return f"{units.percent(one.efficiency)} busy"
+
+
+def _week_sentence(hours: Sequence[WeekHour]) -> str:
+    known = [one for one in hours if one.efficiency is not None]
+    if not known:
+        return "Nothing was observed."
+    most = max(known, key=lambda one: one.efficiency or 0)
+    least = min(known, key=lambda one: one.efficiency or 0)
+    return (
+        f"Busiest on {WEEKDAYS[most.weekday]} at {most.hour:02}:00 "
+        f"({units.percent(most.efficiency)}), least busy on {WEEKDAYS[least.weekday]} at "
+        f"{least.hour:02}:00 ({units.percent(least.efficiency)})."
     )

@@ -1,16 +1,18 @@
 """Teams: the list, and a team's summary, workloads and what maps to it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from accounting import charts
+from accounting.domain.report import UsageRow
 from accounting.domain.summary import rounded
-from accounting.queries.breakdown import breakdown, largest_idle
+from accounting.queries.breakdown import breakdown, largest_idle, workload_name
 from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
 from accounting.queries.directory import binding_rows
 from accounting.queries.members import member_rows
-from accounting.queries.series import points
+from accounting.queries.series import points, week_hours
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views import figures, tables
@@ -82,17 +84,16 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
             found, shown, missing, _workload_colours(found.rows), state
         ),
         "idle": tables.workload_lines(largest_idle(workloads, 10), {slug: ref}),
+        "week": figures.week_grid(week_hours(selection, state.visitor.zone)),
     }
     return render(request, "accounting/team.html", context)
 
 
-def _workload_colours(rows: object) -> Mapping[str, figures.Key]:
+def _workload_colours(rows: Sequence[UsageRow]) -> Mapping[str, figures.Key]:
     """Workloads have no colour of their own: the largest take the slots in order."""
     return {
-        f"{row.key['namespace']}/{row.key['workload']}": figures.Key(
-            row.key["workload"], slot
-        )
-        for slot, row in enumerate(list(rows)[:7], start=1)  # type: ignore[call-overload]
+        workload_name(row): figures.Key(row.key["workload"], slot)
+        for slot, row in enumerate(rows[: charts.NAMED_SERIES], start=1)
     }
 
 

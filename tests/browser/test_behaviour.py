@@ -183,7 +183,7 @@ def test_setting_a_price_shows_what_it_changes_first(
     sign_in: SignIn, story: Story
 ) -> None:
     page = sign_in("ana").open("/prices")
-    page.get_by_role("link", name="NVIDIA-A10").click()
+    page.get_by_role("link", name="NVIDIA-A10", exact=True).click()
     assert page.get_by_label("GPU model").input_value() == "NVIDIA-A10"
     page.get_by_label("Rate per GPU-hour").fill("0.85")
     page.get_by_label("Valid from").fill(f"{story.since:%Y-%m-%d}")

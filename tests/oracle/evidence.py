@@ -249,7 +249,11 @@ class Evidence:
     @property
     def end(self) -> int:
         """Where the data end (N1): the latest of all tracks' last sample plus its step."""
-        ends = [proof.at + proof.step for proof in self.proofs]
+        ends = [
+            max(times) + self.step(track, max(times))
+            for track, times in self.values.items()
+            if track.metric == ANY
+        ]
         for scraper, times in self.scrapes.items():
             ends.append(max(times) + self.kube_step(scraper, max(times)))
         return max(ends, default=0)

@@ -284,6 +284,8 @@ class _Scraper:
                 yield Sample(
                     "kube_node_status_capacity", name | resource, when, node.gpus
                 )
+        daemon = {"namespace": "kube-system", "pod": "proxy", "uid": "uid-proxy"}
+        yield Sample("kube_pod_info", base | daemon | {"node": "c0"}, when, 1)
         for pod in self.plan.pods:
             yield from self._pod(pod, base, at)
 

@@ -182,7 +182,7 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
     [
         ("/", 17),
         ("/teams", 13),
-        ("/teams/vision", 15),
+        ("/teams/vision", 16),
         ("/teams/vision/workloads", 9),
         ("/gpus", 14),
         ("/prices", 8),

@@ -92,10 +92,13 @@ def answers(places: Places) -> bool:
 
 def process_called(home: Path, word: str) -> int:
     """The one process of a home with a word in its command line."""
+
     # A child of PostgreSQL calls itself `postgres: ...`; the server shows its options.
-    found = [pid for pid, line in processes_of(str(home)).items() if word in line]
-    assert len(found) == 1, processes_of(str(home))
-    return found[0]
+    def found() -> list[int]:
+        return [pid for pid, line in processes_of(str(home)).items() if word in line]
+
+    wait_until(lambda: len(found()) == 1)  # a fork shows its parent's line for a moment
+    return found()[0]
 
 
 def test_state_survives_from_one_user_to_the_next(home: Path) -> None:
