@@ -105,7 +105,9 @@ class PriceForm(AccessibleForm):
         max_length=253, required=False, help_text="A PriorityClass; empty: any."
     )
     cluster = forms.ModelChoiceField(
-        queryset=Cluster.objects.none(), required=False, empty_label="Any cluster"
+        queryset=Cluster.objects.order_by("name"),
+        required=False,
+        empty_label="Any cluster",
     )
     valid_from = forms.DateField(
         label="Valid from",
@@ -121,11 +123,6 @@ class PriceForm(AccessibleForm):
         help_text=REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["cluster"]
-        field.queryset = Cluster.objects.order_by("name")  # type: ignore[attr-defined]
 
 
 class BindingForm(AccessibleForm):
@@ -144,7 +141,7 @@ class BindingForm(AccessibleForm):
         help_text="A name, or a pattern with * and ?, e.g. vision-*.",
     )
     team = forms.ModelChoiceField(
-        queryset=Team.objects.none(), to_field_name="slug", empty_label=None
+        queryset=Team.objects.order_by("name"), to_field_name="slug", empty_label=None
     )
     valid_from = forms.DateField(
         label="Valid from",
@@ -157,11 +154,6 @@ class BindingForm(AccessibleForm):
         help_text=REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["team"]
-        field.queryset = Team.objects.order_by("name")  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         """A label kind needs its key; a namespace has none."""

@@ -58,8 +58,7 @@ CHECKS: Sequence[Check] = (
               AND window_start >= %(start)s AND window_start < %(end)s
         ), facts AS (
             SELECT cluster_id, window_start, gpu_id, sum({_ALL}) AS ms
-            FROM usage_window
-            WHERE window_start >= %(start)s AND window_start < %(end)s
+            FROM usage_window JOIN done USING (cluster_id, window_start)
             GROUP BY 1, 2, 3
         ), present AS (
             SELECT d.cluster_id, d.window_start, p.gpu_id,

@@ -104,16 +104,16 @@ def binding_end(request: HttpRequest, binding_id: int) -> HttpResponse:
     today = visitor.now.astimezone(visitor.billing.zone).date()
     form = EndForm(request.POST or None, initial={"valid_to": tomorrow(today)})
     if request.method == "POST" and form.is_valid():
-        try:
+        valid_to = midnight(form.cleaned_data["valid_to"], visitor.billing.zone)
+        if valid_to <= binding.valid_from:
+            form.add_error("valid_to", "A rule ends after it begins.")
+        else:
             end_binding(
                 binding,
-                valid_to=midnight(form.cleaned_data["valid_to"], visitor.billing.zone),
+                valid_to=valid_to,
                 actor=request.user,  # type: ignore[arg-type]
                 reason=form.cleaned_data["reason"],
             )
-        except (ValidationError, IntegrityError):
-            form.add_error("valid_to", "A rule ends after it begins.")
-        else:
             messages.success(request, "The rule ends on that day.")
             return redirect("attribution")
     status = 422 if form.errors else 200

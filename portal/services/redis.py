@@ -41,12 +41,12 @@ class Redis:
         command = [str(binary), "--port", "0"]
         command += ["--unixsocket", str(self.places.redis_socket)]
         command += ["--unixsocketperm", "700"]
-        command += ["--dir", str(self.places.sockets), "--save", ""]
+        command += ["--dir", str(self.places.home), "--save", ""]
         log = self.places.log(self.name)
         self.process = launch.start(
             launch.tethered(command, last_signal=signal.SIGTERM),
             log=log,
-            directory=self.places.sockets,
+            directory=self.places.home,
         )
         deadline = time.monotonic() + START_TIMEOUT
         while not self._answers():

@@ -126,9 +126,9 @@ class _Presences:
                 if at - last > HOUR:
                     self._leave(uuid, last + step)
             elif object_.end is not None and at > object_.last:
-                proof, after = max((last, step), (object_.last, object_.step))
-                if not is_near(at - proof, after):
-                    self._leave(uuid, proof + after)
+                proofs = ((last, step), (object_.last, object_.step))
+                if not any(is_near(at - proof, after) for proof, after in proofs):
+                    self._leave(uuid, sum(max(proofs)))
 
     def _too_many(self, at: int) -> None:
         """End the longest silent UUIDs beyond what the capacity ever stood for."""

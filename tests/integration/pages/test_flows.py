@@ -1,0 +1,186 @@
+"""Forms of pages: shown before they are saved, checked, audited; and an empty ledger."""
+
+from datetime import timedelta
+
+import pghistory.models
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from accounting.models import ApiToken, Binding, DirtyHour, Person, UnitPrice
+from tests.integration.pages.conftest import SignIn
+from tests.story import Story
+
+REASON = "Agreed in the finance round of November"
+PRICE = {
+    "model": "NVIDIA-A10",
+    "rate_per_gpu_hour": "0.85",
+    "cost_per_gpu_hour": "",
+    "lifecycle": "",
+    "tier": "",
+    "cluster": "",
+    "source_note": "",
+    "reason": REASON,
+}
+RULE = {"kind": "namespace", "label": "", "glob": "scratch", "team": "sandbox", "reason": REASON}
+
+
+def test_a_price_is_shown_before_it_is_saved(sign_in: SignIn, story: Story) -> None:
+    client = sign_in("ana")
+    values = PRICE | {"valid_from": f"{story.since:%Y-%m-%d}"}
+    before = UnitPrice.objects.count()
+    shown = client.post("/prices/new", values)
+    assert shown.status_code == 200
+    effect = shown.context["effect"]
+    assert effect.days > 30
+    assert {one.team for one in effect.teams} == {"Fraud", "Sandbox"}
+    assert effect.total == sum(one.difference for one in effect.teams)
+    assert effect.newly_priced_ms > 0
+    assert UnitPrice.objects.count() == before
+
+    saved = client.post("/prices/new", values | {"confirm": "yes"}, follow=True)
+    assert "is saved" in saved.content.decode()
+    price = UnitPrice.objects.get(model="NVIDIA-A10")
+    assert str(price.rate_per_gpu_hour) == "0.850000"
+    assert DirtyHour.objects.exists()
+    event = pghistory.models.Events.objects.tracks(price).get()
+    assert event.pgh_context["reason"] == REASON
+    assert event.pgh_context["actor"] == "ana"
+
+
+def test_a_price_from_tomorrow_changes_nothing_that_is_shown(
+    sign_in: SignIn, story: Story
+) -> None:
+    later = story.until + timedelta(days=2)
+    values = PRICE | {"valid_from": f"{later:%Y-%m-%d}"}
+    page = sign_in("ana").post("/prices/new", values).content.decode()
+    assert "No hour that is already computed changes" in page
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("reason", "short", "at least 10 characters"),
+        ("rate_per_gpu_hour", "-1", "greater than or equal to 0"),
+        ("rate_per_gpu_hour", "much", "Enter a number"),
+        ("valid_from", "soon", "Enter a valid date"),
+        ("model", "", "This field is required"),
+    ],
+)
+def test_a_wrong_price_is_refused_with_words(
+    sign_in: SignIn, field: str, value: str, words: str
+) -> None:
+    values = PRICE | {"valid_from": "2026-11-01", field: value, "confirm": "yes"}
+    answer = sign_in("ana").post("/prices/new", values)
+    assert answer.status_code == 422
+    assert words in answer.content.decode()
+    assert not UnitPrice.objects.filter(model="NVIDIA-A10").exists()
+
+
+def test_a_rule_is_tried_before_it_is_saved(sign_in: SignIn, story: Story) -> None:
+    client = sign_in("ana")
+    values = RULE | {"valid_from": f"{story.since:%Y-%m-%d}"}
+    tried = client.post("/attribution/new", values)
+    trial = tried.context["trial"]
+    assert [row.key["namespace"] for row in trial.moves] == ["scratch"]
+    assert not Binding.objects.filter(glob="scratch").exists()
+    client.post("/attribution/new", values | {"confirm": "yes"})
+    rule = Binding.objects.get(glob="scratch")
+    assert rule.team.slug == "sandbox"
+    assert rule.position > Binding.objects.exclude(pk=rule.pk).count() - 1
+
+
+def test_a_rule_that_comes_too_late_says_who_decides(sign_in: SignIn) -> None:
+    values = RULE | {"glob": "vision-*", "valid_from": "2026-11-01"}
+    trial = sign_in("ana").post("/attribution/new", values).context["trial"]
+    assert trial.moves == ()
+    assert {row.key["team"] for row in trial.stays} == {"vision"}
+
+
+def test_a_rule_ends_on_a_day_after_it_began(sign_in: SignIn, story: Story) -> None:
+    client = sign_in("ana")
+    rule = Binding.objects.get(team__slug="vision")
+    path = f"/attribution/{rule.pk}/end"
+    early = client.post(path, {"valid_to": "2020-01-01", "reason": REASON})
+    assert early.status_code == 422
+    done = client.post(path, {"valid_to": f"{story.until:%Y-%m-%d}", "reason": REASON})
+    assert done.status_code == 302
+    rule.refresh_from_db()
+    assert rule.valid_to is not None
+
+
+def test_preferences_are_kept_and_checked(sign_in: SignIn) -> None:
+    client = sign_in("mia")
+    person = Person.objects.get(user__username="mia")
+    assert client.post("/account/preferences", {"theme": "dark"}).status_code == 204
+    assert client.post("/account/preferences", {"theme": "pink"}).status_code == 400
+    assert client.post("/account/preferences", {"role": "admin"}).status_code == 204
+    person.refresh_from_db()
+    assert (person.theme, person.density, person.role) == ("dark", "comfortable", "none")
+    zone = client.post("/account/preferences", {"timezone": "Mars/Base"}, follow=True)
+    assert "no time zone called Mars/Base" in zone.content.decode()
+    client.post("/account/preferences", {"timezone": "Asia/Tokyo"})
+    assert "Asia/Tokyo" in client.get("/account").content.decode()
+
+
+def test_a_token_is_shown_once_and_belongs_to_its_owner(sign_in: SignIn) -> None:
+    client = sign_in("luis")
+    values = {"name": "sheet", "days": "30", "scopes": ["read:usage"]}
+    answer = client.post("/account/tokens", values)
+    assert answer.headers["Cache-Control"] == "no-store"
+    secret = answer.context["secret"]
+    assert secret not in client.get("/account").content.decode()
+    api = Client(headers={"Authorization": f"Bearer {secret}"})
+    assert api.get("/api/v1/usage?by=team").status_code == 200
+    assert api.get("/api/v1/holds").status_code == 403
+    token = ApiToken.objects.get(name="sheet")
+    sign_in("ana").post("/account/tokens/revoke", {"token": token.token_key})
+    assert ApiToken.objects.filter(pk=token.pk).exists()
+    client.post("/account/tokens/revoke", {"token": token.token_key})
+    assert not ApiToken.objects.filter(pk=token.pk).exists()
+
+
+def test_pages_that_change_something_refuse_a_plain_visit(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    for path in ("/account/preferences", "/account/tokens", "/account/tokens/revoke"):
+        assert client.get(path).status_code == 405
+
+
+def test_a_form_without_its_token_is_refused(sign_in: SignIn) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(get_user_model().objects.get(username="ana"))
+    answer = strict.post("/account/preferences", {"theme": "dark"})
+    assert answer.status_code == 403
+    assert "The form was too old" in answer.content.decode()
+
+
+def test_the_setup_steps_see_what_is_there(sign_in: SignIn) -> None:
+    answer = sign_in("ana").get("/setup", headers={"HX-Request": "true"})
+    states = {step.name: step.state for step in answer.context["steps"]}
+    assert states["A source answers"] == "done"
+    assert states["GPU metrics are seen"] == "done"
+    assert states["kube-state-metrics is seen"] == "todo"
+    assert states["Prices are set"] == "todo"
+    assert states["The first hour is computed"] == "done"
+    assert b"NVIDIA-A10" in answer.content
+    assert b"<html" not in answer.content
+
+
+@pytest.mark.django_db
+def test_every_page_of_an_empty_ledger_says_what_to_do() -> None:
+    user = get_user_model().objects.create_user("first", password="x")  # noqa: S106
+    Person.objects.create(user=user, role="admin")
+    client = Client()
+    client.force_login(user)
+    for path in ("/", "/gpus", "/data-health"):
+        page = client.get(path).content.decode()
+        assert "No usage has been read yet" in page
+        assert "Connect a source" in page
+    assert "No price yet" in client.get("/prices").content.decode()
+    assert "No rule yet" in client.get("/attribution").content.decode()
+    steps = client.get("/setup").context["steps"]
+    assert [step.state for step in steps] == ["todo"] * 6
+    assert client.get("/teams").status_code == 200
+    assert client.get("/explain?what=charge").status_code == 200
+    assert client.get("/explain?what=ledger").status_code in {200, 404}
+    assert client.get("/data-health/proofs").status_code == 200
