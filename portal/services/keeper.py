@@ -90,9 +90,9 @@ def keep(places: Places, *, is_temporary: bool) -> int:
     finally:
         for server in reversed(servers):
             server.stop()
+        shutil.rmtree(places.sockets, ignore_errors=True)
         if is_temporary:
             shutil.rmtree(places.home, ignore_errors=True)
-            shutil.rmtree(places.sockets, ignore_errors=True)
     return 0
 
 

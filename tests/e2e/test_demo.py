@@ -165,9 +165,9 @@ def test_page_sign_in_live_samples_stop_and_again(start: Start) -> None:
     wait_until(lambda: nothing_left(run.home), 10)
 
     again = start(run.port)
-    second = again.wait_for_page()
-    assert second < first
+    again.wait_for_page()
     assert "Going on with the demo" in again.text
+    assert "Importing" not in again.text  # that is what makes it faster
     kept = again.ask("SELECT min(window_start), count(*) FROM usage_window")
     assert kept[0][0] == facts[0][0]
     assert int(str(kept[0][1])) >= int(str(facts[0][1]))

@@ -1,4 +1,4 @@
-"""Forms of pages: shown before they are saved, checked, audited; and an empty ledger."""
+"""Forms of pages: shown before they are saved, checked, audited."""
 
 from datetime import timedelta
 
@@ -164,23 +164,3 @@ def test_the_setup_steps_see_what_is_there(sign_in: SignIn) -> None:
     assert states["The first hour is computed"] == "done"
     assert b"NVIDIA-A10" in answer.content
     assert b"<html" not in answer.content
-
-
-@pytest.mark.django_db
-def test_every_page_of_an_empty_ledger_says_what_to_do() -> None:
-    user = get_user_model().objects.create_user("first", password="x")  # noqa: S106
-    Person.objects.create(user=user, role="admin")
-    client = Client()
-    client.force_login(user)
-    for path in ("/", "/gpus", "/data-health"):
-        page = client.get(path).content.decode()
-        assert "No usage has been read yet" in page
-        assert "Connect a source" in page
-    assert "No price yet" in client.get("/prices").content.decode()
-    assert "No rule yet" in client.get("/attribution").content.decode()
-    steps = client.get("/setup").context["steps"]
-    assert [step.state for step in steps] == ["todo"] * 6
-    assert client.get("/teams").status_code == 200
-    assert client.get("/explain?what=charge").status_code == 200
-    assert client.get("/explain?what=ledger").status_code in {200, 404}
-    assert client.get("/data-health/proofs").status_code == 200
