@@ -79,13 +79,17 @@ def import_files(
             due = _mark(cluster, period) if new else 0
     if new:
         _observe(cluster, period, tell)
+    observed = Period(period.start_ms - period.start_ms % WINDOW_MS, period.end_ms)
+    first = ingest.Ingested(0, 0, 0)
+    if new:  # others' samples may be due as well: only ours may skip being observed
+        first = ingest.ingest_all(
+            cluster,
+            within=observed,
+            is_observed=True,
+            on_progress=lambda d: tell("Attributing", d.windows, max(due, d.windows)),
+        )
     done = ingest.ingest_all(
-        cluster,
-        within=None,
-        is_observed=bool(new),  # else what is due was left by a run that died
-        on_progress=lambda total: tell(
-            "Attributing", total.windows, max(due, total.windows)
-        ),
+        cluster, on_progress=lambda d: tell("Again", d.windows, d.windows)
     )
     hours = roll_up_dirty_hours(
         cluster.pk, on_progress=lambda n, of: tell("Rolling up", n, of)
@@ -93,8 +97,8 @@ def import_files(
     return Imported(
         samples=spooled.samples,
         new_samples=new,
-        windows=done.windows,
-        rows_written=done.rows_written,
+        windows=first.windows + done.windows,
+        rows_written=first.rows_written + done.rows_written,
         hours=hours,
         unknown_names=tuple(sorted(spooled.unknown)),
     )
@@ -140,11 +144,25 @@ def _mark(cluster: Cluster, period: Period) -> int:
 
 
 def _observe(cluster: Cluster, period: Period, tell: Progress) -> None:
-    """Fold all samples first, so that the windows are computed once."""
+    """Fold all samples first, so that the windows are computed once.
+
+    Hour by hour away from what is known already, so that evidence grows without a hole:
+    across one, every node and pod of the time behind it would look gone for a moment.
+    """
     reader = reader_of(cluster)
     start = period.start_ms - period.start_ms % HOUR_MS
-    hours = range(start, period.end_ms, HOUR_MS)
+    hours = list(range(start, period.end_ms, HOUR_MS))
+    if _is_before_all(cluster, period):
+        hours.reverse()
     for done, hour in enumerate(hours):
         tell("Observing", done, len(hours))
-        part = Period(hour, hour + HOUR_MS)
+        # no further than the file: windows beyond it that change are marked late
+        part = Period(max(hour, period.start_ms), min(hour + HOUR_MS, period.end_ms))
         ingest.observe_period(cluster, reader, reader.read(part), part)
+
+
+def _is_before_all(cluster: Cluster, period: Period) -> bool:
+    """True when everything that was computed so far lies after a period."""
+    done = IngestWindow.objects.filter(cluster=cluster, content_hash__isnull=False)
+    first = done.aggregate(first=Min("window_start"))["first"]
+    return first is not None and period.end_ms <= first.timestamp() * 1000 + WINDOW_MS

@@ -145,6 +145,7 @@ def observe_period(
         if not is_observed:
             touched = observe(inventory, readings, period)
             evidence.save(cluster, inventory, ids, touched, period)
+        _declare_intervals(inventory, readings)
         until = data_end_ms(inventory)
         if reader.is_live:  # it answers to the window's end, and never for the future
             until = max(until, min(period.end_ms, to_ms(database_now())))
@@ -161,6 +162,15 @@ def observe_period(
         outside = _outside(changed, period)
         windows.mark_existing(cluster.pk, outside, "late")
     return _State(inventory, ids, now, until)
+
+
+def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:
+    """Give every kube-state scraper the interval of its source (rules.md N4, N9)."""
+    for reading in readings:
+        for series in reading.series:
+            record = inventory.scrapers.get(series.scraper)
+            if record is not None and series.metric.startswith("kube_"):
+                record.interval_ms = reading.interval_ms
 
 
 def _outside(changed: Sequence[Period], period: Period) -> list[Period]:

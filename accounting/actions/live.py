@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from time import monotonic
 from urllib.parse import urlsplit
 
 from django.db.models import Max, Min
@@ -32,9 +33,12 @@ def scrape_cluster(cluster: Cluster) -> int:
 
 
 def _scrape(cluster: Cluster, source: Source) -> int:
-    result = scrape(
-        targets_of(source), access_of(source), lambda: to_ms(database_now())
-    )
+    base_ms, since = to_ms(database_now()), monotonic()
+
+    def clock_ms() -> int:  # read in threads: they must not open connections
+        return base_ms + int((monotonic() - since) * 1000)
+
+    result = scrape(targets_of(source), access_of(source), clock_ms)
     new = buffer.append(source, result.batch)
     now = database_now()
     down = [message for code, _, message in result.notes if code == "target_down"]

@@ -173,13 +173,11 @@ def node_end(node: NodeRecord | None, after_ms: int, state: KubeState) -> int | 
     """
     if node is None:
         return None
-    for span in node.spans:
+    starts = [span.first_ms for span in node.spans[1:]]
+    for span, back_ms in zip(node.spans, [*starts, None], strict=False):
         end = span.last_ms + span.step_ms
-        if end <= after_ms:
-            continue
-        is_last = span is node.spans[-1]
-        lacking = state.last_scrape_ms() > span.last_ms
-        return end if (lacking or not is_last) else None
+        if end > after_ms and state.has_scrape_between(span.last_ms, back_ms):
+            return end  # kube-state was read and did not show it
     return None
 
 

@@ -53,6 +53,16 @@ class KubeState:
             if self.steps[member].times
         )
 
+    def has_scrape_between(self, after_ms: int, before_ms: int | None) -> bool:
+        """True when any scraper was read after an instant and before another (or ever)."""
+        for steps in self.steps.values():
+            i = bisect_right(steps.times, after_ms)
+            if i < len(steps.times) and (
+                before_ms is None or steps.times[i] < before_ms
+            ):
+                return True
+        return False
+
     def seen(self, period: Period) -> list[Period]:
         """Where kube-state is seen within a period: ascending and disjoint (N9)."""
         pieces: list[tuple[int, int]] = []
