@@ -12,7 +12,7 @@ export GPU_LEDGER_CACHE ?= $(HOME)/.cache/gpu-ledger
   run worker beat clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 # --- set-up ------------------------------------------------------------------------
 

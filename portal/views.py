@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -13,10 +13,17 @@ from accounting import charts
 from accounting.domain.calendar import DayRange
 from accounting.domain.period import HOUR_MS, Period, to_ms
 from accounting.domain.summary import rounded
+from accounting.models import SourceKind
 from accounting.queries.breakdown import breakdown, largest_idle, movers
 from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
 from accounting.queries.finding import Hit, find
-from accounting.queries.freshness import gaps, last_runs, source_rows
+from accounting.queries.freshness import (
+    LATE,
+    SourceRow,
+    gaps,
+    last_runs,
+    source_rows,
+)
 from accounting.queries.issues import issue_rows
 from accounting.queries.ledger import ledger_rows, ledger_total
 from accounting.queries.selection import Selection
@@ -147,13 +154,28 @@ def data_health(request: HttpRequest) -> HttpResponse:
             one for day, one in sorted(coverage.items(), reverse=True) if day in known
         ],
         "missing": missing_days(coverage, *state.data_days),
-        "sources": source_rows(scope),
+        "sources": [
+            (row, _source_state(row, state.visitor.now)) for row in source_rows(scope)
+        ],
         "runs": last_runs(scope, 50),
         "gaps": gaps(scope, 50),
         "issues": issue_rows(Selection(scope)),
         "sees_all": scope.sees_all,
     }
     return render(request, "portal/data_health.html", context)
+
+
+def _source_state(row: SourceRow, now: datetime) -> str:
+    """One word for how a source does."""
+    if not row.is_active:
+        return "off"
+    if row.last_error:
+        return "failing"
+    if row.kind == SourceKind.OPENMETRICS:
+        return "answers"  # files come when somebody brings them
+    if row.last_read_at is None:
+        return "unread"
+    return "late" if now - row.last_read_at > LATE else "answers"
 
 
 def _has_begun(day: date, state: PageState) -> bool:

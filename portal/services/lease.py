@@ -7,6 +7,7 @@ a `kill -9` leaves nothing behind, and two commands at once share one pair of se
 """
 
 import atexit
+import errno
 import fcntl
 import os
 import subprocess
@@ -41,6 +42,8 @@ def acquire(home: Path, *, is_temporary: bool = False) -> Places:
         return places
     try:
         places.home.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
+        if places.home.stat().st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "not ours", str(places.home))  # noqa: TRY301
         lock = _lock_shared(places)
     except PermissionError as error:
         message = f"{error.filename} belongs to another user"

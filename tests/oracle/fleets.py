@@ -44,6 +44,7 @@ class PodPlan:
     labels: str  # of its GPUs: all, none, some, stale
     init: int = 0  # units of an init container
     has_schedule: bool = True
+    has_uid: bool = False  # its GPUs' samples carry its uid
 
     def holds(self, at: float) -> bool:
         """True while it runs."""
@@ -74,6 +75,7 @@ class Plan:
     offset: int
     nodes: tuple[NodePlan, ...]
     pods: tuple[PodPlan, ...]
+    move: int | None  # the first node's last GPU is on the second one from here on
     kube_step: int
     kube_replicas: int
     kube_outage: Span | None
@@ -133,6 +135,7 @@ def pod_plans(
         labels=draw(st.sampled_from(["all", "all", "none", "some", "stale"])),
         init=draw(st.sampled_from([0, 0, 0, 2])) if nodes[node].gpus > 1 else 0,
         has_schedule=draw(st.sampled_from([True, True, True, False])),
+        has_uid=draw(st.booleans()),
     )
 
 
@@ -147,6 +150,7 @@ def plans(draw: st.DrawFn) -> Plan:
         offset=draw(st.integers(0, 299)),
         nodes=nodes,
         pods=tuple(draw(pod_plans(i, nodes, length)) for i in range(count)),
+        move=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
         kube_step=draw(st.sampled_from([30, 15, 60])),
         kube_replicas=draw(st.sampled_from([1, 1, 1, 2])),
         kube_outage=draw(maybe(spans(length))),  # type: ignore[arg-type]
@@ -220,12 +224,11 @@ class _Scraper:
         own = {"namespace": "monitoring", "pod": f"dcgm-{i}"}
         if node.naming != "plain":
             yield Sample("up", base | own, self._at(at), 1)
-        for n in range(node.gpus):
+        for n, uuid in enumerate(self._gpus(i, at)):
             if n == node.gpus - 1 and at < node.silent_until:
                 continue
-            is_new = n == 0 and node.swap is not None and at >= node.swap
             labels = base | {
-                "UUID": f"GPU-{i}{n}{'x' if is_new else ''}",
+                "UUID": uuid,
                 "Hostname" if self.plan.seed % 2 else "hostname": f"n{i}",
                 "modelName": MODEL,
             }
@@ -234,11 +237,27 @@ class _Scraper:
                 labels |= own
                 if pod:
                     labels |= {"exported_namespace": "team", "exported_pod": pod.name}
+                    labels |= {"pod_uid": pod.uid} if pod.has_uid else {}
             elif pod:
                 labels |= {"namespace": "team", "pod": pod.name}
+                labels |= {"pod_uid": pod.uid} if pod.has_uid else {}
             elif node.naming == "target":
                 labels |= own
             yield from self._metrics(node, labels, at)
+
+    def _gpus(self, i: int, at: float) -> list[str]:
+        """The UUIDs on a node at a time."""
+        nodes, move = self.plan.nodes, self.plan.move
+        swap = nodes[i].swap
+        is_swapped = swap is not None and at >= swap
+        found = [f"GPU-{i}{n}" for n in range(nodes[i].gpus)]
+        if is_swapped:
+            found[0] += "x"
+        if move is not None and at >= move and len(nodes) > 1:
+            moved = f"GPU-0{nodes[0].gpus - 1}"
+            found = [uuid for uuid in found if uuid != moved]
+            found += [moved] if i == 1 and nodes[0].gpus > 1 else []
+        return found
 
     def _metrics(
         self, node: NodePlan, labels: dict[str, str], at: float
@@ -282,7 +301,10 @@ class _Scraper:
                 resource = {"resource": "nvidia_com_gpu", "unit": "integer"}
                 yield Sample("kube_node_info", name, when, 1)
                 yield Sample(
-                    "kube_node_status_capacity", name | resource, when, node.gpus
+                    "kube_node_status_capacity",
+                    name | resource,
+                    when,
+                    len(self._gpus(i, at)),
                 )
         daemon = {"namespace": "kube-system", "pod": "proxy", "uid": "uid-proxy"}
         yield Sample("kube_pod_info", base | daemon | {"node": "c0"}, when, 1)

@@ -9,7 +9,7 @@ from accounting.models import Person
 
 @pytest.mark.django_db
 def test_every_page_of_an_empty_ledger_says_what_to_do() -> None:
-    user = get_user_model().objects.create_user("first", password="x")  # noqa: S106
+    user = get_user_model().objects.create_user("first", password="x")
     Person.objects.create(user=user, role="admin")
     client = Client()
     client.force_login(user)

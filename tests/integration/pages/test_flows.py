@@ -22,7 +22,13 @@ PRICE = {
     "source_note": "",
     "reason": REASON,
 }
-RULE = {"kind": "namespace", "label": "", "glob": "scratch", "team": "sandbox", "reason": REASON}
+RULE = {
+    "kind": "namespace",
+    "label": "",
+    "glob": "scratch",
+    "team": "sandbox",
+    "reason": REASON,
+}
 
 
 def test_a_price_is_shown_before_it_is_saved(sign_in: SignIn, story: Story) -> None:
@@ -116,7 +122,11 @@ def test_preferences_are_kept_and_checked(sign_in: SignIn) -> None:
     assert client.post("/account/preferences", {"theme": "pink"}).status_code == 400
     assert client.post("/account/preferences", {"role": "admin"}).status_code == 204
     person.refresh_from_db()
-    assert (person.theme, person.density, person.role) == ("dark", "comfortable", "none")
+    assert (person.theme, person.density, person.role) == (
+        "dark",
+        "comfortable",
+        "none",
+    )
     zone = client.post("/account/preferences", {"timezone": "Mars/Base"}, follow=True)
     assert "no time zone called Mars/Base" in zone.content.decode()
     client.post("/account/preferences", {"timezone": "Asia/Tokyo"})

@@ -6,6 +6,7 @@ because both servers listen on sockets only (test_services_listen_on_no_port).
 """
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -247,7 +248,7 @@ def test_home_with_a_long_name_has_short_sockets(home: Path) -> None:
     assert len(str(places.redis_socket)) < 60
     assert answers(places)
     lease.release(deep)
-    shutil.rmtree(places.sockets)
+    assert not places.sockets.exists()
 
 
 def test_home_that_is_a_file_is_named(tmp_path: Path) -> None:
@@ -255,6 +256,36 @@ def test_home_that_is_a_file_is_named(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(ServicesError, match="cannot be used"):
         lease.acquire(path)
+
+
+@pytest.mark.root
+def test_person_without_rights_runs_them_as_well(home: Path) -> None:
+    """The other tests of this file run as whoever runs them, in CI as root."""
+    home.mkdir()
+    person = pwd.getpwnam("nobody")
+    os.chown(home, person.pw_uid, person.pw_gid)
+    identity = [
+        f"--reuid={person.pw_uid}",
+        f"--regid={person.pw_gid}",
+        "--clear-groups",
+    ]
+    # Only to read an interpreter and a checkout that may lie in the home of root.
+    identity += ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    user = subprocess.Popen(
+        ["setpriv", *identity, sys.executable, "-c", USER, str(home)],
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert user.stdout is not None
+    assert user.stdout.readline() == "up\n"
+    assert answers(places_of(home))
+    owners = {path.stat().st_uid for path in home.iterdir()}
+    user.communicate(timeout=120)
+    assert owners == {person.pw_uid}
+    with pytest.raises(ServicesError, match="belongs to another user"):
+        lease.acquire(home)  # root would leave files that the person cannot read
 
 
 @pytest.fixture
