@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from accounting.access import Scope
+from accounting.views.chip import chip_of
 from accounting.views.gate import Visitor, visitor_of
-from accounting.views.state import chip_of
 from portal.navigation import NAVIGATION, NavItem
 
 THEMES = (

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounting import charts
+from accounting.charts import grids
 from accounting.domain.calendar import DayRange
 from accounting.domain.period import HOUR_MS, Period, to_ms
 from accounting.domain.summary import rounded
@@ -31,9 +31,10 @@ from accounting.queries.setup import is_complete, setup_steps
 from accounting.queries.teams import visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.queries.verify import verdicts
-from accounting.views import figures, tables
+from accounting.views import figures, shapes, tables
+from accounting.views.chip import chip_of
 from accounting.views.gate import admins, sees_all, signed_in, visitor_of
-from accounting.views.state import PageState, chip_of
+from accounting.views.state import PageState
 from portal.navigation import NAVIGATION
 
 CALENDAR_DAYS = 84  # twelve weeks
@@ -100,7 +101,7 @@ def _capacity(
         return {}
     daily = ledger_rows(selection, ("day",))
     return {
-        "ledger": figures.capacity(row, length_ms, places),
+        "ledger": shapes.capacity(row, length_ms, places),
         "ledger_spark": figures.ledger_spark(daily, state.whole_days, missing),
     }
 
@@ -148,7 +149,7 @@ def data_health(request: HttpRequest) -> HttpResponse:
     context = {
         "state": None,
         "chip": state.chip,
-        "calendar": charts.coverage_calendar(known),
+        "calendar": grids.coverage_calendar(known),
         "legend": CALENDAR_LEGEND,
         "coverage": [
             one for day, one in sorted(coverage.items(), reverse=True) if day in known

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from accounting.charts import Part
+from accounting.charts.bars import Part
 from accounting.templatetags.units import NO_DATA, NO_PRICE
 
 register = template.Library()

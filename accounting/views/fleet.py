@@ -8,16 +8,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting import charts
+from accounting.charts import grids
 from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
 from accounting.domain.stretch import stretches
 from accounting.queries.gpus import GpuRow, Holding, gpu_rows, gpu_slices
 from accounting.queries.selection import Selection
 from accounting.queries.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage import usage_rows
-from accounting.views import figures, tables
+from accounting.views import figures, shapes, tables, timelines
+from accounting.views.address import Choice
 from accounting.views.gate import sees_all, signed_in
-from accounting.views.state import Choice, PageState
+from accounting.views.state import PageState
 
 SPANS = {"hour": ("Last hour", HOUR_MS), "day": ("Last 24 hours", DAY_MS)}
 GPU_SPAN_MS = 3 * DAY_MS  # one GPU's page: three days of windows are 864 lines
@@ -156,7 +157,7 @@ def _look(busy: float | None, allocated: float | None) -> tuple[str, str]:
         return "dark", "no data"
     if not allocated:
         return "free", "unallocated"
-    step = charts.heat_step(busy)
+    step = grids.heat_step(busy)
     if step is None:
         return "dark", "held, no data"
     return f"q{step}", f"{busy:.0%} busy"
@@ -196,8 +197,8 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
         "row": rows[0],
         "period": period,
         "is_cut": start > state.period.start_ms,
-        "hours": figures.minutes_by_hour(slices, state),
-        "capacity": figures.capacity(
+        "hours": timelines.minutes_by_hour(slices, state),
+        "capacity": shapes.capacity(
             rows[0].ledger, period.length_ms, figures.places_of(state.currency)
         )
         if rows[0].ledger

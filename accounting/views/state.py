@@ -5,10 +5,8 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cached_property
-from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, QueryDict
@@ -19,7 +17,6 @@ from accounting.domain.calendar import (
     PRESETS,
     DayRange,
     compared_with,
-    neighbour,
     parse_words,
     preset_range,
 )
@@ -27,56 +24,15 @@ from accounting.domain.period import HOUR_MS, Period, to_ms
 from accounting.models import Cluster
 from accounting.queries.breakdown import Sides
 from accounting.queries.coverage import data_share
-from accounting.queries.freshness import freshness
 from accounting.queries.selection import Selection
+from accounting.views.address import RANGE_KEYS, Address, Choice
+from accounting.views.chip import Chip, chip_of
 from accounting.views.gate import Visitor, visitor_of
 
-RANGE_KEYS = ("range", "from", "to", "words", "first", "last")
 LONGEST_DAYS = 366 * 5
 
 
-SAME_DAY = timedelta(hours=18)  # younger data show a time, older ones a date
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """What the chip at the top of every page says.
-
-    Attributes:
-        until: end of the newest window that was read.
-        since: start of the oldest one.
-        covered: observed / allocated over the last day of data.
-        tone: "" on time, `warn` late, `danger` very late, `mute` when nothing is live.
-        reason: why it has that tone, one sentence.
-        pending: windows that wait to be read.
-        dirty_hours: hours that wait to be rolled up.
-    """
-
-    until: datetime | None
-    since: datetime | None
-    covered: float | None
-    tone: str
-    reason: str
-    is_today: bool
-    is_live: bool
-    is_demo: bool
-    pending: int
-    dirty_hours: int
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One entry of a menu that changes the address."""
-
-    name: str
-    label: str
-    url: str
-    is_current: bool
-    key: str = ""
-    is_next: bool = False
-
-
-class PageState:
+class PageState(Address):
     """What the address of a page says, and the addresses of its neighbours."""
 
     def __init__(self, request: HttpRequest, *, compares: bool = True) -> None:
@@ -226,85 +182,6 @@ class PageState:
             {name: (value,) for name, value in kept.items() if value},
         )
 
-    # --- addresses --------------------------------------------------------------------------
-
-    def _pairs(self, *, without: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-        return [
-            (key, value)
-            for key, values in self.query.lists()
-            for value in values
-            if key not in without and value
-        ]
-
-    def url(self, *, without: tuple[str, ...] = (), **changes: str) -> str:
-        """This page with some of its state changed; an empty value removes it."""
-        pairs = self._pairs(without=(*without, *changes))
-        pairs += [(key, value) for key, value in changes.items() if value]
-        return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
-
-    def range_url(self, days: DayRange) -> str:
-        """This page for exact days."""
-        exact = {"from": days.first.isoformat(), "to": days.after.isoformat()}
-        return self.url(without=(*RANGE_KEYS, "page"), **exact)
-
-    @cached_property
-    def carried(self) -> dict[str, str]:
-        """The state that follows a link to another page: range, comparison, cluster."""
-        pairs = {}
-        if self.preset and self.preset != DEFAULT_PRESET:
-            pairs["range"] = self.preset
-        elif not self.preset:
-            pairs = {
-                "from": self.days.first.isoformat(),
-                "to": self.days.after.isoformat(),
-            }
-        if self.comparison != "prev":
-            pairs["cmp"] = self.comparison
-        if self.cluster:
-            pairs["cluster"] = self.cluster
-        return pairs
-
-    @property
-    def carry(self) -> str:
-        """`carried` as the end of an address; empty when all is as by default."""
-        return f"?{urlencode(self.carried)}" if self.carried else ""
-
-    @property
-    def exact(self) -> dict[str, str]:
-        """Range and cluster as reports and the API take them."""
-        pairs = {"from": self.days.first.isoformat(), "to": self.days.after.isoformat()}
-        return pairs | ({"cluster": self.cluster} if self.cluster else {})
-
-    @property
-    def kept(self) -> list[tuple[str, str]]:
-        """What the range form keeps of the address."""
-        return self._pairs(without=(*RANGE_KEYS, "page"))
-
-    @property
-    def exact_url(self) -> str:
-        """A link to this exact period."""
-        return self.host + self.range_url(self.days)
-
-    @property
-    def current_url(self) -> str:
-        """A link that means the same words tomorrow."""
-        return self.host + self.url(without=RANGE_KEYS, range=self.preset)
-
-    @property
-    def clear_url(self) -> str:
-        """This page without any state."""
-        return self.path
-
-    @property
-    def back_url(self) -> str:
-        """The range before."""
-        return self.range_url(neighbour(self.days, -1))
-
-    @property
-    def forward_url(self) -> str:
-        """The range after."""
-        return self.range_url(neighbour(self.days, 1))
-
     # --- menus ------------------------------------------------------------------------------
 
     @property
@@ -349,46 +226,3 @@ def _bounded(days: DayRange) -> DayRange:
     if days.days > LONGEST_DAYS:
         raise ValueError(f"longer than {LONGEST_DAYS} days: {days}")
     return days
-
-
-def chip_of(request: HttpRequest) -> Chip:
-    """How fresh the data are, asked once per request."""
-    known: Chip | None = getattr(request, "chip", None)
-    if known is None:
-        known = _chip(visitor_of(request).now)
-        request.chip = known  # type: ignore[attr-defined]
-    return known
-
-
-def _chip(now: datetime) -> Chip:
-    fresh = freshness()
-    tone = "" if fresh.level == "ok" else fresh.level
-    if fresh.data_to is None:
-        tone, reason = "mute", "No window has been read yet."
-    elif not fresh.is_live:
-        tone, reason = (
-            "mute",
-            "These data came from files; no live source is configured.",
-        )
-    elif fresh.lag is None or not tone:
-        reason = "Data arrive on time."
-    else:
-        minutes = int(fresh.lag.total_seconds() // 60)
-        age = (
-            f"{minutes // 60} h {minutes % 60} min"
-            if minutes >= 60
-            else f"{minutes} min"
-        )
-        reason = f"The newest data are {age} old."
-    return Chip(
-        until=fresh.data_to,
-        since=fresh.since,
-        covered=fresh.coverage,
-        tone=tone,
-        reason=reason,
-        is_today=fresh.lag is not None and fresh.lag < SAME_DAY,
-        is_live=fresh.is_live,
-        is_demo=fresh.is_demo,
-        pending=fresh.pending,
-        dirty_hours=fresh.dirty_hours,
-    )

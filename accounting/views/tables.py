@@ -7,13 +7,13 @@ from typing import Any
 
 from django.urls import reverse
 
-from accounting.charts import Part
+from accounting.charts.bars import Part
 from accounting.domain.comparison import Change, average_gpus
 from accounting.domain.report import UsageRow
 from accounting.domain.summary import total_of
 from accounting.queries.breakdown import Breakdown, Mover, Sides
 from accounting.queries.teams import TeamRef, team_named
-from accounting.views.figures import held_parts, held_words
+from accounting.views.shapes import held_parts, held_words
 
 Teams = Mapping[str, TeamRef]
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting import charts
+from accounting.charts import plots
 from accounting.domain.report import UsageRow
 from accounting.domain.summary import rounded
 from accounting.queries.breakdown import breakdown, largest_idle, workload_name
@@ -15,7 +15,7 @@ from accounting.queries.members import member_rows
 from accounting.queries.series import points, week_hours
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.queries.usage import usage_rows
-from accounting.views import figures, tables
+from accounting.views import figures, shapes, tables, timelines
 from accounting.views.gate import signed_in
 from accounting.views.state import PageState
 
@@ -79,12 +79,12 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "breakdown": found,
         "missing_days": missing,
         "sparks": figures.sparks(found, state.whole_days, missing),
-        "held": figures.held_chart(points(selection, ""), missing, ref.slot, state),
+        "held": timelines.held_chart(points(selection, ""), missing, ref.slot, state),
         "spend": figures.spend_chart(
             found, shown, missing, _workload_colours(found.rows), state
         ),
         "idle": tables.workload_lines(largest_idle(workloads, 10), {slug: ref}),
-        "week": figures.week_grid(week_hours(selection, state.visitor.zone)),
+        "week": shapes.week_grid(week_hours(selection, state.visitor.zone)),
     }
     return render(request, "accounting/team.html", context)
 
@@ -93,7 +93,7 @@ def _workload_colours(rows: Sequence[UsageRow]) -> Mapping[str, figures.Key]:
     """Workloads have no colour of their own: the largest take the slots in order."""
     return {
         workload_name(row): figures.Key(row.key["workload"], slot)
-        for slot, row in enumerate(rows[: charts.NAMED_SERIES], start=1)
+        for slot, row in enumerate(rows[: plots.NAMED_SERIES], start=1)
     }
 
 

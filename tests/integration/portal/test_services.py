@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -258,34 +259,34 @@ def test_home_that_is_a_file_is_named(tmp_path: Path) -> None:
         lease.acquire(path)
 
 
-@pytest.mark.root
-def test_person_without_rights_runs_them_as_well(home: Path) -> None:
-    """The other tests of this file run as whoever runs them, in CI as root."""
-    home.mkdir()
+@pytest.fixture
+def home_of_nobody() -> Iterator[Path]:
+    """A home of another account, with a name short enough for its sockets."""
+    path = Path(tempfile.mkdtemp(prefix="gpu-ledger-"))
     person = pwd.getpwnam("nobody")
-    os.chown(home, person.pw_uid, person.pw_gid)
-    identity = [
-        f"--reuid={person.pw_uid}",
-        f"--regid={person.pw_gid}",
-        "--clear-groups",
-    ]
+    os.chown(path, person.pw_uid, person.pw_gid)
+    yield path
+    wait_until(lambda: not processes_of(str(path)))
+    shutil.rmtree(path)
+
+
+@pytest.mark.root
+def test_person_without_rights_runs_them_as_well(home_of_nobody: Path) -> None:
+    """The other tests of this file run as whoever runs them, in CI as root."""
+    owner = home_of_nobody.stat()
+    identity = [f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups"]
     # Only to read an interpreter and a checkout that may lie in the home of root.
     identity += ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
-    user = subprocess.Popen(
-        ["setpriv", *identity, sys.executable, "-c", USER, str(home)],
-        cwd=ROOT,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert user.stdout is not None
-    assert user.stdout.readline() == "up\n"
-    assert answers(places_of(home))
-    owners = {path.stat().st_uid for path in home.iterdir()}
-    user.communicate(timeout=120)
-    assert owners == {person.pw_uid}
+    words = ["setpriv", *identity, sys.executable, "-c", USER, str(home_of_nobody)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=ROOT, text=True, stdin=pipe, stdout=pipe) as user:
+        assert user.stdout is not None
+        assert user.stdout.readline() == "up\n"
+        assert answers(places_of(home_of_nobody))
+        owners = {path.stat().st_uid for path in home_of_nobody.iterdir()}
+    assert owners == {owner.st_uid}
     with pytest.raises(ServicesError, match="belongs to another user"):
-        lease.acquire(home)  # root would leave files that the person cannot read
+        lease.acquire(home_of_nobody)  # root's files would be in the person's way
 
 
 @pytest.fixture

@@ -7,17 +7,17 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting import charts
-from accounting.charts import Series
+from accounting.charts import bars, grids, plots
+from accounting.charts.plots import Series
 from accounting.domain.line import STATES
 
 DAYS = [date(2026, 11, 1), date(2026, 11, 2), date(2026, 11, 3)]
 
 
 def test_the_four_words_cover_the_seven_states_once() -> None:
-    covered = [state for states in charts.WORDS.values() for state in states]
+    covered = [state for states in bars.WORDS.values() for state in states]
     assert sorted(covered) == sorted(STATES)
-    found = charts.state_words(dict.fromkeys(STATES, 5))
+    found = bars.state_words(dict.fromkeys(STATES, 5))
     assert sum(found.values()) == 5 * len(STATES)
 
 
@@ -26,10 +26,10 @@ def test_money_by_day_stacks_series_and_marks_missing_days() -> None:
         Series("llm", 1, (Decimal("2.50"), None, Decimal(4))),
         Series("vision", 2, (Decimal(1), None, Decimal(0))),
     ]
-    figure = charts.money_by_day(DAYS, series, "€")
-    bars, total = figure["data"][:2], figure["data"][2]
-    assert [bar["y"] for bar in bars] == [[2.5, None, 4.0], [1.0, None, 0.0]]
-    assert bars[1]["marker"]["color"] == "$c2"
+    figure = plots.money_by_day(DAYS, series, "€")
+    stacks, total = figure["data"][:2], figure["data"][2]
+    assert [bar["y"] for bar in stacks] == [[2.5, None, 4.0], [1.0, None, 0.0]]
+    assert stacks[1]["marker"]["color"] == "$c2"
     assert total["y"] == [3.5, None, 4.0]
     assert len(figure["layout"]["shapes"]) == 1
     assert figure["layout"]["yaxis"]["rangemode"] == "tozero"
@@ -39,22 +39,22 @@ def test_money_by_day_stacks_series_and_marks_missing_days() -> None:
 
 def test_at_most_seven_series_have_a_name() -> None:
     series = [Series(f"team-{n}", n % 9, (Decimal(100 - n),)) for n in range(12)]
-    shown = charts.top_series(series)
+    shown = plots.top_series(series)
     assert [one.name for one in shown[:2]] == ["team-0", "team-1"]
     assert len(shown) == 8
     assert shown[-1].name == "Other (5)"
-    assert shown[-1].slot == charts.OTHER_SLOT
+    assert shown[-1].slot == plots.OTHER_SLOT
     assert sum(one.total for one in shown) == sum(one.total for one in series)
 
 
 def test_eight_series_need_no_other() -> None:
     series = [Series(f"team-{n}", n, (Decimal(n),)) for n in range(8)]
-    assert len(charts.top_series(series)) == 8
-    assert "Other" not in charts.top_series(series)[-1].name
+    assert len(plots.top_series(series)) == 8
+    assert "Other" not in plots.top_series(series)[-1].name
 
 
 def test_held_gpus_are_solid_hatched_and_pale() -> None:
-    figure = charts.gpus_over_time(
+    figure = plots.gpus_over_time(
         ["2026-11-01"],
         {"Busy": [2.0], "Idle": [1.0], "No data": [None]},
         3,
@@ -69,16 +69,16 @@ def test_held_gpus_are_solid_hatched_and_pale() -> None:
 
 
 def test_a_spark_breaks_at_a_gap() -> None:
-    line = charts.spark([1, 2, None, 3, 4])
+    line = bars.spark([1, 2, None, 3, 4])
     assert len(line.pieces) == 2
     assert line.end is not None
-    assert charts.spark([None, None]).pieces == ()
-    assert charts.spark([5]).pieces == ()
+    assert bars.spark([None, None]).pieces == ()
+    assert bars.spark([5]).pieces == ()
 
 
 def test_a_flat_spark_does_not_divide_by_zero() -> None:
-    assert charts.spark([0, 0, 0]).pieces
-    assert charts.spark([7, 7, 7]).pieces
+    assert bars.spark([0, 0, 0]).pieces
+    assert bars.spark([7, 7, 7]).pieces
 
 
 amounts = st.dictionaries(
@@ -90,7 +90,7 @@ amounts = st.dictionaries(
 
 @given(amounts)
 def test_the_parts_of_a_bar_follow_each_other(found: dict[str, int]) -> None:
-    parts = charts.bar_parts(found, sum(found.values()))
+    parts = bars.bar_parts(found, sum(found.values()))
     assert [part.kind for part in parts] == [kind for kind, ms in found.items() if ms]
     for before, after in zip(parts, parts[1:], strict=False):
         assert before.x + before.width <= after.x + 0.02
@@ -99,14 +99,14 @@ def test_the_parts_of_a_bar_follow_each_other(found: dict[str, int]) -> None:
 
 
 def test_heat_steps_keep_no_data_apart_from_zero() -> None:
-    assert charts.heat_step(None) is None
-    assert charts.heat_step(0.0) == 0
-    assert charts.heat_step(0.999) == 9
-    assert charts.heat_step(1.0) == 9
+    assert grids.heat_step(None) is None
+    assert grids.heat_step(0.0) == 0
+    assert grids.heat_step(0.999) == 9
+    assert grids.heat_step(1.0) == 9
 
 
 def test_a_calendar_has_monday_on_top_and_words_for_coverage() -> None:
-    found = charts.coverage_calendar(
+    found = grids.coverage_calendar(
         {
             date(2026, 11, 1): 0.999,  # a Sunday
             date(2026, 11, 2): 0.96,
@@ -115,12 +115,12 @@ def test_a_calendar_has_monday_on_top_and_words_for_coverage() -> None:
         }
     )
     assert [cell.kind for cell in found.cells] == ["full", "most", "low", "none"]
-    assert found.cells[1].y == charts.TOP
-    assert found.cells[0].y == charts.TOP + 6 * charts.PITCH
+    assert found.cells[1].y == grids.TOP
+    assert found.cells[0].y == grids.TOP + 6 * grids.PITCH
     assert found.cells[1].x > found.cells[0].x
-    assert charts.coverage_calendar({}).cells == ()
+    assert grids.coverage_calendar({}).cells == ()
 
 
 def test_extremes_ignore_what_is_not_known() -> None:
-    assert charts.extremes(DAYS, [None, Decimal(3), Decimal(1)]) == (1, 2)
-    assert charts.extremes(DAYS, [None, None, None]) is None
+    assert plots.extremes(DAYS, [None, Decimal(3), Decimal(1)]) == (1, 2)
+    assert plots.extremes(DAYS, [None, None, None]) is None

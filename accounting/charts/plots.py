@@ -1,34 +1,20 @@
-"""Figures as values: what a page draws, without a page. Colours are token names.
+"""Plotly figures as plain dicts. Colours are token names.
 
 `"$c1"` stands for the token `--c1`; the loader script resolves it for the theme in force.
-Plotly figures are plain dicts; bars, spark lines and calendars are geometry for inline SVG.
-Missing is None here and a gap on the page, never a zero.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
+from accounting.charts.bars import WORD_CLASS, Number
+
 Figure = dict[str, Any]
-Number = int | float | Decimal
 
 NAMED_SERIES = 7  # more goes into "Other (n)" and stands in the table
 OTHER_SLOT = 0
-GAP = 0.2  # percent of a bar's width, between its parts
-WORDS = {  # the four words that a person reads, and the states behind each
-    "Busy": ("busy",),
-    "Idle": ("idle",),
-    "No data": ("unknown", "dark"),
-    "Unallocated": ("free", "stranded", "stray"),
-}
-WORD_CLASS = {
-    "Busy": "busy",
-    "Idle": "idle",
-    "No data": "unknown",
-    "Unallocated": "rest",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,71 +29,6 @@ class Series:
     def total(self) -> Decimal:
         """Sum of what is known."""
         return sum((Decimal(v) for v in self.values if v is not None), Decimal(0))
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a horizontal bar, in percent of its width."""
-
-    kind: str  # busy, idle, unknown, rest
-    x: float
-    width: float
-
-
-@dataclass(frozen=True, slots=True)
-class Spark:
-    """A line without axes: pieces between gaps, and where it ends."""
-
-    pieces: tuple[str, ...]  # "x,y x,y ...", for <polyline points>
-    end: tuple[float, float] | None
-
-
-def spark(values: Sequence[Number | None], width: int = 120, height: int = 32) -> Spark:
-    """A spark line; a missing value is a gap.
-
-    It shows shape, not size: its height is the range of the values, but at least 30 % of
-    the largest, so that noise does not look like news.
-    """
-    known = [float(v) for v in values if v is not None]
-    if len(values) < 2 or not known:
-        return Spark((), None)
-    top = max(known) or 1.0
-    low = min(min(known), 0.7 * top)
-    step = width / (len(values) - 1)
-    pieces: list[list[str]] = [[]]
-    end = None
-    for index, value in enumerate(values):
-        if value is None:
-            pieces.append([])
-            continue
-        part = (float(value) - low) / (top - low)
-        x, y = index * step, height - 3 - (height - 6) * part
-        end = (round(x, 1), round(y, 1))
-        pieces[-1].append(f"{x:.1f},{y:.1f}")
-    return Spark(tuple(" ".join(p) for p in pieces if len(p) > 1), end)
-
-
-def state_words(milliseconds: Mapping[str, int]) -> dict[str, int]:
-    """The seven states as the four words; they sum to the same wall time."""
-    return {
-        word: sum(milliseconds.get(state, 0) for state in states)
-        for word, states in WORDS.items()
-    }
-
-
-def bar_parts(amounts: Mapping[str, Number], whole: Number) -> tuple[Part, ...]:
-    """A bar of `whole` length: one part per kind, in order, with a gap between them.
-
-    A part that is not nothing is at least 0.3 percent wide, so that it can be seen.
-    """
-    parts, x = [], 0.0
-    for kind, amount in amounts.items():
-        if not amount or not whole:
-            continue
-        length = max(float(amount) / float(whole) * 100, 0.3)
-        parts.append(Part(kind, round(x, 2), round(max(length - GAP, 0.1), 2)))
-        x += length
-    return tuple(parts)
 
 
 def top_series(series: Sequence[Series], named: int = NAMED_SERIES) -> list[Series]:
@@ -342,98 +263,6 @@ def states_by_hour(
             yaxis=axis(rangemode="tozero", nticks=4, ticksuffix=" min"),
         ),
     }
-
-
-def heat_step(ratio: float | None) -> int | None:
-    """Which of the ten Cividis steps a ratio gets; None without data."""
-    return None if ratio is None else min(9, int(ratio * 10))
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One square of a heat map: where it stands, how it looks, what it says."""
-
-    x: float
-    y: float
-    look: str  # q0..q9, or dark without data
-    words: str
-
-
-WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 30.5, 23  # of a grid of 24 by 7 squares
-
-
-def week_cell(hour: int, weekday: int, ratio: float | None, words: str) -> Cell:
-    """The square of one hour of the week: x hour, y weekday."""
-    return Cell(
-        WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, heat_look(ratio), words
-    )
-
-
-def heat_look(ratio: float | None) -> str:
-    """The class of a square: its Cividis step, or dark without data."""
-    step = heat_step(ratio)
-    return "dark" if step is None else f"q{step}"
-
-
-@dataclass(frozen=True, slots=True)
-class DayCell:
-    """One day of a coverage calendar: where it stands, how it looks, what it says."""
-
-    day: date
-    x: int
-    y: int
-    kind: str  # full, most, part, low, none
-    ratio: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Calendar:
-    """Weeks left to right, Monday on top."""
-
-    width: int
-    height: int
-    cells: tuple[DayCell, ...]
-    months: tuple[tuple[int, str], ...]  # x, name
-
-
-CELL, PITCH, LEFT, TOP = 22, 26, 34, 22  # px; 24 px targets with their gap
-
-
-def coverage_calendar(coverage: Mapping[date, float | None]) -> Calendar:
-    """Coverage per day: x week, y weekday."""
-    if not coverage:
-        return Calendar(LEFT, TOP, (), ())
-    first = min(coverage)
-    monday = first - timedelta(days=first.weekday())
-    cells = tuple(_day_cells(coverage, monday))
-    months = {
-        cell.x: f"{cell.day:%b}"
-        for cell in cells
-        if cell.day.day <= 7 and cell.day.weekday() == 0
-    }
-    if not months and cells:
-        months = {cells[0].x: f"{cells[0].day:%b}"}
-    width = max(cell.x for cell in cells) + PITCH
-    return Calendar(width, TOP + 7 * PITCH, cells, tuple(sorted(months.items())))
-
-
-def _day_cells(
-    coverage: Mapping[date, float | None], monday: date
-) -> Iterator[DayCell]:
-    for day, ratio in sorted(coverage.items()):
-        week, weekday = divmod((day - monday).days, 7)
-        yield DayCell(
-            day, LEFT + week * PITCH, TOP + weekday * PITCH, _kind(ratio), ratio
-        )
-
-
-def _kind(ratio: float | None) -> str:
-    if ratio is None:
-        return "none"
-    for floor, kind in ((0.99, "full"), (0.95, "most"), (0.5, "part")):
-        if ratio >= floor:
-            return kind
-    return "low"
 
 
 def extremes(

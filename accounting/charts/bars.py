@@ -1,0 +1,89 @@
+"""Bars of states and spark lines: geometry for inline SVG, as values.
+
+Missing is None here and a gap on the page, never a zero.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+Number = int | float | Decimal
+
+GAP = 0.2  # percent of a bar's width, between its parts
+WORDS = {  # the four words that a person reads, and the states behind each
+    "Busy": ("busy",),
+    "Idle": ("idle",),
+    "No data": ("unknown", "dark"),
+    "Unallocated": ("free", "stranded", "stray"),
+}
+WORD_CLASS = {
+    "Busy": "busy",
+    "Idle": "idle",
+    "No data": "unknown",
+    "Unallocated": "rest",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a horizontal bar, in percent of its width."""
+
+    kind: str  # busy, idle, unknown, rest
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A line without axes: pieces between gaps, and where it ends."""
+
+    pieces: tuple[str, ...]  # "x,y x,y ...", for <polyline points>
+    end: tuple[float, float] | None
+
+
+def spark(values: Sequence[Number | None], width: int = 120, height: int = 32) -> Spark:
+    """A spark line; a missing value is a gap.
+
+    It shows shape, not size: its height is the range of the values, but at least 30 % of
+    the largest, so that noise does not look like news.
+    """
+    known = [float(v) for v in values if v is not None]
+    if len(values) < 2 or not known:
+        return Spark((), None)
+    top = max(known) or 1.0
+    low = min(min(known), 0.7 * top)
+    step = width / (len(values) - 1)
+    pieces: list[list[str]] = [[]]
+    end = None
+    for index, value in enumerate(values):
+        if value is None:
+            pieces.append([])
+            continue
+        part = (float(value) - low) / (top - low)
+        x, y = index * step, height - 3 - (height - 6) * part
+        end = (round(x, 1), round(y, 1))
+        pieces[-1].append(f"{x:.1f},{y:.1f}")
+    return Spark(tuple(" ".join(p) for p in pieces if len(p) > 1), end)
+
+
+def state_words(milliseconds: Mapping[str, int]) -> dict[str, int]:
+    """The seven states as the four words; they sum to the same wall time."""
+    return {
+        word: sum(milliseconds.get(state, 0) for state in states)
+        for word, states in WORDS.items()
+    }
+
+
+def bar_parts(amounts: Mapping[str, Number], whole: Number) -> tuple[Part, ...]:
+    """A bar of `whole` length: one part per kind, in order, with a gap between them.
+
+    A part that is not nothing is at least 0.3 percent wide, so that it can be seen.
+    """
+    parts, x = [], 0.0
+    for kind, amount in amounts.items():
+        if not amount or not whole:
+            continue
+        length = max(float(amount) / float(whole) * 100, 0.3)
+        parts.append(Part(kind, round(x, 2), round(max(length - GAP, 0.1), 2)))
+        x += length
+    return tuple(parts)

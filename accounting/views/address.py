@@ -1,0 +1,112 @@
+"""Addresses: what a link to this or another page carries of the state."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from accounting.domain.calendar import DEFAULT_PRESET, DayRange, neighbour
+
+RANGE_KEYS = ("range", "from", "to", "words", "first", "last")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One entry of a menu that changes the address."""
+
+    name: str
+    label: str
+    url: str
+    is_current: bool
+    key: str = ""
+    is_next: bool = False
+
+
+class Address:
+    """The part of a page's state that builds links; `PageState` fills it."""
+
+    path: str
+    host: str
+    query: QueryDict
+    days: DayRange
+    preset: str
+    comparison: str
+    cluster: str
+
+    def _pairs(self, *, without: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+        return [
+            (key, value)
+            for key, values in self.query.lists()
+            for value in values
+            if key not in without and value
+        ]
+
+    def url(self, *, without: tuple[str, ...] = (), **changes: str) -> str:
+        """This page with some of its state changed; an empty value removes it."""
+        pairs = self._pairs(without=(*without, *changes))
+        pairs += [(key, value) for key, value in changes.items() if value]
+        return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
+
+    def range_url(self, days: DayRange) -> str:
+        """This page for exact days."""
+        exact = {"from": days.first.isoformat(), "to": days.after.isoformat()}
+        return self.url(without=(*RANGE_KEYS, "page"), **exact)
+
+    @cached_property
+    def carried(self) -> dict[str, str]:
+        """The state that follows a link to another page: range, comparison, cluster."""
+        pairs = {}
+        if self.preset and self.preset != DEFAULT_PRESET:
+            pairs["range"] = self.preset
+        elif not self.preset:
+            pairs = {
+                "from": self.days.first.isoformat(),
+                "to": self.days.after.isoformat(),
+            }
+        if self.comparison != "prev":
+            pairs["cmp"] = self.comparison
+        if self.cluster:
+            pairs["cluster"] = self.cluster
+        return pairs
+
+    @property
+    def carry(self) -> str:
+        """`carried` as the end of an address; empty when all is as by default."""
+        return f"?{urlencode(self.carried)}" if self.carried else ""
+
+    @property
+    def exact(self) -> dict[str, str]:
+        """Range and cluster as reports and the API take them."""
+        pairs = {"from": self.days.first.isoformat(), "to": self.days.after.isoformat()}
+        return pairs | ({"cluster": self.cluster} if self.cluster else {})
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the range form keeps of the address."""
+        return self._pairs(without=(*RANGE_KEYS, "page"))
+
+    @property
+    def exact_url(self) -> str:
+        """A link to this exact period."""
+        return self.host + self.range_url(self.days)
+
+    @property
+    def current_url(self) -> str:
+        """A link that means the same words tomorrow."""
+        return self.host + self.url(without=RANGE_KEYS, range=self.preset)
+
+    @property
+    def clear_url(self) -> str:
+        """This page without any state."""
+        return self.path
+
+    @property
+    def back_url(self) -> str:
+        """The range before."""
+        return self.range_url(neighbour(self.days, -1))
+
+    @property
+    def forward_url(self) -> str:
+        """The range after."""
+        return self.range_url(neighbour(self.days, 1))

@@ -1,0 +1,80 @@
+"""What the chip at the top of every page says of the data's age."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.http import HttpRequest
+
+from accounting.queries.freshness import freshness
+from accounting.views.gate import visitor_of
+
+SAME_DAY = timedelta(hours=18)  # younger data show a time, older ones a date
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What the chip at the top of every page says.
+
+    Attributes:
+        until: end of the newest window that was read.
+        since: start of the oldest one.
+        covered: observed / allocated over the last day of data.
+        tone: "" on time, `warn` late, `danger` very late, `mute` when nothing is live.
+        reason: why it has that tone, one sentence.
+        pending: windows that wait to be read.
+        dirty_hours: hours that wait to be rolled up.
+    """
+
+    until: datetime | None
+    since: datetime | None
+    covered: float | None
+    tone: str
+    reason: str
+    is_today: bool
+    is_live: bool
+    is_demo: bool
+    pending: int
+    dirty_hours: int
+
+
+def chip_of(request: HttpRequest) -> Chip:
+    """How fresh the data are, asked once per request."""
+    known: Chip | None = getattr(request, "chip", None)
+    if known is None:
+        known = _chip(visitor_of(request).now)
+        request.chip = known  # type: ignore[attr-defined]
+    return known
+
+
+def _chip(now: datetime) -> Chip:
+    fresh = freshness()
+    tone = "" if fresh.level == "ok" else fresh.level
+    if fresh.data_to is None:
+        tone, reason = "mute", "No window has been read yet."
+    elif not fresh.is_live:
+        tone, reason = (
+            "mute",
+            "These data came from files; no live source is configured.",
+        )
+    elif fresh.lag is None or not tone:
+        reason = "Data arrive on time."
+    else:
+        minutes = int(fresh.lag.total_seconds() // 60)
+        age = (
+            f"{minutes // 60} h {minutes % 60} min"
+            if minutes >= 60
+            else f"{minutes} min"
+        )
+        reason = f"The newest data are {age} old."
+    return Chip(
+        until=fresh.data_to,
+        since=fresh.since,
+        covered=fresh.coverage,
+        tone=tone,
+        reason=reason,
+        is_today=fresh.lag is not None and fresh.lag < SAME_DAY,
+        is_live=fresh.is_live,
+        is_demo=fresh.is_demo,
+        pending=fresh.pending,
+        dirty_hours=fresh.dirty_hours,
+    )

@@ -1,0 +1,129 @@
+"""Bars and heat maps with their words: drawn by the server, read without colour."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from accounting.charts import bars, grids
+from accounting.charts.bars import Part
+from accounting.domain.report import LedgerRow, UsageRow
+from accounting.domain.summary import ledger_words
+from accounting.domain.week import WeekHour
+from accounting.templatetags import units
+
+
+def held_parts(row: UsageRow, largest_ms: int) -> tuple[Part, ...]:
+    """A team's bar: busy, idle and no data, against the largest of the list."""
+    amounts = {"busy": row.busy_ms, "idle": row.idle_ms, "unknown": row.unknown_ms}
+    return bars.bar_parts(amounts, largest_ms)
+
+
+def held_words(row: UsageRow) -> str:
+    """A bar of held time in words."""
+    amounts = {"busy": row.busy_ms, "idle": row.idle_ms, "no data": row.unknown_ms}
+    parts = [f"{units.gpu_hours(ms)} {name}" for name, ms in amounts.items() if ms]
+    return ", ".join(parts) + " GPU-hours" if parts else "nothing held"
+
+
+@dataclass(frozen=True, slots=True)
+class WordLine:
+    """One of the four words of the capacity bar."""
+
+    name: str
+    kind: str
+    milliseconds: int
+    share: float | None
+    charge: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Where all GPU time of a period went."""
+
+    wall_ms: int
+    average_gpus: float | None
+    words: tuple[WordLine, ...]
+    parts: tuple[Part, ...]
+    sentence: str
+
+    @property
+    def unallocated(self) -> WordLine:
+        """What nobody held."""
+        return next(word for word in self.words if word.name == "Unallocated")
+
+
+def capacity(row: LedgerRow, length_ms: int, places: int) -> Capacity:
+    """The seven states as four words that add up to the wall time."""
+    wall = row.wall_ms
+    words = tuple(
+        WordLine(
+            total.name,
+            bars.WORD_CLASS[total.name],
+            total.milliseconds,
+            total.milliseconds / wall if wall else None,
+            total.charge,
+        )
+        for total in ledger_words(row, bars.WORDS, places)
+    )
+    parts = bars.bar_parts({w.kind: w.milliseconds for w in words}, wall)
+    sentence = ", ".join(f"{w.name} {units.percent(w.share)}" for w in words)
+    return Capacity(
+        wall, wall / length_ms if length_ms else None, words, parts, sentence
+    )
+
+
+WEEKDAYS = (
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WeekGrid:
+    """Busy share by hour of the week, as squares and as a table."""
+
+    cells: tuple[grids.Cell, ...]
+    sentence: str
+    rows: tuple[tuple[str, ...], ...]  # weekday, then 24 shares
+
+
+def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
+    """Squares of 24 hours by seven days; dashed where nothing was observed."""
+    cells = tuple(
+        grids.week_cell(
+            one.hour,
+            one.weekday,
+            one.efficiency,
+            f"{WEEKDAYS[one.weekday]} {one.hour:02}:00: {_busy_words(one)}",
+        )
+        for one in hours
+    )
+    rows = tuple(
+        (name, *(units.percent(h.efficiency) for h in hours if h.weekday == weekday))
+        for weekday, name in enumerate(WEEKDAYS)
+    )
+    return WeekGrid(cells, _week_sentence(hours), rows)
+
+
+def _busy_words(one: WeekHour) -> str:
+    if one.efficiency is None:
+        return units.NO_DATA.lower()
+    return f"{units.percent(one.efficiency)} busy"
+
+
+def _week_sentence(hours: Sequence[WeekHour]) -> str:
+    known = [one for one in hours if one.efficiency is not None]
+    if not known:
+        return "Nothing was observed."
+    most = max(known, key=lambda one: one.efficiency or 0)
+    least = min(known, key=lambda one: one.efficiency or 0)
+    return (
+        f"Busiest on {WEEKDAYS[most.weekday]} at {most.hour:02}:00 "
+        f"({units.percent(most.efficiency)}), least busy on {WEEKDAYS[least.weekday]} at "
+        f"{least.hour:02}:00 ({units.percent(least.efficiency)})."
+    )
