@@ -1,9 +1,10 @@
 """The only door to Prometheus (also Thanos, Mimir, VictoriaMetrics).
 
-Raw samples by instant query with a range selector; half-open periods on Prometheus 2 (closed
-at both ends) and 3 (open on the left) alike, and whatever lies outside is dropped. Built on
-`PrometheusConnect` for address, session and credentials; with deadlines, typed decoding
-(measured: 6x a plain JSON decode), warnings and splitting of what is too much.
+Raw samples by instant query with a range selector that reaches from a millisecond before the
+period to its last one: so it holds the whole period on Prometheus 2 (closed at both ends) and
+3 (open on the left), whatever version a server claims; what lies outside is dropped.
+Built on `PrometheusConnect` for address, session and credentials; with deadlines, typed
+decoding (measured: 6x a plain JSON decode), warnings and splitting of what is too much.
 Sources: Prometheus HTTP API; migration guide of version 3.
 """
 
@@ -72,7 +73,6 @@ class Prometheus:
         matchers: further label matchers, e.g. `{"cluster": "north"}`.
         parameters: sent with every query, e.g. Thanos' `dedup`.
         scales, interval_ms: what the source declares (rules.md N4, N8).
-        left_open: range selectors leave their start out (version 3); None asks the server.
     """
 
     url: str
@@ -81,7 +81,6 @@ class Prometheus:
     parameters: Mapping[str, str] = field(default_factory=dict)
     scales: Mapping[str, str] = field(default_factory=dict)
     interval_ms: int | None = None
-    left_open: bool | None = None
     _connection: PrometheusConnect | None = None
 
     def read(self, period: Period) -> Reading:
@@ -128,9 +127,9 @@ class Prometheus:
         return retrying(self._ask, selector, period)
 
     def _ask(self, selector: str, period: Period) -> _Answer:
-        width = period.length_ms - (0 if self._is_left_open() else 1)
         at = f"{(period.end_ms - 1) / 1000:.3f}"
-        parameters = {"query": f"{selector}[{width}ms]", "time": at, **self.parameters}
+        query = f"{selector}[{period.length_ms}ms]"
+        parameters = {"query": query, "time": at, **self.parameters}
         return self._call("/api/v1/query", parameters)
 
     def _call(self, path: str, parameters: Mapping[str, str]) -> _Answer:
@@ -149,19 +148,6 @@ class Prometheus:
                 raise TooMuch(str(error)) from error
             raise
         return _checked(body, address)
-
-    def _is_left_open(self) -> bool:
-        """Whether range selectors leave their start out: Prometheus 3 and later."""
-        if self.left_open is None:
-            connection = self._connect()
-            address = f"{connection.url.rstrip('/')}/api/v1/status/buildinfo"
-            try:
-                body = fetch(connection._session, address, self.access)  # noqa: SLF001
-                version = str(json.loads(body)["data"]["version"])
-                self.left_open = int(version.lstrip("v").split(".")[0]) >= 3
-            except (WrongAnswer, KeyError, ValueError, TypeError):
-                self.left_open = False  # a wider question; what lies outside is dropped
-        return self.left_open
 
     def _connect(self) -> PrometheusConnect:
         if self._connection is None:
