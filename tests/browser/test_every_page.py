@@ -33,6 +33,12 @@ PAGES = {
     "/explain?what=ledger": "Where this number comes from",
 }
 
+PHONE = 320
+WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
+FOLLOWED = """() => [...document.querySelectorAll('.chart:not([hidden])')].every(box =>
+    Math.abs(box.querySelector('.main-svg').getBoundingClientRect().width
+             - box.clientWidth) <= 1)"""
+
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
@@ -51,10 +57,25 @@ def test_a_page_keeps_the_policy_and_fits_a_small_phone(
 ) -> None:
     visit = sign_in("ana")
     page = visit.open(path)
-    page.set_viewport_size({"width": 320, "height": 800})
-    page.wait_for_timeout(100)  # charts follow the width
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    page.wait_for_function(FOLLOWED)
+    assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
     assert visit.complaints == []
+
+
+@pytest.mark.parametrize("path", ["/", "/teams/vision", f"/gpus/{GPU}"])
+def test_a_chart_that_lags_behind_does_not_widen_the_page(
+    sign_in: SignIn, path: str
+) -> None:
+    visit = sign_in("ana")
+    visit.page.add_init_script(
+        "addEventListener('resize', (event) => event.stopImmediatePropagation(), true)"
+    )
+    page = visit.open(path)
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    page.wait_for_function("width => innerWidth === width", arg=PHONE)
+    assert not page.evaluate(FOLLOWED)
+    assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
