@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from django.db import connection, transaction
 
 from accounting.actions import derived, evidence, facts, issues, partitions, windows
@@ -225,45 +226,69 @@ def _commit(
     readings: Sequence[Reading],
     took_ms: int,
 ) -> Ingested:
-    """Facts, dirty hours and ledger in one transaction; unchanged windows write nothing."""
-    cluster_id = claimed.cluster_id
+    """Write what was computed of every claimed window."""
     is_partial = any(reading.is_partial for reading in readings)
-    known = windows.hashes(claimed)
-    replaced = []
-    outcomes: list[Outcome] = []
+    results: list[tuple[Outcome, np.ndarray]] = []
     for ledger in ledgers:
-        start_ms = ledger.window.start_ms
         rows = facts.rows_of(
-            cluster_id, start_ms, ledger.lines, ids.gpus, ids.pods, ids.nodes
+            claimed.cluster_id,
+            ledger.window.start_ms,
+            ledger.lines,
+            ids.gpus,
+            ids.pods,
+            ids.nodes,
         )
-        digest = facts.content_hash(rows)
-        if known.get(start_ms) != digest:
-            replaced.append((to_instant(start_ms), rows))
-        outcomes.append(
-            Outcome(
-                ledger.window,
-                len(rows),
-                digest,
-                ledger.samples_expected,
-                ledger.samples_seen,
-                is_partial,
-                took_ms,
-            )
+        outcome = Outcome(
+            ledger.window,
+            len(rows),
+            facts.content_hash(rows),
+            ledger.samples_expected,
+            ledger.samples_seen,
+            is_partial,
+            took_ms,
         )
-    period = claimed.period
-    partitions.ensure(partitions.WINDOWS, period.start, period.end)
-    with transaction.atomic():
-        lock("facts", cluster_id)
-        facts.replace_windows(cluster_id, replaced)
-        if replaced:
-            mark_hours(cluster_id, [window for window, _ in replaced], "facts")
-        windows.finish(claimed, outcomes)
-        issues.record(cluster_id, _all_issues(ledgers, readings, period))
-        reach("before_commit")
-    reach("committed")
-    written = sum(len(rows) for _, rows in replaced)
+        results.append((outcome, rows))
+    found = _all_issues(ledgers, readings, claimed.period)
+    written = write_windows(claimed, results, found)
     seen = sum(ledger.samples_seen for ledger in ledgers)
     return Ingested(len(ledgers), written, seen)
+
+
+def write_windows(
+    claimed: Claim,
+    results: Sequence[tuple[Outcome, "np.ndarray"]],
+    found: Sequence[Issue] = (),
+) -> int:
+    """Facts, dirty hours and ledger in one transaction; unchanged windows write no facts.
+
+    Args:
+        claimed: whose fences must still hold.
+        results: of each window its outcome and all its facts.
+        found: issues of these windows.
+
+    Returns:
+        How many facts were written.
+
+    Raises:
+        FenceError: a window was taken over meanwhile; nothing was written.
+    """
+    replaced = [
+        (to_instant(outcome.window.start_ms), rows)
+        for outcome, rows in results
+        if claimed.hashes.get(outcome.window.start_ms) != outcome.content_hash
+    ]
+    cluster_id, period = claimed.cluster_id, claimed.period
+    partitions.ensure(partitions.WINDOWS, period.start, period.end)
+    with transaction.atomic():
+        if replaced:
+            lock("facts", cluster_id)
+            facts.replace_windows(cluster_id, replaced)
+            mark_hours(cluster_id, [window for window, _ in replaced], "facts")
+        windows.finish(claimed, [outcome for outcome, _ in results])
+        issues.record(cluster_id, found)
+        reach("before_commit")
+    reach("committed")
+    return sum(len(rows) for _, rows in replaced)
 
 
 def mark_hours(cluster_id: int, instants: Sequence[object], reason: str) -> None:

@@ -16,6 +16,8 @@ def record(cluster_id: int, issues: Iterable[Issue]) -> None:
         key = (issue.code, issue.subject[:500])
         known = merged.get(key)
         merged[key] = issue if known is None else _join(known, issue)
+    if not merged:
+        return
     with connection.cursor() as cursor:
         cursor.executemany(_UPSERT, [_row(cluster_id, i) for i in merged.values()])
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_instant
-from accounting.models import IngestWindow, WindowState
+from accounting.models import WindowState
 
 LEASE = timedelta(minutes=10)
 FIRST_READ_AFTER = timedelta(seconds=30)  # rules.md N1
@@ -31,6 +31,9 @@ class Claim:
     cluster_id: int
     windows: tuple[Period, ...]
     fences: dict[int, int]  # window start in ms -> fence
+    hashes: dict[
+        int, bytes
+    ]  # window start in ms -> of its facts; only its claim moves it
 
     @property
     def period(self) -> Period:
@@ -154,7 +157,7 @@ def claim(
                 lease_until = clock_timestamp() + %(lease)s * interval '1 second',
                 worker = %(worker)s
             FROM locked WHERE w.id = locked.id
-            RETURNING w.window_start, w.fence
+            RETURNING w.window_start, w.fence, w.content_hash
             """,  # `order` is one of two words
             {
                 "cluster": cluster_id,
@@ -165,16 +168,21 @@ def claim(
                 "worker": socket.gethostname(),
             },
         )
-        rows = sorted(cursor.fetchall())
+        rows = sorted(cursor.fetchall(), key=lambda row: row[0])
     return _claim(cluster_id, rows)
 
 
-def _claim(cluster_id: int, rows: Sequence[tuple[datetime, int]]) -> Claim | None:
+def _claim(
+    cluster_id: int, rows: Sequence[tuple[datetime, int, bytes | None]]
+) -> Claim | None:
     if not rows:
         return None
-    starts = {int(at.timestamp() * 1000): fence for at, fence in rows}
+    starts = {int(at.timestamp() * 1000): fence for at, fence, _ in rows}
+    known = {
+        int(at.timestamp() * 1000): bytes(digest) for at, _, digest in rows if digest
+    }
     windows = tuple(Period(ms, ms + WINDOW_MS) for ms in sorted(starts))
-    return Claim(cluster_id, windows, starts)
+    return Claim(cluster_id, windows, starts, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,36 +198,48 @@ class Outcome:
     read_ms: int
 
 
+_FINISH = """
+    UPDATE accounting_ingestwindow w
+    SET state = CASE WHEN o.is_partial THEN %s ELSE %s END, content_hash = o.content_hash,
+        rows = o.rows, samples_expected = o.expected, samples_seen = o.seen,
+        read_ms = o.read_ms, read_at = clock_timestamp(), lease_until = NULL,
+        last_error = '', attempts = 0,
+        next_attempt_at =
+            CASE WHEN o.is_partial THEN clock_timestamp() + interval '5 minutes' END
+    FROM unnest(%s::timestamptz[], %s::bigint[], %s::bytea[], %s::int[], %s::int[],
+                %s::int[], %s::int[], %s::bool[])
+         AS o(at, fence, content_hash, rows, expected, seen, read_ms, is_partial)
+    WHERE w.cluster_id = %s AND w.shard = 0 AND w.window_start = o.at AND w.fence = o.fence
+"""
+
+
 def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
     """Record results, in the transaction that wrote the facts.
 
     Raises:
         FenceError: a window was taken over meanwhile; the transaction must roll back.
     """
+    columns = [
+        (
+            to_instant(o.window.start_ms),
+            claimed.fences[o.window.start_ms],
+            o.content_hash,
+            o.rows,
+            o.samples_expected,
+            o.samples_seen,
+            o.read_ms,
+            o.is_partial,
+        )
+        for o in outcomes
+    ]
     with connection.cursor() as cursor:
-        cursor.executemany(
-            """
-            UPDATE accounting_ingestwindow
-            SET state = %s, content_hash = %s, rows = %s, samples_expected = %s,
-                samples_seen = %s, read_ms = %s, read_at = clock_timestamp(),
-                lease_until = NULL, last_error = '', attempts = 0,
-                next_attempt_at = CASE WHEN %s THEN clock_timestamp() + interval '5 minutes' END
-            WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
-            """,
+        cursor.execute(
+            _FINISH,
             [
-                (
-                    WindowState.PARTIAL if o.is_partial else WindowState.DONE,
-                    o.content_hash,
-                    o.rows,
-                    o.samples_expected,
-                    o.samples_seen,
-                    o.read_ms,
-                    o.is_partial,
-                    claimed.cluster_id,
-                    to_instant(o.window.start_ms),
-                    claimed.fences[o.window.start_ms],
-                )
-                for o in outcomes
+                WindowState.PARTIAL,
+                WindowState.DONE,
+                *map(list, zip(*columns, strict=True)),
+                claimed.cluster_id,
             ],
         )
         if cursor.rowcount != len(outcomes):
@@ -246,20 +266,6 @@ def fail(claimed: Claim, message: str) -> None:
                     fence,
                 ],
             )
-
-
-def hashes(claimed: Claim) -> dict[int, bytes]:
-    """The content hash of each claimed window's present facts."""
-    rows = IngestWindow.objects.filter(
-        cluster_id=claimed.cluster_id,
-        shard=0,
-        window_start__in=[to_instant(ms) for ms in claimed.fences],
-    ).values_list("window_start", "content_hash")
-    return {
-        int(at.timestamp() * 1000): bytes(digest)
-        for at, digest in rows
-        if digest is not None
-    }
 
 
 def hour_of(period: Period) -> Period:
