@@ -1,24 +1,30 @@
 """Named places at which a test can stop a worker; armed by the environment only.
 
-`GPU_LEDGER_FAILPOINT=name` ends the process there without any clean-up (as `kill -9` does);
-`name:raise` raises, `name:sleep:SECONDS` waits. Unarmed they cost one dictionary look-up.
+`GPU_LEDGER_FAILPOINT=name` ends the process there by SIGKILL, `name:kill:N` when it comes
+there for the N-th time; `name:raise` raises, `name:sleep:SECONDS` waits. Unarmed they cost
+one look-up.
 """
 
 import os
+import signal
 import time
 
 NAMES = (
+    "kept",
     "claimed",
     "read",
+    "folded",
     "observed",
     "attributed",
     "facts_deleted",
     "facts_copied",
     "before_commit",
     "committed",
+    "rolling_up",
     "rolled_up",
 )
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")
+_passed = 0  # times that the armed one was reached
 
 
 class FailpointError(RuntimeError):
@@ -32,14 +38,18 @@ def reach(name: str) -> None:
         ValueError: no failpoint has this name.
         FailpointError: armed with `raise`.
     """
+    global _passed  # noqa: PLW0603  # one process, one armed place
     if name not in NAMES:
         raise ValueError(f"no failpoint is called {name!r}")
     armed, _, what = _ARMED.partition(":")
     if armed != name:
         return
-    if not what:
-        os._exit(137)
+    _passed += 1
     if what.startswith("sleep:"):
         time.sleep(float(what.removeprefix("sleep:")))
+        return
+    if what != "raise":
+        if _passed >= int(what.removeprefix("kill:") or 1):
+            os.kill(os.getpid(), signal.SIGKILL)
         return
     raise FailpointError(f"failpoint {name}")

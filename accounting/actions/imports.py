@@ -18,6 +18,7 @@ from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import Actor, act
 from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
 from accounting.domain.track import MAX_STEP_MS
+from accounting.failpoints import reach
 from accounting.models import Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
 from accounting.sources.openmetrics import FileError, Spool, spool
@@ -77,6 +78,7 @@ def import_files(
         with transaction.atomic():  # kept samples always have their windows due
             new = _buffer(source, spooled, tell)
             due = _mark(cluster, period) if new else 0
+    reach("kept")
     if new:
         _observe(cluster, period, tell)
     observed = Period(period.start_ms - period.start_ms % WINDOW_MS, period.end_ms)

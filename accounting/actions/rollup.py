@@ -103,6 +103,7 @@ def _roll_batch(cluster_id: int, marks: Sequence[_Mark]) -> None:
                WHERE cluster_id = %s AND hour_start = %s AND marked_at = %s""",
             [(cluster_id, mark.hour, mark.marked_at) for mark in marks],
         )
+        reach("rolling_up")
 
 
 def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:

@@ -123,8 +123,8 @@ def claim(
 
     A window of a live cluster is first read 30 s after its end (rules.md N1).
 
-    Due are pending windows, failed ones whose time has come, and claimed ones whose lease
-    ended (their worker died).
+    Due are pending windows, failed ones whose time has come, and claimed ones whose worker
+    died: its session is gone, or its lease ended (a machine that fell silent).
     """
     order = "DESC" if newest_first else "ASC"
     low = to_instant(within.start_ms) if within else None
@@ -132,7 +132,10 @@ def claim(
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            WITH due AS (
+            WITH session AS MATERIALIZED (
+                SELECT pid::text AS pid, extract(epoch FROM backend_start)::text AS start
+                FROM pg_stat_activity
+            ), due AS (
                 SELECT id, window_start FROM accounting_ingestwindow
                 WHERE cluster_id = %(cluster)s AND shard = 0
                   AND (%(low)s::timestamptz IS NULL OR window_start >= %(low)s)
@@ -142,7 +145,12 @@ def claim(
                   AND (state = 'pending'
                        OR (state IN ('failed', 'partial')
                            AND next_attempt_at <= clock_timestamp())
-                       OR (state = 'claimed' AND lease_until < clock_timestamp()))
+                       OR (state = 'claimed'
+                           AND (lease_until < clock_timestamp() OR NOT EXISTS (
+                               SELECT FROM session s
+                               WHERE s.pid = split_part(worker, ' ', 2)
+                                 AND (s.start IS NULL  -- hidden: another role's
+                                      OR s.start = split_part(worker, ' ', 3))))))
             ), hour AS (
                 SELECT date_trunc('hour', window_start, 'UTC') AS start FROM due
                 ORDER BY window_start {order} LIMIT 1
@@ -155,8 +163,9 @@ def claim(
             UPDATE accounting_ingestwindow w
             SET state = 'claimed', fence = w.fence + 1, attempts = w.attempts + 1,
                 lease_until = clock_timestamp() + %(lease)s * interval '1 second',
-                worker = %(worker)s
-            FROM locked WHERE w.id = locked.id
+                worker = concat_ws(' ', %(worker)s::text, s.pid, s.start)
+            FROM locked, session s
+            WHERE w.id = locked.id AND s.pid = pg_backend_pid()::text
             RETURNING w.window_start, w.fence, w.content_hash
             """,  # `order` is one of two words
             {

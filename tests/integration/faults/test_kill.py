@@ -1,0 +1,93 @@
+"""A process killed at any named place; a plain second run then ends as if nothing was.
+
+Aspects: every failpoint, in `import_metrics` and in `ingest`, at its first and at a later
+passage; one after the other on the same database. Not here: workers beside each other
+(test_two_workers), lost services (test_services_lost).
+"""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from accounting.failpoints import NAMES
+from tests.builders import SETUP, two_hours
+from tests.integration.accounting.support import clear, run
+from tests.integration.faults.support import environment, ledger, process, unfinished
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.redis,
+    pytest.mark.timeout(300),
+]
+
+KEPT = "kept"  # samples are kept and windows are due; nothing is computed
+ONCE = frozenset({"rolling_up", "rolled_up"})  # one batch: there is no second time
+LAST = "rolled_up"  # behind it all is done
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Two hours of a cluster, and the set-up that prices them."""
+    (tmp_path / "setup.yaml").write_text(SETUP)
+    run("configure", tmp_path / "setup.yaml")
+    return two_hours().write(tmp_path / "all.om")
+
+
+@pytest.fixture
+def undisturbed(path: Path) -> dict[str, list[object]]:
+    """What a run says that was never killed; the database is empty again after it."""
+    run("import_metrics", "--cluster=north", path)
+    assert unfinished() == []
+    wanted = ledger()
+    assert wanted["facts"]
+    assert wanted["hours"]
+    clear()
+    run("configure", path.with_name("setup.yaml"))
+    return wanted
+
+
+def killed(redis_url: str, failpoint: str, *words: str | Path) -> bool:
+    """Run a command that dies at a failpoint; False when it never came there."""
+    done = process(environment(redis_url, failpoint), *words)
+    assert done.returncode in {0, -signal.SIGKILL}, done.stderr
+    return done.returncode != 0
+
+
+@pytest.mark.parametrize("failpoint", NAMES)
+def test_import_killed_anywhere_is_finished_by_the_next(
+    failpoint: str, path: Path, undisturbed: object, redis_url: str
+) -> None:
+    assert killed(redis_url, failpoint, "import_metrics", "--cluster=north", path)
+    assert bool(unfinished()) == (failpoint != LAST), "killed before it could finish"
+    run("import_metrics", "--cluster=north", path)
+    assert unfinished() == []
+    assert ledger() == undisturbed
+    assert "FAIL" not in run("verify")
+
+
+@pytest.mark.parametrize("failpoint", [name for name in NAMES if name != KEPT])
+def test_ingest_killed_anywhere_is_finished_by_the_next(
+    failpoint: str, path: Path, undisturbed: object, redis_url: str
+) -> None:
+    assert killed(redis_url, KEPT, "import_metrics", "--cluster=north", path)
+    time = 1 if failpoint in ONCE else 2
+    assert killed(redis_url, f"{failpoint}:kill:{time}", "ingest", "--cluster=north")
+    run("ingest", "--cluster=north")
+    assert unfinished() == []
+    assert ledger() == undisturbed
+    assert "FAIL" not in run("verify")
+
+
+def test_one_killed_at_every_place_in_turn_still_ends_right(
+    path: Path, undisturbed: object, redis_url: str
+) -> None:
+    deaths = [
+        killed(redis_url, failpoint, "import_metrics", "--cluster=north", path)
+        for failpoint in NAMES
+    ]
+    assert sum(deaths) > len(NAMES) // 2
+    run("import_metrics", "--cluster=north", path)
+    assert unfinished() == []
+    assert ledger() == undisturbed
+    assert "FAIL" not in run("verify")
