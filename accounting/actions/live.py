@@ -1,6 +1,6 @@
 """Keeps a cluster current: reads scrape sources, and finds the windows that are due."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
 from urllib.parse import urlsplit
@@ -22,32 +22,41 @@ from accounting.models import BufferBlock, Cluster, IngestWindow, Source, Source
 from accounting.queries.windows import database_now
 from accounting.sources.scrape import Target, scrape
 
+Clock = Callable[[], int]  # milliseconds since 1970
+
 AGAIN = 2  # windows read again with each new one (rules.md N1)
 LONGEST_GAP_MS = 35 * DAY_MS  # windows are not made up further back than facts are kept
 
 
-def scrape_cluster(cluster: Cluster) -> int:
-    """Read every scrape source of a cluster once; returns how many samples were new."""
+def scrape_cluster(cluster: Cluster, clock_ms: Clock | None = None) -> int:
+    """Read every scrape source of a cluster once; returns how many samples were new.
+
+    Args:
+        cluster: whose sources.
+        clock_ms: the time now, in milliseconds since 1970; else the database's clock.
+    """
+    clock = clock_ms or _database_clock()
     sources = cluster.sources.filter(is_active=True, kind=SourceKind.SCRAPE)
-    return sum(_scrape(cluster, source) for source in sources)
+    return sum(_scrape(cluster, source, clock) for source in sources)
 
 
-def _scrape(cluster: Cluster, source: Source) -> int:
+def _database_clock() -> Clock:
+    """The database's time, which goes on by itself: threads must not open connections."""
     base_ms, since = to_ms(database_now()), monotonic()
+    return lambda: base_ms + int((monotonic() - since) * 1000)
 
-    def clock_ms() -> int:  # read in threads: they must not open connections
-        return base_ms + int((monotonic() - since) * 1000)
 
+def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
     result = scrape(targets_of(source), access_of(source), clock_ms)
     new = buffer.append(source, result.batch)
-    now = database_now()
+    at = clock_ms()
+    now = to_instant(at)
     down = [message for code, _, message in result.notes if code == "target_down"]
     source.last_read_at = now
     source.last_error = down[0] if down else ""
     if len(result.batch.times):
         source.last_sample_at = to_instant(int(result.batch.times.max()))
     source.save(update_fields=["last_read_at", "last_sample_at", "last_error"])
-    at = to_ms(now)
     issues.record(
         cluster.pk,
         [
@@ -71,8 +80,10 @@ def targets_of(source: Source) -> list[Target]:
     return found
 
 
-def find_due(cluster: Cluster) -> int:
+def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     """Make windows due that ended at least 30 s ago; returns how many are new.
+
+    The clock is the database's, or `clock_ms`.
 
     With each new window the two before it are read again, with each new hour the last day
     and with each new day the last week (of sources that can be asked again; what arrives
@@ -82,8 +93,9 @@ def find_due(cluster: Cluster) -> int:
     live = [source for source in sources if source.kind != SourceKind.OPENMETRICS]
     if not live:
         return 0
-    now_ms = to_ms(database_now() - windows.FIRST_READ_AFTER)
-    end_ms = now_ms - now_ms % WINDOW_MS
+    now_ms = clock_ms() if clock_ms else to_ms(database_now())
+    end_ms = now_ms - windows.FIRST_READ_AFTER // timedelta(milliseconds=1)
+    end_ms -= end_ms % WINDOW_MS
     start_ms = _next_window(cluster, live, end_ms)
     if start_ms >= end_ms:
         return 0

@@ -15,6 +15,7 @@ MAX_LINE = 1_048_576  # bytes; labels of 64 KiB fit several times
 FIRST_TEXT_MS = 100_000_000_000  # 1973; smaller "milliseconds" are really seconds
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\\n]|\\.)*)"\s*(,|$)')
+_HEAD = re.compile(r'[^\s{]+(?:\s*\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?')
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "\\": "\\", '"': '"'}
 _NUMBERS = {"NaN", "+Inf", "-Inf", "Inf"}
@@ -105,13 +106,14 @@ class Parser:
         return series_id, at, value
 
     def _head(self, text: str) -> tuple[str, str]:
+        if "#" in text:  # an exemplar, or a label value that looks like one
+            match = _HEAD.match(text)
+            if match is None:
+                raise self._fault(f"labels broken in {text[:80]!r}", 'expected {a="b"}')
+            return match[0], text[match.end() :]
         brace = text.rfind("}")
         if brace >= 0:
-            exemplar = text.find(" # {")
-            if exemplar >= 0:
-                brace = text.rfind("}", 0, exemplar)
-            if brace >= 0:
-                return text[: brace + 1], text[brace + 1 :]
+            return text[: brace + 1], text[brace + 1 :]
         head, _, rest = text.partition(" ")
         return head, rest
 

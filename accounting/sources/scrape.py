@@ -1,6 +1,5 @@
 """Exporters and kube-state-metrics read directly, for clusters without Prometheus."""
 
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -97,7 +96,7 @@ def _one(target: Target, access: Access, clock_ms: Callable[[], int]) -> _Answer
         note = ("target_down", target.url, str(error))
         return _Answer([up], [(0, sent_ms, 0.0)], [note])
     series = [up, *(_labelled(raw, identity) for raw in parser.series)]
-    kept = [(i + 1, at, value) for i, at, value in samples if not math.isinf(value)]
+    kept = [(i + 1, at, value) for i, at, value in samples]
     notes = [
         ("unknown_metric", name, f"{target.url} shows a metric that no catalogue knows")
         for name in sorted(parser.names)

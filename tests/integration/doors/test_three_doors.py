@@ -1,0 +1,170 @@
+"""One hour of data through the three doors gives one ledger, to the millisecond.
+
+The hour of `hour.py`: nodes and a GPU that come and go, a workload that moves, silent
+exporters and a silent kube-state, two scrapers of one node, samples with times of their
+own, label values that need escapes, values that are no data.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounting.actions import live, windows
+from accounting.actions.ingest import ingest_all
+from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.domain.period import WINDOW_MS, Period
+from accounting.models import Cluster
+from tests.integration.accounting.support import clear, facts, report, run
+from tests.integration.doors import hour
+from tests.integration.doors.conftest import Configure
+from tests.integration.doors.replay import Answer, Question, serving
+from tests.prometheus_server import prometheus
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WHOLE = Period(hour.START * 1000 - WINDOW_MS, hour.END * 1000)
+OF_ONE_DOOR = {"target_down", "unknown_metric"}  # what only some doors can see
+Ledger = dict[str, Any]
+
+
+def ledger() -> Ledger:
+    """Everything that was concluded, in names that do not depend on the door."""
+    issues = {
+        (row["code"], row["subject"])
+        for row in report("issues")
+        if row["code"] not in OF_ONE_DOOR
+    }
+    return {
+        "facts": facts(),
+        "holds": report("holds"),
+        "usage": report("usage", by="team,namespace"),
+        "ledger": report("ledger", by="gpu"),
+        "issues": sorted(issues),
+    }
+
+
+def assert_same(found: Ledger, expected: Ledger) -> None:
+    """Equal ledgers; else the first rows that differ."""
+    for part, rows in expected.items():
+        pairs = zip_longest(found[part], rows)
+        different = [(ours, theirs) for ours, theirs in pairs if ours != theirs]
+        assert different[:2] == [], f"{len(different)} rows of {part}"
+
+
+@pytest.fixture
+def expected(configure: Configure, tmp_path: Path) -> Ledger:
+    """The ledger of the file door; measured data are gone again."""
+    configure()
+    path = tmp_path / "hour.om"
+    path.write_text(hour.stored())
+    run("import_metrics", "--cluster=north", path)
+    found = ledger()
+    clear()
+    return found
+
+
+def test_the_hour_holds_what_the_doors_must_agree_on(expected: Ledger) -> None:
+    held = {row["pod"]: row for row in expected["holds"]}
+    assert set(held) == {"train-0", "train-1", "batch", "probe"}
+    lines = expected["ledger"]
+    for state in ("busy", "idle", "unknown", "free", "dark"):
+        assert sum(row[f"{state}_ms"] for row in lines) > 0, state
+    assert {code for code, _ in expected["issues"]} >= {"duty_out_of_range"}
+    held_ms = {row["namespace"]: row["allocated_ms"] for row in expected["usage"]}
+    assert held_ms == {
+        "vision": 2 * (1510 - 125) * 1000 + 2 * (3600 - 1540) * 1000,
+        "robotics": (2700 - 1600) * 1000 + (2400 - 615) * 1000,
+    }
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A Prometheus that has the hour."""
+    folder = tmp_path_factory.mktemp(f"prometheus-{request.param}")
+    with prometheus(request.param, hour.stored(), folder) as address:
+        yield address
+
+
+def compute(cluster: Cluster) -> None:
+    """Bring due windows and hours up to date, as a worker does."""
+    done = ingest_all(cluster, newest_first=False)
+    assert done.failed == 0
+    roll_up_dirty_hours(cluster.pk)
+
+
+@pytest.mark.prometheus
+def test_prometheus_gives_the_ledger_of_the_file(
+    server: str, expected: Ledger, configure: Configure
+) -> None:
+    cluster = configure({"kind": "prometheus", "url": server})
+    windows.mark(cluster.pk, [WHOLE], "asked", create=True)
+    compute(cluster)
+    assert_same(ledger(), expected)
+
+
+@pytest.mark.prometheus
+def test_prometheus_window_by_window_gives_the_ledger_of_the_file(
+    server: str, expected: Ledger, configure: Configure
+) -> None:
+    cluster = configure({"kind": "prometheus", "url": server})
+    for window in reversed(list(WHOLE.windows())):
+        windows.mark(cluster.pk, [window], "asked", create=True)
+        compute(cluster)
+    assert_same(ledger(), expected)
+
+
+def _milliseconds(at: int) -> int:
+    return at * 1000
+
+
+@pytest.fixture
+def at_time(configure: Configure) -> Iterator[Callable[[int], Cluster]]:
+    """Scrapes the cluster once with the clock at a time in seconds."""
+    now = hour.START
+
+    def answer(question: Question) -> Answer:
+        text = hour.page(question.path.split("/")[1], now)
+        return Answer(503) if text is None else Answer(body=text.encode())
+
+    with serving(answer) as address:
+        targets = [
+            {"job": job, "urls": [f"{address}/{target}/metrics"]}
+            for target, job in hour.JOBS.items()
+        ]
+        cluster = configure({"kind": "scrape", "targets": targets})
+
+        def scrape(at: int) -> Cluster:
+            nonlocal now
+            now = at
+            live.scrape_cluster(cluster, partial(_milliseconds, at))
+            return cluster
+
+        yield scrape
+
+
+def test_scrapes_give_the_ledger_of_the_file(
+    expected: Ledger, at_time: Callable[[int], Cluster]
+) -> None:
+    for at in hour.ROUNDS:
+        cluster = at_time(at)
+    live.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    compute(cluster)
+    assert_same(ledger(), expected)
+
+
+def test_scrapes_computed_as_they_come_give_the_ledger_of_the_file(
+    expected: Ledger, at_time: Callable[[int], Cluster]
+) -> None:
+    for at in hour.ROUNDS:
+        cluster = at_time(at)
+        if live.find_due(cluster, partial(_milliseconds, at)):
+            compute(cluster)
+    live.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    compute(cluster)
+    assert_same(ledger(), expected)
