@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import msgspec
 import numpy as np
 from django.db import connection
+from django.db.models import QuerySet
 
 from accounting.domain.period import HOUR_MS, Period, to_instant
 from accounting.domain.series import Reading
@@ -75,16 +76,31 @@ def _append_hour(
     return len(ids) if created else 0
 
 
-def read(source: Source, period: Period) -> Reading:
-    """Every kept sample of a source in a period, as series."""
+def _blocks(source: Source, period: Period) -> QuerySet[BufferBlock]:
     start = to_instant(period.start_ms - period.start_ms % HOUR_MS)
-    blocks = BufferBlock.objects.filter(
+    return BufferBlock.objects.filter(
         source=source,
         hour_start__gte=start,
         hour_start__lt=period.end,
         first_ms__lt=period.end_ms,
         last_ms__gte=period.start_ms,
-    ).values_list("hour_start", "payload")
+    )
+
+
+def block_ids(source: Source, period: Period, *, whole: bool = False) -> set[int]:
+    """The blocks that hold a source's samples of a period, or lie in it as a whole.
+
+    A block never changes.
+    """
+    found = _blocks(source, period)
+    if whole:
+        found = found.filter(first_ms__gte=period.start_ms, last_ms__lt=period.end_ms)
+    return set(found.values_list("pk", flat=True))
+
+
+def read(source: Source, period: Period) -> Reading:
+    """Every kept sample of a source in a period, as series."""
+    blocks = _blocks(source, period).values_list("hour_start", "payload")
     parts = [_unpack(bytes(payload), hour) for hour, payload in blocks]
     if not parts:
         empty = np.empty(0, np.int64)

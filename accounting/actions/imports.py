@@ -79,15 +79,12 @@ def import_files(
             new = _buffer(source, spooled, tell)
             due = _mark(cluster, period) if new else 0
     reach("kept")
-    if new:
-        _observe(cluster, period, tell)
-    observed = Period(period.start_ms - period.start_ms % WINDOW_MS, period.end_ms)
     first = ingest.Ingested(0, 0, 0)
-    if new:  # others' samples may be due as well: only ours may skip being observed
+    if new:
         first = ingest.ingest_all(
             cluster,
-            within=observed,
-            is_observed=True,
+            within=Period(period.start_ms - period.start_ms % WINDOW_MS, period.end_ms),
+            observed=_observe(cluster, period, tell),
             on_progress=lambda d: tell("Attributing", d.windows, max(due, d.windows)),
         )
     done = ingest.ingest_all(
@@ -145,8 +142,11 @@ def _mark(cluster: Cluster, period: Period) -> int:
     return count + windows.mark(cluster.pk, [reach], "late", create=False)
 
 
-def _observe(cluster: Cluster, period: Period, tell: Progress) -> None:
+def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
     """Fold all samples first, so that the windows are computed once.
+
+    Returns the kept blocks that were folded: what comes beside us (a scrape, another
+    import) is not among them, and is observed when its windows are computed.
 
     Hour by hour away from what is known already, so that evidence grows without a hole:
     across one, every node and pod of the time behind it would look gone for a moment.
@@ -156,11 +156,15 @@ def _observe(cluster: Cluster, period: Period, tell: Progress) -> None:
     hours = list(range(start, period.end_ms, HOUR_MS))
     if _is_before_all(cluster, period):
         hours.reverse()
+    folded: set[int] = set()
     for done, hour in enumerate(hours):
         tell("Observing", done, len(hours))
         # no further than the file: windows beyond it that change are marked late
         part = Period(max(hour, period.start_ms), min(hour + HOUR_MS, period.end_ms))
+        # asked before reading, so that all of them are read
+        folded |= reader.block_ids(part, whole=True) or set()
         ingest.observe_period(cluster, reader, reader.read(part), part)
+    return folded
 
 
 def _is_before_all(cluster: Cluster, period: Period) -> bool:

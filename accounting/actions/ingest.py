@@ -5,7 +5,7 @@ process may die: the ledger then still says what is due.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +58,7 @@ def ingest_next(
     *,
     within: Period | None = None,
     newest_first: bool = True,
-    is_observed: bool = False,
+    observed: Collection[int] = (),
 ) -> Ingested | None:
     """Compute the due windows of one hour; None when nothing is due.
 
@@ -66,7 +66,7 @@ def ingest_next(
         cluster: whose windows.
         within: only windows of this period.
         newest_first: the order in which hours are taken.
-        is_observed: the samples of this period are in the evidence already.
+        observed: ids of the kept blocks that are in the evidence already.
     """
     reader = reader_of(cluster)
     claimed = windows.claim(
@@ -79,6 +79,8 @@ def ingest_next(
     try:
         readings = reader.read(claimed.period)
         reach("read")
+        blocks = reader.block_ids(claimed.period)  # after reading: none was read unseen
+        is_observed = blocks is not None and blocks.issubset(observed)
         state = observe_period(
             cluster, reader, readings, claimed.period, is_observed=is_observed
         )
@@ -100,14 +102,14 @@ def ingest_all(
     *,
     within: Period | None = None,
     newest_first: bool = True,
-    is_observed: bool = False,
+    observed: Collection[int] = (),
     on_progress: Callable[[Ingested], None] | None = None,
 ) -> Ingested:
     """Compute due windows until none is left."""
     total = Ingested(0, 0, 0)
     while True:
         done = ingest_next(
-            cluster, within=within, newest_first=newest_first, is_observed=is_observed
+            cluster, within=within, newest_first=newest_first, observed=observed
         )
         if done is None:
             return total

@@ -38,6 +38,19 @@ class ClusterReader:
         wide = Period(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
         return [read_source(source, wide) for source in self.sources]
 
+    def block_ids(self, period: Period, *, whole: bool = False) -> set[int] | None:
+        """The kept blocks that touch a period, or lie in it as a whole.
+
+        None where a source is asked anew each time.
+        """
+        if any(source.kind == SourceKind.PROMETHEUS for source in self.sources):
+            return None
+        return {
+            pk
+            for source in self.sources
+            for pk in buffer.block_ids(source, period, whole=whole)
+        }
+
     @property
     def is_live(self) -> bool:
         """True when a source answers for the present, not only for a file's time."""

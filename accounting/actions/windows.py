@@ -256,7 +256,10 @@ def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
 
 
 def fail(claimed: Claim, message: str) -> None:
-    """Give windows back after an error: they wait longer after each attempt."""
+    """Give windows back after an error: they wait longer after each attempt.
+
+    Unless the error was the end of the session that claimed them: then they are due.
+    """
     with connection.cursor() as cursor:
         for start_ms, fence in claimed.fences.items():
             cursor.execute(
@@ -266,6 +269,7 @@ def fail(claimed: Claim, message: str) -> None:
                     next_attempt_at = clock_timestamp()
                         + least(power(2, least(attempts, 12)) * 15, %s) * interval '1 second'
                 WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
+                  AND split_part(worker, ' ', 2) = pg_backend_pid()::text
                 """,
                 [
                     message[:2000],

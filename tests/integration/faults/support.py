@@ -79,7 +79,7 @@ def started(
         child.communicate(timeout=LONGEST_S)
 
 
-def ask(query: str, values: Sequence[object] = ()) -> list[Row]:
+def ask(query: str, values: Sequence[str | int] = ()) -> list[Row]:
     """Rows from the test's database."""
     with connection.cursor() as cursor:
         cursor.execute(query, values)
