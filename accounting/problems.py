@@ -1,16 +1,33 @@
-"""Errors of the API as problem documents (RFC 9457)."""
+"""Errors of the API as problem documents (RFC 9457).
 
+`errors` names each parameter, or member of the body, that is wrong and what it may be.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.core.exceptions import ValidationError as ModelError
+from django.db import IntegrityError
 from django.http import Http404
 from rest_framework import exceptions
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from accounting.queries.ledger import HiddenError
+from accounting.queries.paging import StaleError
 from accounting.queries.selection import SelectionError
 
 MEDIA_TYPE = "application/problem+json"
+
+Fault = dict[str, Any]
+
+
+class Gone(exceptions.APIException):
+    """What a cursor was given for is not there any more."""
+
+    status_code = 410
 
 
 def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -18,27 +35,75 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
 
     What the asker may not see is "not found": a 403 would say that it exists.
     """
-    if isinstance(error, SelectionError):
-        error = exceptions.ParseError(str(error))
-    elif isinstance(error, HiddenError):
-        error = Http404()
-    response = exception_handler(error, context)
+    response = exception_handler(_known(error), context)
     if response is None:
         return None
-    detail = response.data
-    document: dict[str, Any] = {
+    faults = list(_faults(error))
+    request = context["request"]
+    response.data = {
         "type": "about:blank",
         "title": _title(response.status_code),
         "status": response.status_code,
-        "instance": context["request"].get_full_path(),
+        "detail": _detail(error, response.data, faults),
+        "instance": request.get_full_path(),
+        **({"errors": faults} if faults else {}),
     }
-    if isinstance(detail, dict) and "detail" in detail:
-        document["detail"] = str(detail["detail"])
-    else:
-        document["errors"] = detail
-    response.data = document
     response.content_type = MEDIA_TYPE
+    request.accepted_renderer = JSONRenderer()  # also where CSV was asked for
+    request.accepted_media_type = MEDIA_TYPE
     return response
+
+
+def _known(error: Exception) -> Exception:
+    if isinstance(error, StaleError):
+        return Gone(str(error))
+    if isinstance(error, SelectionError):
+        return exceptions.ParseError(str(error))
+    if isinstance(error, HiddenError):
+        return Http404()
+    if isinstance(error, ModelError | IntegrityError):
+        return exceptions.ValidationError()
+    return error
+
+
+def _faults(error: Exception) -> Iterator[Fault]:
+    if isinstance(error, SelectionError):
+        fault: Fault = {"parameter": error.parameter, "detail": str(error)}
+        if error.parameter:
+            yield fault | ({"allowed": list(error.allowed)} if error.allowed else {})
+    elif isinstance(error, exceptions.ValidationError):
+        yield from _members("#", error.detail)
+    elif isinstance(error, ModelError):
+        for name, messages in _messages(error):
+            pointer = "#" if name == NON_FIELD_ERRORS else f"#/{name}"
+            yield from ({"pointer": pointer, "detail": text} for text in messages)
+
+
+def _messages(error: ModelError) -> list[tuple[str, list[str]]]:
+    if hasattr(error, "error_dict"):
+        return list(error.message_dict.items())
+    return [(NON_FIELD_ERRORS, error.messages)]
+
+
+def _members(pointer: str, detail: Any) -> Iterator[Fault]:
+    """Each message of a body that does not fit, with where it belongs."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            is_whole = name == "non_field_errors"
+            yield from _members(pointer if is_whole else f"{pointer}/{name}", inner)
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _members(pointer, inner)
+    else:
+        yield {"pointer": pointer, "detail": str(detail)}
+
+
+def _detail(error: Exception, data: Any, faults: list[Fault]) -> str:
+    if isinstance(error, IntegrityError):
+        return "This contradicts what is stored already."
+    if faults and "pointer" in faults[0]:
+        return "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults)
+    return str(data["detail"]) if isinstance(data, dict) else str(data)
 
 
 def _title(status: int) -> str:
@@ -49,6 +114,7 @@ def _title(status: int) -> str:
         404: "Not found",
         405: "Method not allowed",
         406: "Format not offered",
+        410: "No longer there",
         415: "Format not understood",
         429: "Too many requests",
     }.get(status, "Error")

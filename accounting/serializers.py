@@ -1,11 +1,37 @@
-"""The API's rows as the schema shows them, and the bodies it takes."""
+"""The API's rows and problems as the schema shows them, and the bodies it takes."""
+
+from typing import Any
 
 from rest_framework import serializers
 
-from accounting.models import BindingKind
+from accounting.models import BindingKind, Cluster, Team
+from accounting.queries.billing import billing_at
+from accounting.queries.selection import LIFECYCLES, SelectionError, parse_instant
+
+SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
 
 
-class UsageRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class _Dimensions(serializers.Serializer):  # type: ignore[type-arg]
+    """The dimensions that a row was asked for by: only those are there, and first."""
+
+    team = serializers.CharField(required=False)
+    namespace = serializers.CharField(required=False)
+    workload = serializers.CharField(required=False)
+    workload_kind = serializers.CharField(required=False)
+    workload_type = serializers.CharField(required=False, allow_blank=True)
+    pod = serializers.CharField(required=False)
+    uid = serializers.CharField(required=False)
+    gpu = serializers.CharField(required=False)
+    node = serializers.CharField(required=False)
+    cluster = serializers.CharField(required=False)
+    model = serializers.CharField(required=False, allow_blank=True)
+    lifecycle = serializers.CharField(required=False)
+    tier = serializers.CharField(required=False, allow_blank=True)
+    day = serializers.DateField(required=False)
+    hour = serializers.DateTimeField(required=False)
+
+
+class UsageRowSerializer(_Dimensions):
     """One row of `usage`; the dimensions asked for come first, by name."""
 
     allocated_ms = serializers.IntegerField()
@@ -29,7 +55,17 @@ class UsageRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     dram_active = serializers.FloatField(allow_null=True)
 
 
-class LedgerRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class _LedgerDimensions(serializers.Serializer):  # type: ignore[type-arg]
+    gpu = serializers.CharField(required=False)
+    node = serializers.CharField(required=False)
+    cluster = serializers.CharField(required=False)
+    hour = serializers.DateTimeField(required=False)
+    day = serializers.DateField(required=False)
+    model = serializers.CharField(required=False, allow_blank=True)
+    lifecycle = serializers.CharField(required=False)
+
+
+class LedgerRowSerializer(_LedgerDimensions):
     """One row of `ledger`; the dimensions asked for come first, by name."""
 
     busy_ms = serializers.IntegerField()
@@ -40,6 +76,13 @@ class LedgerRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     stray_ms = serializers.IntegerField()
     dark_ms = serializers.IntegerField()
     wall_ms = serializers.IntegerField()
+    busy_charge = serializers.CharField(allow_null=True)
+    idle_charge = serializers.CharField(allow_null=True)
+    unknown_charge = serializers.CharField(allow_null=True)
+    free_charge = serializers.CharField(allow_null=True)
+    stranded_charge = serializers.CharField(allow_null=True)
+    stray_charge = serializers.CharField(allow_null=True)
+    dark_charge = serializers.CharField(allow_null=True)
     wall_charge = serializers.CharField(allow_null=True)
     currency = serializers.CharField(allow_null=True)
 
@@ -65,48 +108,132 @@ class HoldRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
 class TeamSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """A team."""
 
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    department = serializers.CharField(allow_blank=True)
+    cost_centre = serializers.CharField(allow_blank=True)
+    leads = serializers.ListField(child=serializers.CharField())
+
+
+class TeamBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """A team to make, or to change: what is left out stays."""
+
     slug = serializers.SlugField(max_length=63)
     name = serializers.CharField(max_length=200)
     department = serializers.CharField(max_length=200, required=False, allow_blank=True)
     cost_centre = serializers.CharField(
         max_length=100, required=False, allow_blank=True
     )
-    leads = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    def validate_slug(self, slug: str) -> str:
+        """`unmapped` names the line of usage without a team."""
+        if slug == "unmapped":
+            raise serializers.ValidationError(
+                "'unmapped' is the line of usage without a team."
+            )
+        return slug
+
+
+class InstantField(serializers.CharField):
+    """ISO 8601 time with offset, or a billing day: its midnight."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """An aware instant; never a guess at a time zone."""
+        try:
+            return parse_instant(super().to_internal_value(data))
+        except SelectionError as error:
+            raise serializers.ValidationError(str(error)) from error
 
 
 class BindingSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """A rule that gives usage to a team."""
 
-    id = serializers.IntegerField(read_only=True)
-    position = serializers.IntegerField(required=False, min_value=0)
+    id = serializers.IntegerField()
+    position = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=BindingKind.choices)
+    label = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
+    glob = serializers.CharField()
+    team = serializers.CharField()
+    valid_from = serializers.DateTimeField()
+    valid_to = serializers.DateTimeField(allow_null=True)
+
+
+class BindingBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """A rule to add."""
+
+    position = serializers.IntegerField(
+        required=False, min_value=0, max_value=2_000_000_000
+    )
     kind = serializers.ChoiceField(choices=BindingKind.choices)
     label = serializers.CharField(  # type: ignore[assignment]  # also a field's own name
         max_length=317, required=False, allow_blank=True
     )
     glob = serializers.CharField(max_length=253)
-    team = serializers.SlugField(max_length=63)
-    valid_from = serializers.DateTimeField()
-    valid_to = serializers.DateTimeField(read_only=True, allow_null=True)
-    reason = serializers.CharField(max_length=200, write_only=True)
+    team = serializers.SlugRelatedField("slug", queryset=Team.objects.all())
+    valid_from = InstantField()
+    reason = serializers.CharField(max_length=200)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The label kinds need a label; a rule over names has none."""
+        needs_label = attrs["kind"] != BindingKind.NAMESPACE
+        if needs_label != bool(attrs.get("label")):
+            raise serializers.ValidationError(
+                {
+                    "label": f"Kind {attrs['kind']} needs a label."
+                    if needs_label
+                    else "Kind namespace has no label."
+                }
+            )
+        return attrs
 
 
 class PriceSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """A price; what a GPU costs us is shown to finance and admins only."""
 
-    id = serializers.IntegerField(read_only=True)
+    id = serializers.IntegerField()
+    model = serializers.CharField()
+    profile = serializers.CharField(allow_blank=True)
+    lifecycle = serializers.CharField(allow_blank=True)
+    cluster = serializers.CharField(allow_blank=True)
+    tier = serializers.CharField(allow_blank=True)
+    currency = serializers.CharField()
+    rate_per_gpu_hour = serializers.CharField()
+    cost_per_gpu_hour = serializers.CharField(allow_null=True)
+    valid_from = serializers.DateTimeField()
+    valid_to = serializers.DateTimeField(allow_null=True)
+
+
+class PriceBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """A price from a time on; the one before it ends there."""
+
     model = serializers.CharField(max_length=200)
     profile = serializers.CharField(max_length=64, required=False, allow_blank=True)
-    lifecycle = serializers.CharField(max_length=16, required=False, allow_blank=True)
-    cluster = serializers.CharField(max_length=63, required=False, allow_blank=True)
+    lifecycle = serializers.ChoiceField(
+        choices=SET_LIFECYCLES, required=False, allow_blank=True
+    )
+    cluster = serializers.SlugRelatedField(
+        "name", queryset=Cluster.objects.all(), required=False, allow_null=True
+    )
     tier = serializers.CharField(max_length=253, required=False, allow_blank=True)
-    currency = serializers.CharField(max_length=3)
+    currency = serializers.CharField(max_length=3, required=False)
     rate_per_gpu_hour = serializers.DecimalField(12, 6, min_value=0)
     cost_per_gpu_hour = serializers.DecimalField(
         12, 6, min_value=0, required=False, allow_null=True
     )
-    valid_from = serializers.DateTimeField()
-    valid_to = serializers.DateTimeField(read_only=True, allow_null=True)
-    reason = serializers.CharField(max_length=200, write_only=True)
+    valid_from = InstantField()
+    source_note = serializers.CharField(
+        max_length=500, required=False, allow_blank=True
+    )
+    reason = serializers.CharField(max_length=200)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """All prices are in the billing currency: sums know no exchange rate."""
+        ours = billing_at(attrs["valid_from"]).currency
+        if attrs.setdefault("currency", ours) != ours:
+            raise serializers.ValidationError(
+                {"currency": f"Bills are in {ours}; another currency is not added up."}
+            )
+        return attrs
 
 
 class ClusterSerializer(serializers.Serializer):  # type: ignore[type-arg]
@@ -133,3 +260,25 @@ class IssueSerializer(serializers.Serializer):  # type: ignore[type-arg]
     at_stake_ms = serializers.IntegerField()
     count = serializers.IntegerField()
     resolved_at = serializers.CharField(allow_null=True)
+
+
+class FaultSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """One thing that is wrong: a query parameter, or a member of the body."""
+
+    parameter = serializers.CharField(required=False)
+    pointer = serializers.CharField(
+        required=False, help_text="JSON pointer into the body, as `#/valid_from`"
+    )
+    detail = serializers.CharField()
+    allowed = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class ProblemSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """A problem document (RFC 9457)."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    instance = serializers.CharField()
+    errors = FaultSerializer(many=True, required=False)  # type: ignore[assignment]

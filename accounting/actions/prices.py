@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from accounting.audit import Actor, act
 from accounting.models import Cluster, UnitPrice
+from accounting.sources.catalogue import normal_model
 
 
 def reprice(since: datetime | None = None, model: str | None = None) -> int:
@@ -44,8 +45,10 @@ def set_unit_price(
 ) -> UnitPrice:
     """Let a price hold from a time on; the one before it ends there.
 
-    A price that begins at the same time is replaced; a later one stays and ends this one.
+    The model may be spelled as an exporter or a node does. A price that begins at the same
+    time is replaced; a later one stays and ends this one.
     """
+    model = normal_model(model)
     with act(actor, reason):
         same = UnitPrice.objects.select_for_update().filter(
             model=model,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q
+from django.db.models.functions import Now
 
 from accounting.models import ApiToken
 
@@ -22,6 +24,7 @@ SCOPES = (
 )
 LONGEST = timedelta(days=365)
 USUAL = timedelta(days=90)
+NOTED_EVERY = timedelta(minutes=1)  # a busy token does not write with every request
 
 
 def create_token(
@@ -51,3 +54,9 @@ def revoke_token(*, owner: AbstractBaseUser, token_key: str) -> bool:
     """End a token at once; False when the owner has none with this key."""
     count, _ = ApiToken.objects.filter(user=owner, token_key=token_key).delete()
     return bool(count)
+
+
+def note_use(token: ApiToken) -> None:
+    """Keep when a token was last used, to the minute."""
+    is_older = Q(last_used_at__isnull=True) | Q(last_used_at__lt=Now() - NOTED_EVERY)
+    ApiToken.objects.filter(is_older, pk=token.pk).update(last_used_at=Now())

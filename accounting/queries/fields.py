@@ -92,16 +92,21 @@ def hold_fields(row: HoldRow) -> Fields:
     }
 
 
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\0")
+DANGEROUS = (*"=+-@＝＋－＠", "\t", "\n", "\0")  # noqa: RUF001  # spreadsheets fold them
 
 
 def csv_cell(value: Any) -> str:
-    """A CSV cell: text that a spreadsheet would run as a formula is quoted with `'`."""
+    """A CSV cell: text that a spreadsheet would run as a formula is quoted with `'`.
+
+    A carriage return becomes a line feed, which the writer quotes: alone it would end the row.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
+    if isinstance(value, list | tuple):
+        value = "; ".join(map(str, value))
+    text = str(value).replace("\r\n", "\n").replace("\r", "\n")
     if isinstance(value, str) and text.startswith(DANGEROUS) and not _is_number(text):
         return "'" + text
     return text

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.report import HoldRow
-from accounting.queries.selection import Selection
+from accounting.queries.selection import Selection, refuse_others
 
 _QUERY = """
     SELECT c.name, n.name, p.name, p.uid, nd.name, h.resource, h.units,
@@ -26,12 +26,24 @@ _QUERY = """
     ORDER BY h.bound_ms, c.name, p.uid, h.resource
     LIMIT %(limit)s
 """
+_COLUMNS = {
+    "cluster": "c.name",
+    "team": "coalesce(t.slug, 'unmapped')",
+    "namespace": "n.name",
+    "node": "nd.name",
+    "workload": "coalesce(w.name, p.name)",
+    "pod": "p.name",
+}
 
 
 def hold_rows(
     selection: Selection, *, pod: str | None = None, limit: int | None = None
 ) -> list[HoldRow]:
-    """Holds that overlap the period, whole; by bind, cluster, uid and resource."""
+    """Holds that overlap the period, whole; by bind, cluster, uid and resource.
+
+    Raises:
+        SelectionError: a filter by what a hold does not have.
+    """
     where = ["true"]
     parameters: dict[str, Any] = {"limit": limit}
     period = selection.period
@@ -44,18 +56,10 @@ def hold_rows(
     if pod is not None:
         where.append("p.name = %(pod)s")
         parameters["pod"] = pod
-    columns = {
-        "cluster": "c.name",
-        "team": "coalesce(t.slug, 'unmapped')",
-        "namespace": "n.name",
-        "node": "nd.name",
-        "workload": "coalesce(w.name, p.name)",
-        "pod": "p.name",
-    }
+    refuse_others(selection, tuple(_COLUMNS), "holds")
     for name, values in selection.filters.items():
-        if name in columns:
-            where.append(f"{columns[name]} = ANY(%(f_{name})s)")
-            parameters[f"f_{name}"] = list(values)
+        where.append(f"{_COLUMNS[name]} = ANY(%(f_{name})s)")
+        parameters[f"f_{name}"] = list(values)
     if selection.scope.team_ids is not None:
         where.append("a.team_id = ANY(%(scope)s)")
         parameters["scope"] = sorted(selection.scope.team_ids)

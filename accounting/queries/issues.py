@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from accounting.models import DataIssue
-from accounting.queries.selection import Selection
+from accounting.queries.selection import Selection, refuse_others
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,12 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 def issue_rows(selection: Selection, *, with_resolved: bool = False) -> list[IssueRow]:
-    """Issues, the weightiest first; nothing for those who see only their teams."""
+    """Issues, the weightiest first; nothing for those who see only their teams.
+
+    Raises:
+        SelectionError: a filter by anything but the cluster.
+    """
+    refuse_others(selection, ("cluster",), "data issues")
     if not selection.scope.sees_all:
         return []
     rows = DataIssue.objects.select_related("cluster")

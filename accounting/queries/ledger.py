@@ -11,7 +11,7 @@ from accounting.domain.line import STATES
 from accounting.domain.period import HOUR_MS
 from accounting.domain.report import LEDGER_DIMENSIONS, LedgerRow
 from accounting.domain.rounding import split_money
-from accounting.queries.selection import Selection, SelectionError
+from accounting.queries.selection import Selection, check_word
 from accounting.queries.source import relation
 from accounting.queries.usage import key_columns
 
@@ -33,10 +33,7 @@ def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
     if not selection.scope.sees_all:
         raise HiddenError("the ledger of all GPUs is for finance and admins")
     for name in by:
-        if name not in LEDGER_DIMENSIONS:
-            raise SelectionError(
-                f"unknown dimension {name!r}; use {', '.join(LEDGER_DIMENSIONS)}"
-            )
+        check_word("by", name, LEDGER_DIMENSIONS)
     return _priced(_fetch(selection, by), list(key_columns(by)))
 
 

@@ -1,6 +1,6 @@
 """What a report is about: a period, filters, and what the asker may see."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -23,12 +23,26 @@ FILTERS = (
     "gpu",
     "pod",
 )
+LIFECYCLES = ("spot", "on-demand", "reserved", "unknown")
+FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 FACT_ONLY = frozenset({"pod", "gpu", "node"})
 FACT_DAYS = 35  # how long the five-minute facts are kept
 
 
 class SelectionError(ValueError):
-    """Wrong use of a report: the message says what is wrong and what to write."""
+    """Wrong use of a report: the message says what is wrong and what to write.
+
+    Attributes:
+        parameter: the name of what is wrong (`from`, `by`, `lifecycle`); "" where several are.
+        allowed: what it may be, where that can be listed.
+    """
+
+    def __init__(
+        self, message: str, *, parameter: str = "", allowed: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+        self.allowed = tuple(allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,46 +67,110 @@ def parse_selection(
     Raises:
         SelectionError: a time or dimension that cannot be understood (rules.md N30).
     """
-    unknown = sorted(set(filters) - set(FILTERS))
-    if unknown:
-        raise SelectionError(f"unknown filter {unknown[0]!r}; use {', '.join(FILTERS)}")
+    for name in filters:
+        check_word("filter", name, FILTERS)
     kept = {
         key: (value,) if isinstance(value, str) else tuple(value)
         for key, value in filters.items()
         if value
     }
+    for key, values in kept.items():
+        _check_values(key, values)
     return Selection(scope, _period(start, end), kept)
+
+
+def check_word(parameter: str, word: str, allowed: Sequence[str]) -> None:
+    """Refuse a word that is not one of those allowed.
+
+    Raises:
+        SelectionError: names the parameter and what it may be.
+    """
+    if word not in allowed:
+        raise SelectionError(
+            f"unknown {parameter} {word!r}; use {', '.join(allowed)}",
+            parameter=parameter,
+            allowed=allowed,
+        )
+
+
+def refuse_others(selection: Selection, allowed: Sequence[str], what: str) -> None:
+    """Refuse filters that some rows cannot have: ignored, they would show too much.
+
+    Raises:
+        SelectionError: names the filter and the ones that work.
+    """
+    for name in selection.filters:
+        if name not in allowed:
+            raise SelectionError(
+                f"{what} cannot be filtered by {name}; use {', '.join(allowed)}",
+                parameter=name,
+                allowed=allowed,
+            )
+
+
+def _check_values(name: str, values: Sequence[str]) -> None:
+    for value in values:
+        if name == "lifecycle":
+            check_word(name, value, LIFECYCLES)
+        if "\0" in value:  # PostgreSQL knows no such text
+            raise SelectionError(f"{name} {value!r} is no text", parameter=name)
 
 
 def _period(start: str | None, end: str | None) -> Period | None:
     if start is None and end is None:
         return None
-    low = datetime(1970, 1, 1, tzinfo=UTC) if start is None else parse_time(start)
-    high = datetime(9999, 1, 1, tzinfo=UTC) if end is None else parse_time(end)
+    low = FIRST if start is None else parse_time(start, "from")
+    high = LAST if end is None else parse_time(end, "to")
     if high <= low:
-        raise SelectionError(f"--to {end} does not lie after --from {start}")
+        raise SelectionError(
+            f"to ({end}) does not lie after from ({start})", parameter="to"
+        )
     return Period.of(low, high)
 
 
-def parse_time(text: str) -> datetime:
-    """An instant on a five-minute border.
+def parse_time(text: str, parameter: str = "") -> datetime:
+    """An instant on a five-minute border (rules.md N30).
 
     Raises:
         SelectionError: no ISO time, no offset, or not on a border.
     """
-    try:
-        if len(text) == len("2026-10-01"):
-            return midnight(date.fromisoformat(text))
-        instant = datetime.fromisoformat(text)
-    except ValueError as error:
+    instant = parse_instant(text, parameter)
+    if (instant - FIRST) % timedelta(milliseconds=WINDOW_MS):
         raise SelectionError(
-            f"{text!r} is no ISO 8601 time; write 2026-10-01 or 2026-10-01T10:00:00Z"
+            f"{text!r} does not lie on a five-minute border", parameter=parameter
+        )
+    return instant
+
+
+def parse_instant(text: str, parameter: str = "") -> datetime:
+    """An instant from ISO 8601 with offset, or from a date: its midnight in bills.
+
+    Raises:
+        SelectionError: no ISO time, no offset, before 1970 or after 9998.
+    """
+    try:
+        instant = _read_instant(text)
+    except (ValueError, OverflowError) as error:
+        raise SelectionError(
+            f"{text!r} is no ISO 8601 time; write 2026-10-01 or 2026-10-01T10:00:00Z",
+            parameter=parameter,
         ) from error
     if instant.tzinfo is None:
-        raise SelectionError(f"{text!r} has no offset; write {text}Z for UTC")
-    if int(instant.timestamp() * 1000) % WINDOW_MS:
-        raise SelectionError(f"{text!r} does not lie on a five-minute border")
+        raise SelectionError(
+            f"{text!r} has no offset; write {text}Z for UTC", parameter=parameter
+        )
+    if not FIRST <= instant < LAST:
+        raise SelectionError(
+            f"{text!r} does not lie between 1970 and 9998", parameter=parameter
+        )
     return instant
+
+
+def _read_instant(text: str) -> datetime:
+    if len(text) != len("2026-10-01"):
+        return datetime.fromisoformat(text)
+    day = date.fromisoformat(text)
+    return FIRST if day == FIRST.date() else midnight(day)
 
 
 def midnight(day: date) -> datetime:

@@ -10,7 +10,7 @@ from django.db import connection
 from accounting.domain.period import HOUR_MS
 from accounting.domain.report import USAGE_DIMENSIONS, UsageRow
 from accounting.domain.rounding import split_money
-from accounting.queries.selection import Selection, SelectionError
+from accounting.queries.selection import Selection, check_word
 from accounting.queries.source import relation
 
 # dimension -> the keys that it gives a row, and their SQL
@@ -76,10 +76,7 @@ def key_columns(by: Sequence[str]) -> dict[str, str]:
 
 def _check(by: Sequence[str], allowed: Sequence[str]) -> None:
     for name in by:
-        if name not in allowed:
-            raise SelectionError(
-                f"unknown dimension {name!r}; use {', '.join(allowed)}"
-            )
+        check_word("by", name, allowed)
 
 
 def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:

@@ -1,0 +1,81 @@
+"""The twins of `manage.py report`, and clusters: lists that nobody edits here."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting import serializers
+from accounting.access import scope_of
+from accounting.api.rows import RowsView
+from accounting.api.schema import PERIOD, REPORT, lists
+from accounting.queries.directory import cluster_rows
+from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
+from accounting.queries.holds import hold_rows
+from accounting.queries.issues import issue_rows
+from accounting.queries.ledger import HiddenError, ledger_rows
+from accounting.queries.usage import usage_rows
+
+
+class UsageView(RowsView):
+    """Held time and its money, by any dimensions."""
+
+    subject = "usage"
+    parameters = ("by", *REPORT)
+
+    @lists(serializers.UsageRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Rows of `report usage`."""
+        rows = usage_rows(self.selection(request), self.by(request, "team"))
+        return self.answer(request, [usage_fields(row) for row in rows])
+
+
+class LedgerView(RowsView):
+    """The seven states of every GPU and their money."""
+
+    subject = "ledger"
+    parameters = ("by", *REPORT)
+
+    @lists(serializers.LedgerRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Rows of `report ledger`, for finance and admins."""
+        rows = ledger_rows(self.selection(request), self.by(request, "cluster"))
+        return self.answer(request, [ledger_fields(row) for row in rows])
+
+
+class HoldsView(RowsView):
+    """Each hold of a pod."""
+
+    subject = "holds"
+    parameters = (*PERIOD, "cluster", "team", "namespace", "node", "workload", "pod")
+
+    @lists(serializers.HoldRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Rows of `report holds`."""
+        rows = hold_rows(self.selection(request))
+        return self.answer(request, [hold_fields(row) for row in rows])
+
+
+class IssuesView(RowsView):
+    """Open faults in the data."""
+
+    subject = "data-issues"
+    parameters = (*PERIOD, "cluster")
+
+    @lists(serializers.IssueSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Rows of `report issues`, for finance and admins."""
+        selection = self.selection(request)
+        if not selection.scope.sees_all:
+            raise HiddenError("the faults of all data are for finance and admins")
+        return self.answer(request, [row.fields() for row in issue_rows(selection)])
+
+
+class ClustersView(RowsView):
+    """Clusters and what they have now."""
+
+    subject = "clusters"
+
+    @lists(serializers.ClusterSerializer)
+    def get(self, request: Request) -> Response:
+        """Every cluster."""
+        rows = cluster_rows(scope_of(request.user))
+        return self.answer(request, [row.fields() for row in rows])

@@ -1,0 +1,166 @@
+"""What all lists of the API share: who may ask, for what, and in which form."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.permissions import BasePermission, IsAuthenticated
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounting.access import Scope, scope_of
+from accounting.api.tokens import BearerAuthentication
+from accounting.queries.directory import cluster_rows, team_rows
+from accounting.queries.fields import csv_lines
+from accounting.queries.paging import limit_of, page_of
+from accounting.queries.selection import (
+    FILTERS,
+    Selection,
+    SelectionError,
+    check_word,
+    parse_selection,
+)
+
+Rows = list[dict[str, Any]]
+PAGING = ("limit", "cursor", "format")
+REPEATABLE = frozenset({*FILTERS, "by"})
+
+
+class CsvRenderer(BaseRenderer):
+    """`Accept: text/csv`: all rows of the answer, with formulas made harmless."""
+
+    media_type = "text/csv"
+    format = "csv"
+    charset = "utf-8"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """The rows, with a head."""
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(csv_lines(data["rows"]))
+        return out.getvalue().encode()
+
+
+class Negotiation(DefaultContentNegotiation):
+    """JSON unless CSV is asked for; `format=` is a parameter like the others."""
+
+    def filter_renderers(
+        self,
+        renderers: Any,
+        format: str,  # noqa: A002  # the framework's name for it
+    ) -> Any:
+        """The renderers of a format; an unknown one is wrong use, not a missing page."""
+        check_word("format", format, [renderer.format for renderer in renderers])
+        return super().filter_renderers(renderers, format)
+
+
+class HasScope(BasePermission):
+    """A token never can do more than its owner; its scopes narrow it further."""
+
+    message = "This token's scopes do not allow it."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        """True for sessions, and for tokens with the scope that the view needs."""
+        token: Any = request.auth
+        if token is None:
+            return True
+        verb = "read" if request.method in ("GET", "HEAD", "OPTIONS") else "write"
+        return f"{verb}:{getattr(view, 'subject', '')}" in token.scopes
+
+
+class ApiView(APIView):
+    """Nobody gets in without signing in."""
+
+    authentication_classes = (BearerAuthentication, SessionAuthentication)
+    permission_classes: Sequence[type[BasePermission]] = (IsAuthenticated, HasScope)
+    renderer_classes: Sequence[type[BaseRenderer]] = (JSONRenderer,)
+    content_negotiation_class = Negotiation
+    subject = ""
+
+
+class NotThereView(ApiView):
+    """Every other address under `/api/v1/`: a problem document, not a page."""
+
+    permission_classes = (IsAuthenticated,)
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Whoever is signed in may know that there is nothing here."""
+        super().initial(request, *args, **kwargs)
+        raise Http404
+
+
+class RowsView(ApiView):
+    """A list of rows: filtered, paged by cursor, as JSON or CSV."""
+
+    renderer_classes = (JSONRenderer, CsvRenderer)
+    parameters: tuple[str, ...] = ()  # what it understands, beside PAGING
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Who asks comes first; then what is not understood is refused."""
+        super().initial(request, *args, **kwargs)
+        allowed = (*self.parameters, *PAGING) if request.method == "GET" else ()
+        for name, values in request.query_params.lists():
+            if name not in allowed:
+                raise SelectionError(
+                    f"unknown parameter {name!r}; use {', '.join(allowed) or 'none'}",
+                    parameter=name,
+                    allowed=allowed,
+                )
+            if len(values) > 1 and name not in REPEATABLE:
+                raise SelectionError(f"{name} is given twice", parameter=name)
+
+    def answer(self, request: Request, rows: Rows) -> Response:
+        """One page of rows; CSV gets all of them."""
+        if isinstance(request.accepted_renderer, CsvRenderer):
+            return Response({"rows": rows})
+        query = request.query_params
+        asked = sorted((k, v) for k, v in query.lists() if k not in PAGING)
+        limit = limit_of(query.get("limit"))
+        page = page_of(rows, f"{self.subject} {asked}", limit, query.get("cursor"))
+        return Response({"rows": page.rows, "next": page.next})
+
+    def selection(self, request: Request) -> Selection:
+        """What the query parameters ask for, within the asker's scope."""
+        scope = scope_of(request.user)
+        query = request.query_params
+        filters = {name: query.getlist(name) for name in FILTERS if name in query}
+        _check_names(scope, filters)
+        return parse_selection(scope, query.get("from"), query.get("to"), filters)
+
+    def by(self, request: Request, default: str) -> list[str]:
+        """The dimensions asked for, separated by commas."""
+        found = request.query_params.getlist("by", [default])
+        return [name for text in found for name in text.split(",") if name]
+
+
+def _check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
+    """Refuse clusters that are not there, and teams that are not there or not theirs."""
+    if filters.get("cluster"):
+        known = [row.name for row in cluster_rows(scope)]
+        for name in filters["cluster"]:
+            check_word("cluster", name, known)
+    slugs = set(filters.get("team", ()))
+    if slugs:
+        seen = {row.slug for row in team_rows(scope)}
+        if not slugs <= seen | ({"unmapped"} if scope.sees_all else set()):
+            raise Http404  # both look the same
+
+
+def admin_of(request: Request) -> Any:
+    """Who asks; refuses everyone but admins."""
+    user = request.user
+    if not scope_of(user).is_admin:
+        raise exceptions.PermissionDenied("Only admins may change this.")
+    return user

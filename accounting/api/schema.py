@@ -1,0 +1,97 @@
+"""What the schema says of lists: parameters, envelope, CSV and problem documents."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    inline_serializer,
+)
+from rest_framework import serializers as rest
+from rest_framework.serializers import Serializer
+
+from accounting.problems import MEDIA_TYPE
+from accounting.queries.paging import LARGEST, LIMIT
+from accounting.queries.selection import FILTERS, LIFECYCLES
+from accounting.serializers import ProblemSerializer
+
+PERIOD = ("from", "to")
+REPORT = (*PERIOD, *FILTERS)
+_TEXTS = {
+    "from": "ISO 8601 time with offset on a five-minute border, or a billing day",
+    "to": "the first moment that is not included, written as `from`",
+    "by": "dimensions, separated by commas",
+    "limit": f"rows a page: 1 to {LARGEST}, {LIMIT} without it; CSV has all rows",
+    "cursor": "`next` of the answer before; 410 when the rows have changed since",
+    "format": "instead of the Accept header",
+}
+_ENUMS = {"lifecycle": LIFECYCLES, "format": ("json", "csv")}
+_REFUSALS = {
+    400: "Wrong use: `errors` names each parameter or member, and what it may be.",
+    401: "Not signed in.",
+    403: "Not allowed for this person, or not by this token's scopes.",
+    404: "Not there, or not theirs.",
+    406: "A form that is not offered.",
+    410: "The rows have changed since the cursor was given.",
+    415: "A body that is not JSON.",
+    429: "Too many requests.",
+}
+
+
+def _parameter(name: str) -> OpenApiParameter:
+    return OpenApiParameter(
+        name,
+        int if name == "limit" else str,
+        many=name in FILTERS,
+        enum=_ENUMS.get(name),
+        description=_TEXTS.get(name, f"only this {name}; may be repeated"),
+    )
+
+
+def _problems(*codes: int) -> dict[Any, Any]:
+    return {
+        (code, MEDIA_TYPE): OpenApiResponse(
+            ProblemSerializer, description=_REFUSALS[code]
+        )
+        for code in codes
+    }
+
+
+def lists(
+    row: type[Serializer[Any]], parameters: tuple[str, ...] = ()
+) -> Callable[[Any], Any]:
+    """Documents a list of rows."""
+    name = row.__name__.removesuffix("Serializer")
+    envelope = inline_serializer(
+        f"{name}List",
+        {
+            "rows": row(many=True),
+            "next": rest.CharField(
+                allow_null=True,
+                help_text="cursor of the rows after these; null at the end",
+            ),
+        },
+    )
+    return extend_schema(
+        parameters=[
+            _parameter(one) for one in (*parameters, "limit", "cursor", "format")
+        ],
+        responses={
+            (200, "application/json"): envelope,
+            (200, "text/csv"): OpenApiTypes.STR,
+            **_problems(400, 401, 403, 404, 406, 410, 429),
+        },
+    )
+
+
+def takes(
+    body: type[Serializer[Any]], row: type[Serializer[Any]]
+) -> Callable[[Any], Any]:
+    """Documents a write: a body, and the row that it made (201) or changed (200)."""
+    made: dict[Any, Any] = {201: row, 200: row}
+    return extend_schema(
+        request=body, responses=made | _problems(400, 401, 403, 415, 429)
+    )

@@ -1,0 +1,21 @@
+"""Sign-in of programs: `Authorization: Bearer ...`."""
+
+from typing import Any
+
+from knox.auth import TokenAuthentication
+from rest_framework import exceptions
+
+from accounting.actions.tokens import note_use
+
+
+class BearerAuthentication(TokenAuthentication):  # type: ignore[misc]  # untyped
+    """knox's, with the last use noted and odd bytes refused like any wrong token."""
+
+    def authenticate_credentials(self, token: bytes) -> Any:
+        """The person and the token; refuses what is unknown, expired or switched off."""
+        try:
+            person, known = super().authenticate_credentials(token)
+        except UnicodeDecodeError as error:
+            raise exceptions.AuthenticationFailed("Invalid token.") from error
+        note_use(known)
+        return person, known

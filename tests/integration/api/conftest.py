@@ -1,0 +1,42 @@
+"""The story of the pages, asked for by programs: one token for each of the cast."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from accounting.actions.tokens import SCOPES, create_token
+from tests.integration.pages.conftest import story as story  # noqa: PLC0414
+from tests.story import Story
+
+Ask = Callable[..., Client]
+CSV = {"Accept": "text/csv"}
+
+
+@pytest.fixture
+def ask(story: Story, db: None) -> Ask:
+    """A program with a token of a person; "" is one without a token."""
+    del story, db
+
+    def _ask(name: str, *, scopes: tuple[str, ...] = SCOPES) -> Client:
+        if not name:
+            return Client()
+        owner = get_user_model().objects.get(username=name)
+        _, secret = create_token(owner=owner, name="tests", scopes=scopes)
+        return Client(headers={"Authorization": f"Bearer {secret}"})
+
+    return _ask
+
+
+def problem(answer: Any) -> dict[str, Any]:
+    """The problem document of an answer; fails when it is anything else."""
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    document: dict[str, Any] = answer.json()
+    assert document["status"] == answer.status_code
+    assert document["type"] == "about:blank"
+    assert document["title"]
+    assert document["detail"]
+    assert document["instance"].startswith("/api/v1/")
+    return document

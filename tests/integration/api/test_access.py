@@ -1,0 +1,207 @@
+"""Who gets what from each address: deny unless granted, 404 across teams.
+
+Ana is an admin, Fin finance, Luis leads vision, Mia views vision and speech, Omar is in no
+team; "" has no token.
+"""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from accounting import api_urls
+from accounting.actions.tokens import SCOPES
+from accounting.models import Team
+from tests.integration.api.conftest import CSV, Ask, problem
+from tests.story import TEAMS, Story
+
+PEOPLE = ("", "omar", "mia", "luis", "fin", "ana")
+EXPECTED: dict[str, tuple[int, ...]] = {
+    "usage": (401, 200, 200, 200, 200, 200),
+    "usage?by=pod": (401, 200, 200, 200, 200, 200),
+    "usage?team=vision": (401, 404, 200, 200, 200, 200),
+    "usage?team=speech": (401, 404, 200, 404, 200, 200),
+    "usage?team=search": (401, 404, 404, 404, 200, 200),
+    "usage?team=vision&team=search": (401, 404, 404, 404, 200, 200),
+    "usage?team=unmapped": (401, 404, 404, 404, 200, 200),
+    "usage?team=nobody": (401, 404, 404, 404, 404, 404),
+    "ledger": (401, 404, 404, 404, 200, 200),
+    "ledger?by=gpu": (401, 404, 404, 404, 200, 200),
+    "holds": (401, 200, 200, 200, 200, 200),
+    "holds?team=vision": (401, 404, 200, 200, 200, 200),
+    "holds?team=search": (401, 404, 404, 404, 200, 200),
+    "teams": (401, 200, 200, 200, 200, 200),
+    "bindings": (401, 200, 200, 200, 200, 200),
+    "prices": (401, 200, 200, 200, 200, 200),
+    "clusters": (401, 200, 200, 200, 200, 200),
+    "data-issues": (401, 404, 404, 404, 200, 200),
+    "nothing-here": (401, 404, 404, 404, 404, 404),
+    "": (401, 404, 404, 404, 404, 404),
+    "schema": (200, 200, 200, 200, 200, 200),  # of the program, not of the data
+    "docs": (200, 200, 200, 200, 200, 200),
+}
+LISTS = ("usage", "ledger", "holds", "teams", "bindings", "prices", "clusters")
+WRITES = ("teams", "bindings", "prices")
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "status"),
+    [
+        (address, name, status)
+        for address, row in EXPECTED.items()
+        for name, status in zip(PEOPLE, row, strict=True)
+    ],
+)
+def test_an_address_answers_each_person(
+    ask: Ask, address: str, name: str, status: int
+) -> None:
+    answer = ask(name).get(f"/api/v1/{address}")
+    assert answer.status_code == status
+    if status >= 400:
+        problem(answer)
+    if status == 401:
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_every_address_is_in_the_matrix() -> None:
+    routes = {str(p.pattern) for p in api_urls.urlpatterns}
+    assert routes - {"<path:rest>"} <= {address.split("?")[0] for address in EXPECTED}
+
+
+def test_what_is_hidden_and_what_is_not_there_look_the_same(ask: Ask) -> None:
+    client = ask("luis")
+    hidden = problem(client.get("/api/v1/usage?team=search"))
+    missing = problem(client.get("/api/v1/usage?team=nobody"))
+    for document in (hidden, missing):
+        del document["instance"]
+    assert hidden == missing
+
+
+@pytest.mark.parametrize(
+    ("name", "teams"),
+    [
+        ("omar", set()),
+        ("luis", {"vision"}),
+        ("mia", {"vision", "speech"}),
+        ("fin", {team[0] for team in TEAMS} | {"unmapped"}),
+        ("ana", {team[0] for team in TEAMS} | {"unmapped"}),
+    ],
+)
+def test_each_person_reads_the_rows_of_their_teams(
+    ask: Ask, name: str, teams: set[str]
+) -> None:
+    client = ask(name)
+    for by in ("team", "team,namespace", "team,workload", "team,day"):
+        rows = client.get(f"/api/v1/usage?by={by}&limit=5000").json()["rows"]
+        assert {row["team"] for row in rows} == teams, by
+    rows = client.get("/api/v1/teams").json()["rows"]
+    assert {row["slug"] for row in rows} == teams - {"unmapped"}
+    rows = client.get("/api/v1/bindings").json()["rows"]
+    assert {row["team"] for row in rows} == teams - {"unmapped"}
+
+
+def test_a_row_without_a_team_dimension_is_of_the_askers_teams(ask: Ask) -> None:
+    by_team = ask("ana").get("/api/v1/usage?by=team").json()["rows"]
+    ours = next(row for row in by_team if row["team"] == "vision")
+    [total] = ask("luis").get("/api/v1/usage?by=").json()["rows"]
+    assert total["allocated_ms"] == ours["allocated_ms"]
+    spaces = ask("luis").get("/api/v1/usage?by=namespace").json()["rows"]
+    assert [row["namespace"] for row in spaces] == ["vision-prod"]
+    hidden = ask("luis").get("/api/v1/usage?by=pod&namespace=search-prod").json()
+    assert hidden["rows"] == []
+
+
+def test_costs_are_for_finance_and_admins(ask: Ask) -> None:
+    for name, is_shown in (("luis", False), ("fin", True), ("ana", True)):
+        rows = ask(name).get("/api/v1/prices").json()["rows"]
+        assert rows
+        assert all((row["cost_per_gpu_hour"] is not None) == is_shown for row in rows)
+        assert all(row["rate_per_gpu_hour"] for row in rows)
+    assert ask("omar").get("/api/v1/prices").json()["rows"] == []
+    assert ask("omar").get("/api/v1/clusters").json()["rows"] == []
+
+
+@pytest.mark.parametrize("name", PEOPLE[:-1])
+@pytest.mark.parametrize("address", WRITES)
+def test_only_admins_write(ask: Ask, name: str, address: str) -> None:
+    answer = ask(name).post(f"/api/v1/{address}", {}, content_type="application/json")
+    assert answer.status_code == (403 if name else 401)
+    problem(answer)
+
+
+@pytest.mark.parametrize("address", LISTS)
+def test_a_token_reads_what_its_scopes_say(ask: Ask, address: str) -> None:
+    for scope in SCOPES:
+        answer = ask("ana", scopes=(scope,)).get(f"/api/v1/{address}")
+        if scope == f"read:{address}":
+            assert answer.status_code == 200
+        else:
+            assert answer.status_code == 403
+            assert "scopes" in problem(answer)["detail"]
+
+
+@pytest.mark.parametrize("address", WRITES)
+def test_a_token_that_reads_does_not_write(ask: Ask, address: str) -> None:
+    client = ask("ana", scopes=(f"read:{address}",))
+    answer = client.post(f"/api/v1/{address}", {}, content_type="application/json")
+    assert answer.status_code == 403
+    writer = ask("ana", scopes=(f"write:{address}",))
+    answer = writer.post(f"/api/v1/{address}", {}, content_type="application/json")
+    assert answer.status_code == 400  # allowed, and the body is wrong
+    assert writer.get(f"/api/v1/{address}").status_code == 403
+
+
+@pytest.mark.parametrize("address", [*LISTS, "data-issues"])
+def test_nothing_is_changed_or_deleted_in_place(ask: Ask, address: str) -> None:
+    client = ask("ana")
+    for method in ("put", "patch", "delete"):
+        answer = getattr(client, method)(f"/api/v1/{address}")
+        # for the others no scope to write exists
+        assert answer.status_code == (405 if address in WRITES else 403)
+        problem(answer)
+
+
+def test_a_head_has_no_body_and_the_same_rights(ask: Ask) -> None:
+    assert ask("").head("/api/v1/usage").status_code == 401
+    assert ask("luis").head("/api/v1/ledger").status_code == 404
+    answer = ask("luis").head("/api/v1/usage")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_refusals_are_problem_documents_also_for_csv(ask: Ask) -> None:
+    for name, address, status in (
+        ("", "usage", 401),
+        ("luis", "ledger", 404),
+        ("ana", "usage?by=colour", 400),
+    ):
+        answer = ask(name).get(f"/api/v1/{address}", headers=CSV)
+        assert answer.status_code == status
+        problem(answer)
+
+
+def test_a_person_who_is_switched_off_is_refused_at_once(
+    ask: Ask, story: Story
+) -> None:
+    client = ask("luis")
+    assert client.get("/api/v1/usage").status_code == 200
+    get_user_model().objects.filter(username="luis").update(is_active=False)
+    answer = client.get("/api/v1/usage")
+    assert answer.status_code == 401
+    problem(answer)
+
+
+def test_a_person_who_leaves_a_team_reads_it_no_more(ask: Ask, story: Story) -> None:
+    client = ask("luis")
+    Team.objects.get(slug="vision").memberships.all().delete()
+    assert client.get("/api/v1/usage").json()["rows"] == []
+    assert client.get("/api/v1/usage?team=vision").status_code == 404
+
+
+def test_a_session_reads_and_needs_the_form_token_to_write(
+    story: Story, db: None
+) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(get_user_model().objects.get(username="ana"))
+    assert strict.get("/api/v1/ledger").status_code == 200
+    answer = strict.post("/api/v1/teams", {}, content_type="application/json")
+    assert answer.status_code == 403
+    assert "CSRF" in problem(answer)["detail"]
