@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from django.db.models import Max, Min
 
 from accounting.actions import buffer, issues, windows
+from accounting.actions.imports import REACH_AHEAD_MS, REACH_BACK_MS
 from accounting.actions.reading import access_of
 from accounting.domain.issue import Issue
 from accounting.domain.period import (
@@ -22,9 +23,11 @@ from accounting.models import BufferBlock, Cluster, IngestWindow, Source, Source
 from accounting.queries.windows import database_now
 from accounting.sources.scrape import Target, scrape
 
+PASSING = ("target_down", "clock_went_back")  # issues that end when they stop
 Clock = Callable[[], int]  # milliseconds since 1970
 
-AGAIN = 2  # windows read again with each new one (rules.md N1)
+AGAIN_MS = 2 * WINDOW_MS  # what is read again with each new window (rules.md N1)
+WINDOW = timedelta(milliseconds=WINDOW_MS)
 LONGEST_GAP_MS = 35 * DAY_MS  # windows are not made up further back than facts are kept
 
 
@@ -50,6 +53,9 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
     result = scrape(targets_of(source), access_of(source), clock_ms)
     new = buffer.append(source, result.batch)
     at = clock_ms()
+    if len(result.batch.times):
+        first, last = int(result.batch.times.min()), int(result.batch.times.max())
+        _mark_late(cluster, source, Period(first, last + 1))
     now = to_instant(at)
     down = [message for code, _, message in result.notes if code == "target_down"]
     source.last_read_at = now
@@ -64,8 +70,38 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
             for code, subject, message in result.notes
         ],
     )
-    issues.resolve_older(cluster.pk, ["target_down"], now - timedelta(minutes=5))
+    issues.resolve_older(cluster.pk, PASSING, now - timedelta(minutes=5))
     return new
+
+
+def _mark_late(cluster: Cluster, source: Source, scraped: Period) -> None:
+    """Make windows due that were computed without samples of their time (N1).
+
+    The last ones are read again anyway. Before them a sample lies only when a clock went
+    back (or one of an exporter is behind), which a person must be told.
+    """
+    newest = _newest_window(cluster)
+    if newest is None or scraped.start_ms >= to_ms(newest) + WINDOW_MS - AGAIN_MS:
+        return
+    reach = Period(scraped.start_ms - REACH_BACK_MS, scraped.end_ms + REACH_AHEAD_MS)
+    windows.mark(cluster.pk, [reach], "late", create=False)
+    issue = Issue(
+        code="clock_went_back",
+        subject=source.name,
+        message=f"Samples of {to_instant(scraped.start_ms):%Y-%m-%d %H:%M:%S} UTC came"
+        f" when windows up to {newest + WINDOW:%H:%M} were computed.",
+        first_ms=scraped.start_ms,
+        last_ms=scraped.end_ms,
+        advice="Nothing is lost or doubled: its windows are computed again with all"
+        " samples. Look at the clocks of PostgreSQL and of the exporters.",
+    )
+    issues.record(cluster.pk, [issue])
+
+
+def _newest_window(cluster: Cluster) -> datetime | None:
+    found = IngestWindow.objects.filter(cluster=cluster)
+    newest: datetime | None = found.aggregate(last=Max("window_start"))["last"]
+    return newest
 
 
 def targets_of(source: Source) -> list[Target]:
@@ -101,7 +137,7 @@ def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
         return 0
     new = Period(start_ms, end_ms)
     count = windows.mark(cluster.pk, [new], "new", create=True)
-    again = AGAIN * WINDOW_MS
+    again = AGAIN_MS
     if any(source.kind == SourceKind.PROMETHEUS for source in live):
         again = max(again, _reread_ms(new))
     windows.mark(
@@ -121,9 +157,7 @@ def _reread_ms(new: Period) -> int:
 
 def _next_window(cluster: Cluster, live: Sequence[Source], end_ms: int) -> int:
     """Start of the first window that the ledger does not have yet."""
-    last: datetime | None = IngestWindow.objects.filter(cluster=cluster).aggregate(
-        last=Max("window_start")
-    )["last"]
+    last = _newest_window(cluster)
     if last is not None:
         return max(to_ms(last) + WINDOW_MS, end_ms - LONGEST_GAP_MS)
     first = BufferBlock.objects.filter(source__in=live).aggregate(first=Min("first_ms"))
