@@ -52,6 +52,19 @@ class CsvRenderer(BaseRenderer):
         return out.getvalue().encode()
 
 
+class CsvAnswer(Response):
+    """An answer that is CSV also where it has no row, and so no byte."""
+
+    @property
+    def rendered_content(self) -> Any:
+        """The bytes; the framework takes the type from an empty answer."""
+        content = super().rendered_content
+        self["Content-Type"] = (
+            f"{CsvRenderer.media_type}; charset={CsvRenderer.charset}"
+        )
+        return content
+
+
 class Negotiation(DefaultContentNegotiation):
     """JSON unless CSV is asked for; `format=` is a parameter like the others."""
 
@@ -124,7 +137,7 @@ class RowsView(ApiView):
     def answer(self, request: Request, rows: Rows) -> Response:
         """One page of rows; CSV gets all of them."""
         if isinstance(request.accepted_renderer, CsvRenderer):
-            return Response({"rows": rows})
+            return CsvAnswer({"rows": rows})
         query = request.query_params
         asked = sorted((k, v) for k, v in query.lists() if k not in PAGING)
         limit = limit_of(query.get("limit"))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
@@ -13,10 +14,23 @@ from drf_spectacular.utils import (
 from rest_framework import serializers as rest
 from rest_framework.serializers import Serializer
 
+from accounting.api.tokens import BearerAuthentication
 from accounting.problems import MEDIA_TYPE
 from accounting.queries.paging import LARGEST, LIMIT
 from accounting.queries.selection import FILTERS, LIFECYCLES
 from accounting.serializers import ProblemSerializer
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How programs sign in, as the schema says it."""
+
+    target_class = BearerAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """A bearer token of the account page."""
+        return {"type": "http", "scheme": "bearer"}
+
 
 PERIOD = ("from", "to")
 REPORT = (*PERIOD, *FILTERS)

@@ -1,4 +1,7 @@
-"""The story of the pages, asked for by programs: one token for each of the cast."""
+"""The story of the pages, asked for by programs: one token for each of the cast.
+
+Every answer of every test here is held against the published schema (`contract`).
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +11,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.actions.tokens import SCOPES, create_token
+from tests.integration.api.contract import CheckedClient
 from tests.integration.pages.conftest import story as story  # noqa: PLC0414
 from tests.story import Story
 
@@ -22,10 +26,10 @@ def ask(story: Story, db: None) -> Ask:
 
     def _ask(name: str, *, scopes: tuple[str, ...] = SCOPES) -> Client:
         if not name:
-            return Client()
+            return CheckedClient()
         owner = get_user_model().objects.get(username=name)
         _, secret = create_token(owner=owner, name="tests", scopes=scopes)
-        return Client(headers={"Authorization": f"Bearer {secret}"})
+        return CheckedClient(headers={"Authorization": f"Bearer {secret}"})
 
     return _ask
 

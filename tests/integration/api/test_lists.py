@@ -206,7 +206,9 @@ def test_a_list_in_csv_is_one_cell_of_words(ask: Ask) -> None:
 
 
 def test_an_empty_list_is_an_empty_file(ask: Ask) -> None:
-    assert _text(ask("omar"), "/api/v1/usage") == ""
+    answer = ask("omar").get("/api/v1/usage", headers=CSV)
+    assert answer.content == b""
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
 
 
 def test_numbers_stay_numbers_in_csv(ask: Ask, story: Story) -> None:

@@ -1,0 +1,138 @@
+"""The published schema: valid OpenAPI 3, and true of what the addresses answer."""
+
+import io
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from drf_spectacular.validation import validate_schema
+from jsonschema import ValidationError
+
+from accounting.actions.tokens import SCOPES
+from accounting.domain.line import STATES
+from accounting.domain.report import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
+from accounting.queries.selection import FILTERS
+from tests.integration.api.conftest import Ask
+from tests.integration.api.contract import check, plain, schema
+
+LISTS = {scope.removeprefix("read:") for scope in SCOPES if scope.startswith("read:")}
+
+
+def component(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = schema()["components"]["schemas"][name]
+    return found
+
+
+def test_it_is_valid_openapi_without_a_warning(tmp_path: Any) -> None:
+    assert schema()["openapi"].startswith("3.")
+    validate_schema(schema())  # type: ignore[no-untyped-call]
+    errors = io.StringIO()
+    call_command(
+        *("spectacular", "--validate", "--fail-on-warn"),
+        *("--file", str(tmp_path / "schema.yaml")),
+        stderr=errors,
+    )
+    assert "Warning" not in errors.getvalue()
+
+
+def test_anybody_may_read_it_as_json_or_yaml(client: Client) -> None:
+    as_yaml = client.get("/api/v1/schema")
+    assert as_yaml.headers["Content-Type"].startswith("application/vnd.oai.openapi")
+    assert as_yaml.content.startswith(b"openapi: 3.")
+    assert client.get("/api/v1/schema?format=json").json() == schema()
+
+
+def test_every_list_of_the_design_is_there() -> None:
+    assert set(schema()["paths"]) == {f"/api/v1/{name}" for name in LISTS}
+    for path, operations in schema()["paths"].items():
+        writes = path.rsplit("/", 1)[1] in {"teams", "bindings", "prices"}
+        assert set(operations) == ({"get", "post"} if writes else {"get"})
+
+
+@pytest.mark.parametrize("name", sorted(LISTS))
+def test_a_list_is_documented_as_what_it_is(name: str) -> None:
+    get = schema()["paths"][f"/api/v1/{name}"]["get"]
+    whole = plain(get["responses"]["200"]["content"]["application/json"]["schema"])
+    assert whole["type"] == "object"
+    assert set(whole["required"]) == {"rows", "next"}
+    assert whole["properties"]["rows"]["type"] == "array"
+    assert get["responses"]["200"]["content"]["text/csv"]["schema"]["type"] == "string"
+    assert {"limit", "cursor", "format"} <= {p["name"] for p in get["parameters"]}
+
+
+def test_every_refusal_is_a_problem_document() -> None:
+    for path, operations in schema()["paths"].items():
+        for method, operation in operations.items():
+            refusals = {c: a for c, a in operation["responses"].items() if c >= "400"}
+            expected = {"400", "401", "403", "429"}
+            expected |= {"404", "406", "410"} if method == "get" else {"415"}
+            assert set(refusals) == expected, path
+            for answer in refusals.values():
+                assert list(answer["content"]) == ["application/problem+json"]
+                assert answer["description"]
+
+
+def test_rows_have_the_fields_of_the_design() -> None:
+    usage = component("UsageRow")
+    assert set(usage["required"]) == {
+        *("allocated_ms", "busy_ms", "idle_ms", "unknown_ms"),
+        *("allocated_gpu_hours", "busy_gpu_hours"),
+        *("idle_gpu_hours", "unknown_gpu_hours"),
+        *("efficiency", "coverage", "charge", "idle_charge", "currency", "estimated"),
+        *("energy_joules", "peak_memory_bytes"),
+        *("sm_active", "tensor_active", "dram_active"),
+    }
+    assert set(usage["properties"]) - set(usage["required"]) == {
+        *USAGE_DIMENSIONS,
+        *("workload_kind", "uid"),
+    }
+    ledger = component("LedgerRow")
+    assert set(ledger["required"]) == {
+        *(f"{state}_ms" for state in (*STATES, "wall")),
+        *(f"{state}_charge" for state in (*STATES, "wall")),
+        "currency",
+    }
+    assert set(ledger["properties"]) - set(ledger["required"]) == {*LEDGER_DIMENSIONS}
+
+
+def test_parameters_are_those_that_work() -> None:
+    for name, by in (("usage", True), ("ledger", True), ("data-issues", False)):
+        found = {
+            one["name"]
+            for one in schema()["paths"][f"/api/v1/{name}"]["get"]["parameters"]
+        }
+        filters = set(FILTERS) if by else {"cluster"}
+        paging = {"limit", "cursor", "format"}
+        assert found == {"from", "to"} | filters | paging | ({"by"} if by else set())
+
+
+def test_tokens_are_documented() -> None:
+    schemes = schema()["components"]["securitySchemes"]
+    assert schemes["token"] == {"type": "http", "scheme": "bearer"}
+    for operations in schema()["paths"].values():
+        for operation in operations.values():
+            assert {"token": []} in operation["security"]
+            assert {} not in operation["security"]  # none of them is open to all
+
+
+@pytest.mark.parametrize("by", [*USAGE_DIMENSIONS, ",".join(USAGE_DIMENSIONS), ""])
+def test_usage_by_anything_is_as_documented(ask: Ask, by: str) -> None:
+    start = "&from=2026-11-20T13:00:00Z" if "," in by else ""
+    answer = ask("ana").get(f"/api/v1/usage?by={by}{start}")  # the client checks it
+    assert answer.json()["rows"]
+
+
+@pytest.mark.parametrize("by", [*LEDGER_DIMENSIONS, ",".join(LEDGER_DIMENSIONS), ""])
+def test_ledger_by_anything_is_as_documented(ask: Ask, by: str) -> None:
+    start = "&from=2026-11-20T13:00:00Z" if "," in by else ""
+    answer = ask("ana").get(f"/api/v1/ledger?by={by}{start}")
+    assert answer.json()["rows"]
+
+
+def test_the_check_itself_can_fail(ask: Ask) -> None:
+    """Else all that it passes would mean nothing."""
+    answer = ask("ana").get("/api/v1/usage?by=team")
+    answer.content = answer.content.replace(b'"allocated_ms":', b'"allocated":')
+    with pytest.raises(ValidationError):
+        check("/api/v1/usage", "get", answer)
