@@ -4,6 +4,7 @@ import zlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accounting.domain.inventory import PodRecord
 from accounting.domain.series import Scraper, Times
@@ -69,3 +70,13 @@ def unpack_times(packed: bytes, hour_ms: int) -> Times:
     """Sample times of one hour, milliseconds since 1970."""
     steps = np.frombuffer(zlib.decompress(packed), "<i4").astype(np.int64)
     return np.asarray(np.cumsum(steps) + hour_ms, dtype=np.int64)
+
+
+def pack_steps(steps: NDArray[np.int32]) -> bytes:
+    """The steps of samples as stored."""
+    return zlib.compress(steps.astype("<i4").tobytes(), 1)
+
+
+def unpack_steps(packed: bytes) -> NDArray[np.int32]:
+    """The steps of samples in ms."""
+    return np.frombuffer(zlib.decompress(packed), "<i4").astype(np.int32)

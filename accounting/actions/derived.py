@@ -45,30 +45,28 @@ def _store_inferred(
     cluster: Cluster, holds: Sequence[Hold], ids: Ids, labels_of: Period
 ) -> list[Period]:
     """Join inferred holds with what is stored of them outside `labels_of`."""
-    stored = {
-        row.pod_id: row
-        for row in PodHold.objects.filter(
+    stored = list(
+        PodHold.objects.filter(
             pod__cluster=cluster,
             is_inferred=True,
             bound_ms__lt=labels_of.end_ms,
             booked_until_ms__gte=labels_of.start_ms,
         )
-    }
+    )
     changed: list[Period] = []
     rows: list[PodHold] = []
     for hold in holds:
         row = _hold_row(hold, ids)
-        before = stored.pop(row.pod_id, None)
+        before = _take(stored, row)
         if before is not None and before.bound_ms < labels_of.start_ms:
             row.bound_ms = before.bound_ms
         if before is not None and (before.booked_until_ms or 0) > labels_of.end_ms:
             row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
             row.booked_until_ms = before.booked_until_ms
-        if before is None or _differs(before, row):
-            rows.append(row)
+        rows.extend(_changed(before, row))
         changed.extend(_moved(_span(before), _span(row)))
     gone: list[int] = []
-    for row in stored.values():
+    for row in stored:
         before_span = _span(row)
         if _trim(row, labels_of):
             rows.append(row)
@@ -80,6 +78,27 @@ def _store_inferred(
     PodHold.objects.filter(pk__in=gone).delete()
     _write(rows)
     return changed
+
+
+def _take(stored: list[PodHold], row: PodHold) -> PodHold | None:
+    """The stored stretch of the same pod and node that a new one overlaps, taken out."""
+    for before in stored:
+        if (
+            (before.pod_id, before.node_id) == (row.pod_id, row.node_id)
+            and before.bound_ms <= (row.booked_until_ms or 0)
+            and (before.booked_until_ms or 0) >= row.bound_ms
+        ):
+            stored.remove(before)
+            return before
+    return None
+
+
+def _changed(before: PodHold | None, row: PodHold) -> list[PodHold]:
+    """The row to write, in place of the one before it; none where they are equal."""
+    if before is None:
+        return [row]
+    row.pk = before.pk
+    return [row] if _differs(before, row) else []
 
 
 def _lies_in(row: PodHold, period: Period) -> bool:
@@ -134,7 +153,7 @@ def _store_holds(
     pod_ids = [ids.pods[uid] for uid in inventory.pods]
     known = {
         (row.pod_id, row.resource): row
-        for row in PodHold.objects.filter(pod_id__in=pod_ids)
+        for row in PodHold.objects.filter(pod_id__in=pod_ids, is_inferred=False)
     }
     changed: list[Period] = []
     rows: list[PodHold] = []
@@ -143,13 +162,13 @@ def _store_holds(
         before = known.pop((row.pod_id, row.resource), None)
         last_ms = inventory.pods[hold.uid].last_ms
         if before is not None and before.ended_ms is not None:
-            if last_ms < near.start_ms:
-                continue
+            is_longer = (row.booked_until_ms or 0) > (before.booked_until_ms or 0)
+            if last_ms < near.start_ms and not is_longer:
+                continue  # what is longer, labels of this time have kept (N13)
             if last_ms >= near.end_ms:
                 row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
                 row.booked_until_ms = before.booked_until_ms
-        if before is None or _differs(before, row):
-            rows.append(row)
+        rows.extend(_changed(before, row))
         changed.extend(_moved(_span(before), _span(row)))
     for row in known.values():
         changed.extend(_moved(_span(row), None))
@@ -159,12 +178,10 @@ def _store_holds(
 
 
 def _write(rows: Sequence[PodHold]) -> None:
-    for row in rows:
-        row.pk = None
     PodHold.objects.bulk_create(
         rows,
         update_conflicts=True,
-        unique_fields=["pod", "resource"],
+        unique_fields=["id"],
         update_fields=_HOLD_FIELDS,
         batch_size=BATCH,
     )

@@ -11,21 +11,27 @@ from dataclasses import dataclass, field
 import numpy as np
 from django.db.models import Q
 
+from accounting.domain.fold import Touched
 from accounting.domain.inventory import (
     GpuRecord,
     Inventory,
+    LabelKey,
+    Naming,
     NodeRecord,
+    Place,
     ScraperRecord,
     Span,
 )
-from accounting.domain.observe import Touched
+from accounting.domain.label import union_of
 from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
 from accounting.domain.series import PodName, Times
 from accounting.domain.series import Scraper as ScraperKey
 from accounting.mapping import (
+    pack_steps,
     pack_times,
     pod_from_row,
     pod_to_json,
+    unpack_steps,
     unpack_times,
 )
 from accounting.models import (
@@ -68,10 +74,10 @@ def load(
     """The evidence that decides about a period, and all there is of the pods `uids`."""
     inventory, ids = Inventory(), Ids()
     _load_nodes(cluster, inventory, ids)
-    _load_gpus(cluster, inventory, ids)
     _load_pods(cluster, period, uids, inventory, ids)
     _load_scrapers(cluster, period, inventory, ids)
-    _load_labels(cluster, period, inventory)
+    _load_gpus(cluster, inventory, ids)
+    _load_labels(cluster, period, inventory, ids)
     inventory.own_pods = set(
         OwnPod.objects.filter(cluster=cluster).values_list("namespace", "pod")
     )
@@ -110,11 +116,12 @@ def _load_gpus(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
         if not placeholder:
             inventory.gpus[uuid] = GpuRecord(uuid, model)
     spans = GpuSpan.objects.filter(gpu__cluster=cluster).order_by("first_ms")
-    for uuid, node, first, last, step in spans.values_list(
-        "gpu__uuid", "node__name", "first_ms", "last_ms", "step_ms"
+    by_id = {pk: key for key, pk in ids.scrapers.items()}
+    for uuid, node, scraper, first, last, step in spans.values_list(
+        "gpu__uuid", "node__name", "scraper_id", "first_ms", "last_ms", "step_ms"
     ):
-        here = inventory.gpus[uuid].spans.setdefault(node, [])
-        here.append(Span(first, last, step))
+        place = Place(node, by_id[scraper])
+        inventory.gpus[uuid].spans.setdefault(place, []).append(Span(first, last, step))
 
 
 def _load_pods(
@@ -180,27 +187,29 @@ def label_period(period: Period) -> Period:
     return Period(max(0, start - LABEL_REACH_MS), end + LABEL_REACH_MS)
 
 
-def _load_labels(cluster: Cluster, period: Period, inventory: Inventory) -> None:
+def _load_labels(
+    cluster: Cluster, period: Period, inventory: Inventory, ids: Ids
+) -> None:
     reach = label_period(period)
     rows = GpuLabelHour.objects.filter(
         gpu__cluster=cluster,
         hour_start__gte=reach.start,
         hour_start__lt=reach.end,
     ).order_by("hour_start")
-    parts: dict[tuple[str, str, str, PodName], list[Times]] = defaultdict(list)
-    for uuid, instance, vgpu, namespace, pod, uid, hour, packed in rows.values_list(
-        "gpu__uuid",
-        "instance",
-        "vgpu",
-        "namespace",
-        "pod",
-        "pod_uid",
-        "hour_start",
-        "times",
-    ):
-        key = (uuid, instance, vgpu, PodName(namespace, pod, uid))
-        parts[key].append(unpack_times(bytes(packed), to_ms(hour)))
-    inventory.gpu_labels = {key: np.concatenate(p) for key, p in parts.items()}
+    by_id = {pk: key for key, pk in ids.scrapers.items()}
+    parts: dict[LabelKey, list[Naming]] = defaultdict(list)
+    for row in rows.select_related("gpu", "node"):
+        key = LabelKey(
+            row.gpu.uuid,
+            Place(row.node.name, by_id[row.scraper_id]),
+            row.instance,
+            row.vgpu,
+            PodName(row.namespace, row.pod, row.pod_uid),
+            row.is_plain,
+        )
+        times = unpack_times(bytes(row.times), to_ms(row.hour_start))
+        parts[key].append(Naming(times, unpack_steps(bytes(row.steps))))
+    inventory.gpu_labels = {key: union_of(found) for key, found in parts.items()}
 
 
 def save(
@@ -208,8 +217,8 @@ def save(
 ) -> None:
     """Write what a fold changed. Rows that are there already are updated."""
     _save_nodes(cluster, inventory, ids, touched)
-    _save_gpus(cluster, inventory, ids, touched)
     _save_scrapers(cluster, inventory, ids, touched, period)
+    _save_gpus(cluster, inventory, ids, touched)
     _save_labels(inventory, ids, touched, period)
     _save_namespaces(cluster, inventory, ids, touched)
     _save_pods(cluster, inventory, ids, touched)
@@ -225,7 +234,7 @@ def _save_nodes(
 ) -> None:
     seen = set(touched.nodes)
     for record in inventory.gpus.values():
-        seen.update(record.spans)
+        seen.update(place.node for place in record.spans)
     ensure_nodes(cluster, ids, seen)
     changed = [ids.nodes[name] for name in touched.nodes]
     NodeSpan.objects.filter(node_id__in=changed).delete()
@@ -295,13 +304,14 @@ def _save_gpus(
         [
             GpuSpan(
                 gpu_id=ids.gpus[uuid],
-                node_id=ids.nodes[node],
+                node_id=ids.nodes[place.node],
+                scraper_id=ids.scrapers[place.scraper],
                 first_ms=span.first_ms,
                 last_ms=span.last_ms,
                 step_ms=span.step_ms,
             )
             for uuid in touched.gpus
-            for node, spans in inventory.gpus[uuid].spans.items()
+            for place, spans in inventory.gpus[uuid].spans.items()
             for span in spans
         ],
         batch_size=BATCH,
@@ -337,7 +347,7 @@ def _save_scrapers(
                 ScrapeHour(
                     scraper_id=ids.scrapers[key],
                     hour_start=to_instant(hour),
-                    times=pack_times(part, hour),
+                    times=pack_times(times[part], hour),
                 )
                 for hour, part in _by_hour(times, period)
             )
@@ -349,12 +359,12 @@ def _save_scrapers(
     )
 
 
-def _by_hour(times: Times, period: Period) -> Iterable[tuple[int, Times]]:
-    """The hours that a period touches, each with all its times."""
+def _by_hour(times: Times, period: Period) -> Iterable[tuple[int, slice]]:
+    """The hours that a period touches, each with where its times are."""
     for hour in period.hours():
         low, high = np.searchsorted(times, [hour.start_ms, hour.end_ms])
         if high > low:
-            yield hour.start_ms, times[int(low) : int(high)]
+            yield hour.start_ms, slice(int(low), int(high))
 
 
 def _save_labels(
@@ -363,29 +373,37 @@ def _save_labels(
     GpuLabelHour.objects.bulk_create(
         [
             GpuLabelHour(
-                gpu_id=ids.gpus[key[0]],
+                gpu_id=ids.gpus[key.uuid],
+                node_id=ids.nodes[key.place.node],
+                scraper_id=ids.scrapers[key.place.scraper],
                 hour_start=to_instant(hour),
-                instance=key[1],
-                vgpu=key[2],
-                namespace=key[3].namespace,
-                pod=key[3].pod,
-                pod_uid=key[3].uid,
-                times=pack_times(part, hour),
+                instance=key.instance,
+                vgpu=key.vgpu,
+                namespace=key.pod.namespace,
+                pod=key.pod.pod,
+                pod_uid=key.pod.uid,
+                is_plain=key.is_plain,
+                times=pack_times(shown.times[part], hour),
+                steps=pack_steps(shown.steps[part]),
             )
             for key in touched.labels
-            for hour, part in _by_hour(inventory.gpu_labels[key], period)
+            for shown in [inventory.gpu_labels[key]]
+            for hour, part in _by_hour(shown.times, period)
         ],
         update_conflicts=True,
         unique_fields=[
             "gpu",
+            "node",
+            "scraper",
             "hour_start",
             "instance",
             "vgpu",
             "namespace",
             "pod",
             "pod_uid",
+            "is_plain",
         ],
-        update_fields=["times"],
+        update_fields=["times", "steps"],
         batch_size=BATCH,
     )
 

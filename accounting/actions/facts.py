@@ -84,7 +84,8 @@ def rows_of(
     ]
     if values:
         rows[:] = values
-        rows = rows[np.lexsort((rows["pod_id"], rows["instance"], rows["gpu_id"]))]
+        keys = ("node_id", "pod_id", "instance", "gpu_id")
+        rows = rows[np.lexsort([rows[name] for name in keys])]
     return rows
 
 

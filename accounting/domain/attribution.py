@@ -49,8 +49,11 @@ Holders = tuple[Holder, ...]
 
 @dataclass(slots=True)
 class _GpuSum:
-    """What adds up for one GPU in one window, in billionths of a millisecond."""
+    """What adds up for one GPU on one node in one window, in billionths of a millisecond."""
 
+    uuid: str
+    node: str
+    duty: WindowDuty
     amounts: dict[tuple[str, str], Exact] = field(
         default_factory=lambda: defaultdict(int)
     )
@@ -79,18 +82,24 @@ def attribute(
         return []
     whole = Period(windows[0].start_ms, windows[-1].end_ms)
     duties, issues = gpu_duties(readings, whole)
-    lines: dict[Period, list[Line]] = {window: [] for window in windows}
-    found: dict[Period, list[Issue]] = {window: [] for window in windows}
-    found[windows[0]].extend(issues)
-    for _, timeline in sorted(timelines.items()):
-        for window in windows:
-            here, faults = _node_window(timeline, duties, window)
-            lines[window].extend(here)
-            found[window].extend(faults)
-    return [_ledger(window, lines[window], found[window]) for window in windows]
+    ordered = sorted(timelines.items())
+    ledgers: list[WindowLedger] = []
+    for window in windows:
+        sums: dict[str, list[_GpuSum]] = defaultdict(list)
+        for _, timeline in ordered:
+            parts, faults = _node_window(timeline, duties, window)
+            issues.extend(faults)
+            for part in parts:
+                sums[part.uuid].append(part)
+        ledgers.append(_ledger(window, sums, issues))
+        issues = []
+    return ledgers
 
 
-def _ledger(window: Period, lines: list[Line], issues: list[Issue]) -> WindowLedger:
+def _ledger(
+    window: Period, sums: dict[str, list["_GpuSum"]], issues: list[Issue]
+) -> WindowLedger:
+    lines = [line for parts in sums.values() for line in _round(parts)]
     return WindowLedger(
         window=window,
         lines=tuple(lines),
@@ -102,14 +111,14 @@ def _ledger(window: Period, lines: list[Line], issues: list[Issue]) -> WindowLed
 
 def _node_window(
     timeline: NodeTimeline, duties: dict[str, GpuDuty], window: Period
-) -> tuple[list[Line], list[Issue]]:
+) -> tuple[list[_GpuSum], list[Issue]]:
     known = {
         uuid: window_duty(duties[uuid], window, timeline.changes.get(uuid, ()))
         for uuid in timeline.presences
         if uuid in duties
     }
     busiest = _by_activity(timeline, known, window)
-    sums: dict[str, _GpuSum] = defaultdict(_GpuSum)
+    sums: dict[str, _GpuSum] = {}
     issues: list[Issue] = []
     for segment in timeline.within(window):
         part = segment.period.intersection(window)
@@ -118,15 +127,14 @@ def _node_window(
         holders, faults = _holders(segment, busiest, timeline)
         issues.extend(faults)
         for uuid, those in holders.items():
-            duty = known.get(uuid, WindowDuty())
-            _add(sums[uuid], part, those, duty, is_seen=segment.is_seen)
-    lines: list[Line] = []
-    for uuid in sorted(sums):
-        duty = known.get(uuid, WindowDuty())
-        lines.extend(_round(uuid, timeline.node, sums[uuid], duty))
-        if duty.is_suspect:
-            issues.append(_suspect(uuid, window, sums[uuid]))
-    return lines, issues
+            if uuid not in sums:
+                duty = known.get(uuid, WindowDuty())
+                sums[uuid] = _GpuSum(uuid, timeline.node, duty)
+            _add(sums[uuid], part, those, is_seen=segment.is_seen)
+    issues.extend(
+        _suspect(window, total) for total in sums.values() if total.duty.is_suspect
+    )
+    return [sums[uuid] for uuid in sorted(sums)], issues
 
 
 def _by_activity(
@@ -162,7 +170,7 @@ def _holders(
             issues.append(_too_much(uuid, segment.period, "a GPU"))
         flag = ESTIMATED if total > 1 else 0
         found[uuid] = tuple(
-            Holder(uid, share / scale, flag | _inferred(uid, timeline))
+            Holder(uid, share / scale, flag | _inferred(uid, segment, timeline))
             for uid, share in items
         )
     left = wanted = sum((item.weight for item in segment.pool), Fraction(0))
@@ -182,14 +190,14 @@ def _holders(
     return found, issues
 
 
-def _inferred(uid: str, timeline: NodeTimeline) -> int:
-    return INFERRED if uid in timeline.inferred else 0
+def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
+    since = timeline.inferred_from.get(uid)
+    return INFERRED if since is not None and since <= segment.period.start_ms else 0
 
 
-def _add(
-    total: _GpuSum, part: Period, holders: Holders, duty: WindowDuty, *, is_seen: bool
-) -> None:
+def _add(total: _GpuSum, part: Period, holders: Holders, *, is_seen: bool) -> None:
     """Add one GPU's time in one segment to its sum."""
+    duty = total.duty
     held = sum((holder.share for holder in holders), Fraction(0))
     length = part.length_ms
     total.present_ms += length
@@ -250,42 +258,68 @@ def _put(total: _GpuSum, uid: str, state: str, amount: Exact) -> None:
         total.amounts[uid, state] += amount
 
 
-def _round(uuid: str, node: str, total: _GpuSum, duty: WindowDuty) -> list[Line]:
-    """Whole milliseconds, rounded once over the GPU's lines (N23)."""
-    if not total.present_ms:
-        return []
+_Cell = tuple[str, str]  # pod uid, state
+
+
+def _round(parts: Sequence[_GpuSum]) -> list[Line]:
+    """Whole milliseconds of one GPU, rounded once over all its lines (N23).
+
+    A GPU that changed its node has parts on several; each cell is then divided over them.
+    """
+    amounts: dict[_Cell, Exact] = defaultdict(int)
+    for part in parts:
+        for cell, amount in part.amounts.items():
+            amounts[cell] += amount
     ordered = sorted(
-        total.amounts.items(), key=lambda item: (item[0][0], STATES.index(item[0][1]))
+        amounts.items(), key=lambda item: (item[0][0], STATES.index(item[0][1]))
     )
-    whole = largest_remainder(ordered, BILLION, total.present_ms)
+    present_ms = sum(part.present_ms for part in parts)
+    whole = largest_remainder(ordered, BILLION, present_ms)
+    if len(parts) == 1:
+        return _lines(parts[0], whole)
+    divided: list[dict[_Cell, int]] = [{} for _ in parts]
+    for cell, ms in whole.items():
+        of = [(i, part.amounts.get(cell, 0)) for i, part in enumerate(parts)]
+        scaled = [(i, amount * ms / Fraction(amounts[cell])) for i, amount in of]
+        for i, count in largest_remainder(scaled, 1, ms).items():
+            if count:
+                divided[i][cell] = count
+    return [
+        line
+        for part, cells in zip(parts, divided, strict=True)
+        for line in _lines(part, cells)
+    ]
+
+
+def _lines(part: _GpuSum, whole: dict[_Cell, int]) -> list[Line]:
     by_uid: dict[str, dict[str, int]] = defaultdict(dict)
     for (uid, state), ms in whole.items():
         by_uid[uid][f"{state}_ms"] = ms
-    step = duty.step_ms or DEFAULT_STEP_MS
+    step = part.duty.step_ms or DEFAULT_STEP_MS
     return [
         Line(
-            uuid=uuid,
-            node=node,
+            uuid=part.uuid,
+            node=part.node,
             instance=WHOLE,
             pod_uid=uid,
             **states,
-            over_share_ms=int(total.over_share // BILLION) if uid == PLATFORM else 0,
-            flags=total.flags.get(uid, 0),
-            metric=duty.metric,
+            over_share_ms=int(part.over_share // BILLION) if uid == PLATFORM else 0,
+            flags=part.flags.get(uid, 0),
+            metric=part.duty.metric,
             samples_expected=sum(states.values()) // step,
-            samples_used=total.samples[uid],
+            samples_used=part.samples[uid],
         )
         for uid, states in by_uid.items()
     ]
 
 
-def _suspect(uuid: str, window: Period, total: _GpuSum) -> Issue:
+def _suspect(window: Period, total: _GpuSum) -> Issue:
     unknown = sum(
         amount for (_, state), amount in total.amounts.items() if state == "unknown"
     )
     return Issue(
         code="suspect_silence",
-        subject=uuid,
+        subject=total.uuid,
         message="Its metric shows only zeros while utilisation or power say it worked.",
         advice="Restart the exporter, or look for another profiler on this node.",
         first_ms=window.start_ms,

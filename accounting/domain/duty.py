@@ -141,8 +141,8 @@ def _times_in(track: Track, window: Period) -> list[int]:
 
 
 def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None:
-    engine = max((t.count(window) for t in duty.tracks[ENGINE]), default=0)
-    util = max((t.count(window) for t in duty.tracks[UTIL]), default=0)
+    engine = sum(t.count(window) for t in duty.tracks[ENGINE])
+    util = sum(t.count(window) for t in duty.tracks[UTIL])
     if engine or util:
         return ENGINE if 2 * engine >= util else UTIL
     for metric in (ENGINE, UTIL):

@@ -3,19 +3,20 @@
 Derived from an inventory as a whole; the same evidence always gives the same holds.
 """
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeVar
+
+import numpy as np
 
 from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
-from accounting.domain.kube import KubeState, kube_state
-from accounting.domain.track import DEFAULT_STEP_MS, lower_median_gap, step_period
-from accounting.domain.unit import NodeFacts, unit_share
+from accounting.domain.kube import KubeState
+from accounting.domain.label import Labels
+from accounting.domain.node import node_facts, node_lives
+from accounting.domain.unit import unit_share
 
-Value = TypeVar("Value")
+FAR_MS = 253_402_300_799_000  # the year 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,9 @@ class Hold:
         ended_ms: None while it lasts or nobody knows yet (N11).
         booked_until_ms: where its time ends; equals `ended_ms` when that is known.
         ended_by: `Succeeded`, `Failed`, `gone`, or "" while it lasts.
+        inferred_from_ms: from here on only labels say that it lasts (N13); None: kube-state
+            says so all the time.
+        is_inferred: kube-state never shows it.
     """
 
     uid: str
@@ -43,6 +47,7 @@ class Hold:
     ended_ms: int | None
     booked_until_ms: int
     ended_by: str = ""
+    inferred_from_ms: int | None = None
     is_inferred: bool = False
 
     def active_at(self, instant_ms: int) -> bool:
@@ -71,40 +76,24 @@ def effective_requests(pod: PodRecord) -> dict[str, int]:
     return {resource: units for resource, units in found.items() if units > 0}
 
 
-def as_of(history: Sequence[tuple[int, Value]], instant_ms: int) -> Value | None:
-    """The value in force at an instant; before the first one, the first (N24)."""
-    if not history:
-        return None
-    i = bisect_right([item[0] for item in history], instant_ms)
-    return history[max(0, i - 1)][1]
-
-
-def node_facts(node: NodeRecord | None, instant_ms: int) -> NodeFacts:
-    """Capacity and labels of a node at an instant."""
-    if node is None:
-        return NodeFacts()
-    return NodeFacts(
-        as_of(node.capacity, instant_ms) or {}, as_of(node.labels, instant_ms) or {}
-    )
-
-
-def derive_holds(inventory: Inventory, until_ms: int) -> list[Hold]:
-    """Every hold that the evidence shows, by node, bind and uid.
+def derive_holds(
+    inventory: Inventory, state: KubeState, labels: Labels, until_ms: int
+) -> list[Hold]:
+    """Every hold that kube-state shows, by node, bind and uid.
 
     Args:
         inventory: evidence; pods that never had a node or a GPU request hold nothing.
+        state: kube-state's scrapes.
+        labels: whom GPU samples name.
         until_ms: where the data end; a hold that lasts is booked no further.
     """
-    state = kube_state(inventory)
-    named = _last_named(inventory)
     absent: dict[tuple[str, str], int] = {}
     holds: list[Hold] = []
     for pod in inventory.pods.values():
         if not pod.node or not pod.requests:
             continue
-        kept = named.get((pod.namespace, pod.name), 0)
-        end = _end(pod, inventory.nodes.get(pod.node), state, kept, until_ms)
-        if end.by_absence:
+        end = _end(pod, inventory.nodes.get(pod.node), state, labels, until_ms)
+        if end.ended_by == "gone":
             absent[pod.uid, pod.node] = pod.last_ms
         holds.extend(_holds_of(pod, inventory, end))
     ordered = sorted(holds, key=lambda h: (h.node, h.bound_ms, h.uid, h.resource))
@@ -116,47 +105,53 @@ class _End:
     ended_ms: int | None
     booked_until_ms: int
     ended_by: str
-    by_absence: bool
-
-
-def _last_named(inventory: Inventory) -> dict[tuple[str, str], int]:
-    """Until when the last sample with a pod's label keeps it, by namespace and name."""
-    found: dict[tuple[str, str], int] = {}
-    for (_, _, _, name), times in inventory.gpu_labels.items():
-        if not len(times):
-            continue
-        last = int(times[-1])
-        step = lower_median_gap(times.tolist(), step_period(last)) or DEFAULT_STEP_MS
-        key = (name.namespace, name.pod)
-        found[key] = max(found.get(key, 0), last + step)
-    return found
+    inferred_from_ms: int | None = None
 
 
 def _end(
     pod: PodRecord,
     node: NodeRecord | None,
     state: KubeState,
-    named_until_ms: int,
+    labels: Labels,
     until_ms: int,
 ) -> _End:
-    """The earliest of the ends that N11 knows."""
+    """The earliest of the ends that N11 knows; labels keep a hold in the dark (N13)."""
     bound = _bound(pod)
-    ends: list[tuple[int, str, bool]] = []
+    ends: list[tuple[int, int, str]] = []
     if pod.terminal_first_ms is not None:
         finished = pod.completion_ms
         at = pod.terminal_first_ms if finished is None else finished
-        ends.append((at, pod.terminal_phase, False))
+        ends.append((at, 0, pod.terminal_phase))
     if state.has_scrape_after(pod.last_ms, pod.scrapers):
         step = state.step_at(pod.last_ms, pod.scrapers)
-        ends.append((pod.last_ms + step, "gone", True))
-    gone = node_end(node, bound, state)
-    if gone is not None:
-        ends.append((gone, "gone", False))
-    if ends:
-        at, by, absent = min(ends, key=lambda end: end[0])
-        return _End(max(at, bound), max(at, bound), by, absent)
-    last = max(state.last_seen_ms() or pod.last_ms, named_until_ms)
-    return _End(None, max(bound, min(last, until_ms)), "", by_absence=False)
+        ends.append((pod.last_ms + step, 1, "gone"))
+    gone = [life.end_ms for life in node_lives(node, state) if life.end_ms is not None]
+    ends.extend((at, 1, "gone") for at in gone if at > bound)
+    if not ends:
+        unseen = state.last_seen_ms() or pod.last_ms
+        kept = _kept_until(pod, labels, unseen, None)
+        end = max(bound, min(kept, until_ms))
+        return _End(None, end, "", unseen if end > unseen else None)
+    at, _, by = min(ends)
+    at = max(at, bound)
+    kept = at
+    if by == "gone" and not state.is_seen(at):
+        kept = _kept_until(pod, labels, at, state.seen_again_ms(at))
+    return _End(kept, kept, by, at if kept > at else None)
+
+
+def _kept_until(
+    pod: PodRecord, labels: Labels, since_ms: int, back_ms: int | None
+) -> int:
+    """One step after the last sample with a pod's label before kube-state is back."""
+    latest = since_ms
+    for named in labels.of(pod.namespace, pod.name, pod.uid, pod.node):
+        times = named.shown.times
+        low, high = np.searchsorted(times, [_bound(pod), back_ms or FAR_MS])
+        if high > low:
+            ends = times[int(low) : int(high)] + named.shown.steps[int(low) : int(high)]
+            latest = max(latest, int(ends.max()))
+    return latest if back_ms is None else min(latest, back_ms)
 
 
 def _bound(pod: PodRecord) -> int:
@@ -164,21 +159,6 @@ def _bound(pod: PodRecord) -> int:
     if pod.scheduled_ms is not None:
         return pod.scheduled_ms
     return pod.first_ms if pod.node_first_ms is None else pod.node_first_ms
-
-
-def node_end(node: NodeRecord | None, after_ms: int, state: KubeState) -> int | None:
-    """When the node object that was there after an instant went; None while it stays.
-
-    A name that comes back within 1.5 steps was never gone (spans are merged so).
-    """
-    if node is None:
-        return None
-    starts = [span.first_ms for span in node.spans[1:]]
-    for span, back_ms in zip(node.spans, [*starts, None], strict=False):
-        end = span.last_ms + span.step_ms
-        if end > after_ms and state.has_scrape_between(span.last_ms, back_ms):
-            return end  # kube-state was read and did not show it
-    return None
 
 
 def _holds_of(pod: PodRecord, inventory: Inventory, end: _End) -> Iterable[Hold]:
@@ -198,6 +178,7 @@ def _holds_of(pod: PodRecord, inventory: Inventory, end: _End) -> Iterable[Hold]
             ended_ms=end.ended_ms,
             booked_until_ms=end.booked_until_ms,
             ended_by=end.ended_by,
+            inferred_from_ms=end.inferred_from_ms,
         )
 
 
@@ -227,13 +208,25 @@ def _make_room(
             leaving = sorted(
                 (absent[result[j].uid, node], result[j].uid, j)
                 for j in active
-                if absent.get((result[j].uid, node), bind) < bind
+                if j != i and absent.get((result[j].uid, node), bind) < bind
             )
             for _, _, j in leaving:
                 if held <= limit:
                     break
                 held -= result[j].units
-                result[j] = replace(
-                    result[j], ended_ms=bind, booked_until_ms=bind, ended_by="gone"
-                )
+                result[j] = _ended_at(result[j], bind)
     return result
+
+
+def _ended_at(hold: Hold, bind_ms: int) -> Hold:
+    """An absent hold, ended by a later bind that needs its units."""
+    inferred = hold.inferred_from_ms
+    if inferred is not None and inferred >= bind_ms:
+        inferred = None
+    return replace(
+        hold,
+        ended_ms=bind_ms,
+        booked_until_ms=bind_ms,
+        ended_by="gone",
+        inferred_from_ms=inferred,
+    )

@@ -1,84 +1,94 @@
 """Holds that only GPU labels show, while kube-state is not seen (rules.md N13)."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
-import numpy as np
-
-from accounting.domain.hold import Hold, node_facts
+from accounting.domain.hold import Hold
 from accounting.domain.inventory import Inventory
 from accounting.domain.kube import KubeState
+from accounting.domain.label import Labels, Named, union_of
+from accounting.domain.node import node_facts
 from accounting.domain.period import Period
-from accounting.domain.series import PodName
-from accounting.domain.track import DEFAULT_STEP_MS, lower_median_gap, step_period
 
 WHOLE_GPU = "nvidia.com/gpu"
 
 
+class _Who(NamedTuple):
+    node: str
+    namespace: str
+    pod: str
+    uid: str
+
+
 def inferred_holds(
-    inventory: Inventory, state: KubeState, holds: Sequence[Hold], until_ms: int
+    inventory: Inventory, state: KubeState, labels: Labels, until_ms: int
 ) -> list[Hold]:
     """One hold for each pod that labels name on a node where kube-state never shows it.
 
-    Units are the places (GPU, instance, vgpu) that it names; it lasts from the first to one
-    step after the last such sample, or until kube-state is seen again. Only samples outside
-    the times at which kube-state is seen count.
+    And for each time that kube-state is not seen: it lasts from the first to one step after
+    the last such sample then, at most until kube-state is seen again. Units are the places
+    (GPU, instance, vgpu) that it names.
     """
-    shown = {(hold.node, hold.namespace, hold.pod) for hold in holds}
-    known = {(pod.namespace, pod.name) for pod in inventory.pods.values()}
-    named: dict[tuple[str, PodName], list[np.ndarray]] = defaultdict(list)
-    for (uuid, _, vgpu, name), times in inventory.gpu_labels.items():
-        for node in _nodes_of(inventory, uuid):
-            facts = node_facts(inventory.nodes.get(node), int(times[0]))
-            counts = facts.replicas == 1 or bool(vgpu)
-            where = (node, name.namespace, name.pod)
-            if counts and where not in shown and (where[1:] not in known):
-                named[node, name].append(times)
+    shown = {(pod.node, pod.namespace, pod.name) for pod in inventory.pods.values()}
+    named: dict[_Who, list[Named]] = defaultdict(list)
+    for place in labels.all():
+        pod = place.pod
+        who = (place.node, pod.namespace, pod.pod)
+        is_shown = pod.uid in inventory.pods if pod.uid else who in shown
+        if not is_shown and _counts(place, inventory):
+            uid = pod.uid or f"{pod.namespace}/{pod.pod}"
+            named[_Who(*who, uid)].append(place)
     found: list[Hold] = []
-    for (node, name), places in sorted(named.items(), key=lambda item: item[0]):
-        hold = _hold(node, name, places, state, until_ms)
-        if hold is not None:
-            found.append(hold)
+    for whom, places in sorted(named.items()):
+        found.extend(_holds(whom, places, state, until_ms))
     return found
 
 
-def _nodes_of(inventory: Inventory, uuid: str) -> list[str]:
-    record = inventory.gpus.get(uuid)
-    return sorted(record.spans) if record else []
-
-
-def _hold(
-    node: str,
-    name: PodName,
-    places: list[np.ndarray],
-    state: KubeState,
-    until_ms: int,
-) -> Hold | None:
-    times = np.unique(np.concatenate(places))
-    whole = Period(int(times[0]), int(times[-1]) + 1)
-    seen = state.seen(whole)
-    blind = [t for t in times.tolist() if not any(s.contains(t) for s in seen)]
-    if not blind:
-        return None
-    last = blind[-1]
-    step = lower_median_gap(blind, step_period(last)) or DEFAULT_STEP_MS
-    end = last + step
-    later = [s.start_ms for s in state.seen(Period(last, end)) if s.start_ms > last]
-    end = min([end, *later])
-    lasts = end >= until_ms
-    return Hold(
-        uid=name.uid or f"{name.namespace}/{name.pod}",
-        namespace=name.namespace,
-        pod=name.pod,
-        node=node,
-        resource=WHOLE_GPU,
-        units=len(places),
-        share=Fraction(1),
-        created_ms=None,
-        bound_ms=blind[0],
-        ended_ms=None if lasts else end,
-        booked_until_ms=min(end, until_ms),
-        ended_by="" if lasts else "gone",
-        is_inferred=True,
+def _counts(place: Named, inventory: Inventory) -> bool:
+    """A label on a shared GPU counts only with `vgpu` (N17)."""
+    at = int(place.shown.times[0])
+    return (
+        bool(place.vgpu)
+        or node_facts(inventory.nodes.get(place.node), at).replicas == 1
     )
+
+
+def _holds(
+    who: _Who, places: Sequence[Named], state: KubeState, until_ms: int
+) -> Iterable[Hold]:
+    shown = union_of(place.shown for place in places)
+    times = shown.times.tolist()
+    seen = state.seen(Period(times[0], times[-1] + 1))
+    stretches: dict[int | None, list[int]] = defaultdict(list)  # by kube-state's return
+    for i, at in enumerate(times):
+        if not any(period.contains(at) for period in seen):
+            stretches[state.seen_again_ms(at)].append(i)
+    for back, members in stretches.items():
+        start = times[members[0]]
+        end = int((shown.times[members] + shown.steps[members]).max())
+        end = end if back is None else min(end, back)
+        units = sum(
+            bool(
+                ((p.shown.times >= start) & (p.shown.times <= times[members[-1]])).any()
+            )
+            for p in places
+        )
+        lasts = back is None and end >= until_ms
+        yield Hold(
+            uid=who.uid,
+            namespace=who.namespace,
+            pod=who.pod,
+            node=who.node,
+            resource=WHOLE_GPU,
+            units=units,
+            share=Fraction(1),
+            created_ms=None,
+            bound_ms=start,
+            ended_ms=None if lasts else end,
+            booked_until_ms=min(end, until_ms),
+            ended_by="" if lasts else "gone",
+            inferred_from_ms=start,
+            is_inferred=True,
+        )

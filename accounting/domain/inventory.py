@@ -8,9 +8,16 @@ are derived from it (`hold`, `presence`), never stored in it. All times are mill
 series into it (`observe`) and saves what changed; `mapping` turns records into rows.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from accounting.domain.series import PodName, Scraper, Times
+from accounting.domain.track import far_apart
 
 ContainerKey = tuple[
     str, str, str
@@ -62,16 +69,50 @@ class NodeRecord:
     labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
 
 
+class Place(NamedTuple):
+    """Where samples of a GPU come from."""
+
+    node: str
+    scraper: Scraper
+
+
 @dataclass(slots=True)
 class GpuRecord:
-    """When and where one UUID was sampled; `spans` by node name."""
+    """When and where one UUID was sampled, and by whom."""
 
     uuid: str
     model: str = ""
-    spans: dict[str, list[Span]] = field(default_factory=dict)
+    spans: dict[Place, list[Span]] = field(default_factory=dict)
+
+    def nodes(self) -> dict[str, list[Span]]:
+        """Spans of all scrapers together, by node: proof of presence (N14)."""
+        by_node: dict[str, list[Span]] = defaultdict(list)
+        for place, spans in self.spans.items():
+            by_node[place.node].extend(spans)
+        return {node: merged(spans) for node, spans in by_node.items()}
 
 
-LabelKey = tuple[str, str, str, PodName]  # uuid, instance, vgpu, pod as named
+class LabelKey(NamedTuple):
+    """One GPU (part) at a place, and the pod that its samples name.
+
+    Attributes:
+        is_plain: by plain labels, which may be the scraper's own (trap T6).
+    """
+
+    uuid: str
+    place: Place
+    instance: str
+    vgpu: str
+    pod: PodName
+    is_plain: bool
+
+
+@dataclass(slots=True, eq=False)
+class Naming:
+    """When a label was shown, and the step of each of these samples (N4), in ms."""
+
+    times: Times
+    steps: NDArray[np.int32]
 
 
 @dataclass(slots=True)
@@ -92,7 +133,7 @@ class Inventory:
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
     gpus: dict[str, GpuRecord] = field(default_factory=dict)  # by UUID
     scrapers: dict[Scraper, ScraperRecord] = field(default_factory=dict)
-    gpu_labels: dict[LabelKey, Times] = field(default_factory=dict)
+    gpu_labels: dict[LabelKey, Naming] = field(default_factory=dict)
     own_pods: set[tuple[str, str]] = field(default_factory=set)  # (namespace, pod)
     namespaces: dict[str, list[tuple[int, dict[str, str]]]] = field(
         default_factory=dict
@@ -100,3 +141,20 @@ class Inventory:
     owners: dict[tuple[str, str, str], tuple[str, str]] = field(
         default_factory=dict
     )  # (namespace, kind, name) -> (kind, name)
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans joined where the gap between them is at most 1.5 steps of the earlier one.
+
+    A function of all samples, in any order; of two that end together the longer step counts.
+    """
+    found: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.first_ms, s.last_ms, s.step_ms)):
+        top = found[-1] if found else None
+        if top is None or far_apart(span.first_ms - top.last_ms, top.step_ms):
+            found.append(Span(span.first_ms, span.last_ms, span.step_ms))
+        elif span.last_ms > top.last_ms:
+            top.last_ms, top.step_ms = span.last_ms, span.step_ms
+        elif span.last_ms == top.last_ms:
+            top.step_ms = max(top.step_ms, span.step_ms)
+    return found

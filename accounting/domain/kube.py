@@ -79,9 +79,18 @@ class KubeState:
                 pieces.append((max(at, period.start_ms), min(end, period.end_ms)))
         return _union(pieces)
 
-    def last_scrape_ms(self) -> int:
-        """The time of the very last scrape of any scraper; 0 without any."""
-        return max((s.times[-1] for s in self.steps.values() if s.times), default=0)
+    def is_seen(self, instant_ms: int) -> bool:
+        """True where kube-state is seen."""
+        return bool(self.seen(Period(instant_ms, instant_ms + 1)))
+
+    def seen_again_ms(self, instant_ms: int) -> int | None:
+        """The first scrape after an instant; None without one."""
+        later = [
+            steps.times[i]
+            for steps in self.steps.values()
+            if (i := bisect_right(steps.times, instant_ms)) < len(steps.times)
+        ]
+        return min(later, default=None)
 
     def last_seen_ms(self) -> int | None:
         """The end of the validity of the very last scrape; None without any."""

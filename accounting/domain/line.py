@@ -7,7 +7,7 @@ STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Milliseconds of one (GPU, instance, pod) in one window, rounded once (N23).
+    """Milliseconds of one (GPU, instance, pod, node) in one window, rounded once (N23).
 
     `pod_uid` "" is the platform's line (free, stranded, stray, dark). The sums over all
     lines of a GPU equal its presence in the window.

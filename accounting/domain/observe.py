@@ -1,47 +1,27 @@
-"""Folds samples into the evidence of a cluster (`inventory`).
-
-Folding is idempotent and free of order: the same samples again, in pieces or later, give the
-same inventory. Only samples inside the period are folded; those around it (the reading's
-margins) serve to tell the step of the first and last ones.
-"""
+"""Folds samples into the evidence of a cluster: what kube-state shows; GPUs are beside it."""
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from accounting.domain.inventory import (
-    GpuRecord,
-    Inventory,
-    LabelKey,
-    NodeRecord,
-    PodRecord,
-    ScraperRecord,
-    Span,
+from accounting.domain.fold import (
+    Everything,
+    Touched,
+    add_times,
+    merge_changes,
+    scraper_record,
+    within,
 )
+from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
+from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series, Times
-from accounting.domain.track import Steps, far_apart
+from accounting.domain.series import Reading, Scraper, Series
+from accounting.domain.track import Steps
 from accounting.domain.unit import kubernetes_resource
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
-Value = TypeVar("Value")
-
-
-@dataclass(slots=True)
-class Touched:
-    """Which records a fold changed: what must be saved and derived again."""
-
-    pods: set[str] = field(default_factory=set)
-    nodes: set[str] = field(default_factory=set)
-    gpus: set[str] = field(default_factory=set)
-    scrapers: set[Scraper] = field(default_factory=set)
-    labels: set[LabelKey] = field(default_factory=set)
-    namespaces: set[str] = field(default_factory=set)
-    owners: set[tuple[str, str, str]] = field(default_factory=set)
 
 
 def observe(
@@ -61,56 +41,10 @@ def observe(
     everything = [
         (series, reading) for reading in readings for series in reading.series
     ]
-    _own_pods_and_scrapers(inventory, everything, touched)
     _kube_times(inventory, everything, period, touched)
     _objects(inventory, everything, period, touched)
-    _gpus(inventory, everything, period, touched)
+    observe_gpus(inventory, everything, period, touched)
     return touched
-
-
-Everything = Sequence[tuple[Series, Reading]]
-
-
-def within(series: Series, period: Period) -> slice:
-    """The samples of a series that lie in a period."""
-    low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
-    return slice(int(low), int(high))
-
-
-def scraper_record(inventory: Inventory, scraper: Scraper) -> ScraperRecord:
-    """The record of a scraper, made where it is missing."""
-    return inventory.scrapers.setdefault(scraper, ScraperRecord(scraper))
-
-
-def named_pod(inventory: Inventory, series: Series) -> PodName | None:
-    """Whom a GPU series names, or None (trap T6, rules.md fine print N3).
-
-    Where a scraper ever shows `exported_pod`, its plain workload labels are its own; else a
-    pod that an `up` series names is.
-    """
-    gpu = series.gpu
-    if gpu is None or gpu.exported is not None or gpu.plain is None:
-        return gpu.exported if gpu else None
-    record = inventory.scrapers.get(series.scraper)
-    if record is not None and record.shows_exported:
-        return None
-    if (gpu.plain.namespace, gpu.plain.pod) in inventory.own_pods:
-        return None
-    return gpu.plain
-
-
-def _own_pods_and_scrapers(
-    inventory: Inventory, everything: Everything, touched: Touched
-) -> None:
-    for series, _ in everything:
-        if series.metric == "up" and series.labels.get("pod"):
-            own = (series.labels.get("namespace", ""), series.labels["pod"])
-            inventory.own_pods.add(own)
-        elif series.gpu is not None and series.gpu.exported is not None:
-            record = scraper_record(inventory, series.scraper)
-            if not record.shows_exported:
-                record.shows_exported = True
-                touched.scrapers.add(series.scraper)
 
 
 def _kube_times(
@@ -144,54 +78,6 @@ def kube_steps(inventory: Inventory) -> dict[Scraper, Steps]:
         for scraper, record in inventory.scrapers.items()
         if record.kube_times is not None
     }
-
-
-def add_times(
-    spans: list[Span], times: Iterable[int], step_at: Callable[[int], int]
-) -> bool:
-    """Add sample times to spans; True when anything changed.
-
-    Two samples belong to one span when the gap between them is at most 1.5 steps of the
-    earlier one, so that the result is a function of all samples, in any order.
-    """
-    before = [(span.first_ms, span.last_ms, span.step_ms) for span in spans]
-    pieces = sorted([*before, *((at, at, step_at(at)) for at in times)])
-    merged: list[Span] = []
-    for first, last, step in pieces:
-        top = merged[-1] if merged else None
-        if top is not None and not far_apart(first - top.last_ms, top.step_ms):
-            if last >= top.last_ms:
-                top.last_ms, top.step_ms = last, step
-        else:
-            merged.append(Span(first, last, step))
-    spans[:] = merged
-    return before != [(span.first_ms, span.last_ms, span.step_ms) for span in spans]
-
-
-def merge_changes(
-    history: list[tuple[int, Value]],
-    observed: Sequence[tuple[int, Value]],
-    last_ms: int,
-) -> bool:
-    """Replace what a history says of [first observed, last_ms]; True when it changed.
-
-    Args:
-        history: (from, value), ascending; changed in place.
-        observed: (time, value) of the samples or of their changes, ascending.
-        last_ms: time of the last sample behind `observed`.
-    """
-    if not observed:
-        return False
-    kept = [item for item in history if item[0] < observed[0][0]]
-    later = [item for item in history if item[0] > last_ms]
-    result: list[tuple[int, Value]] = []
-    for item in [*kept, *observed, *later]:
-        if not result or result[-1][1] != item[1]:
-            result.append(item)
-    if result == history:
-        return False
-    history[:] = result
-    return True
 
 
 def _objects(
@@ -411,53 +297,3 @@ def _capacities(
         if changes:
             return changes
     return []
-
-
-def _gpus(
-    inventory: Inventory, everything: Everything, period: Period, touched: Touched
-) -> None:
-    places: dict[tuple[str, str], dict[bytes, Times]] = defaultdict(dict)
-    labels: dict[LabelKey, dict[bytes, Times]] = defaultdict(dict)
-    intervals: dict[tuple[str, str], int | None] = {}
-    for series, reading in everything:
-        gpu = series.gpu
-        if gpu is None:
-            continue
-        _model(inventory, gpu, touched)
-        key = (gpu.uuid, gpu.node)
-        places[key].setdefault(series.times_ms.tobytes(), series.times_ms)
-        intervals[key] = reading.interval_ms
-        named = named_pod(inventory, series)
-        inside = series.times_ms[within(series, period)]
-        if named is not None and len(inside):
-            label = (gpu.uuid, gpu.instance, gpu.vgpu, named)
-            labels[label].setdefault(inside.tobytes(), inside)
-    steps_of: dict[bytes, Steps] = {}
-    for (uuid, node), arrays in places.items():
-        times = np.unique(np.concatenate(list(arrays.values())))
-        steps = steps_of.setdefault(
-            times.tobytes(), Steps(times.tolist(), intervals[uuid, node])
-        )
-        low, high = np.searchsorted(times, [period.start_ms, period.end_ms])
-        spans = inventory.gpus[uuid].spans.setdefault(node, [])
-        if add_times(spans, times[low:high].tolist(), steps.at):
-            touched.gpus.add(uuid)
-        if not spans:
-            del inventory.gpus[uuid].spans[node]
-    for label, arrays in labels.items():
-        known = inventory.gpu_labels.get(label)
-        parts = [*arrays.values()] if known is None else [known, *arrays.values()]
-        union = np.unique(np.concatenate(parts))
-        if known is None or len(union) != len(known):
-            inventory.gpu_labels[label] = union
-            touched.labels.add(label)
-
-
-def _model(inventory: Inventory, gpu: GpuKey, touched: Touched) -> None:
-    record = inventory.gpus.get(gpu.uuid)
-    if record is None:
-        record = inventory.gpus.setdefault(gpu.uuid, GpuRecord(gpu.uuid))
-        touched.gpus.add(gpu.uuid)
-    if gpu.model and not record.model:
-        record.model = gpu.model
-        touched.gpus.add(gpu.uuid)

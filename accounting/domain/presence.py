@@ -1,12 +1,13 @@
 """When each GPU was there, and on which node (rules.md N14-N16)."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from accounting.domain.hold import as_of, node_end, node_facts
 from accounting.domain.inventory import Inventory, NodeRecord, Span
-from accounting.domain.kube import KubeState, kube_state
+from accounting.domain.kube import KubeState
+from accounting.domain.node import NodeLife, as_of, node_facts, node_lives
 from accounting.domain.period import HOUR_MS
+from accounting.domain.track import far_apart
 from accounting.domain.unit import NodeFacts, gpu_count
 
 
@@ -25,135 +26,130 @@ class Presence:
     is_placeholder: bool = False
 
 
-def derive_presences(inventory: Inventory, until_ms: int) -> list[Presence]:
+def derive_presences(
+    inventory: Inventory, state: KubeState, until_ms: int
+) -> list[Presence]:
     """Every presence that the evidence shows, by node, UUID and start.
 
     Args:
         inventory: evidence.
+        state: kube-state's scrapes.
         until_ms: where the data end; silence counts up to there.
     """
-    state = kube_state(inventory)
     by_node: dict[str, dict[str, list[Span]]] = defaultdict(dict)
+    elsewhere: dict[str, dict[str, list[int]]] = defaultdict(dict)
     for gpu in inventory.gpus.values():
-        for node, spans in gpu.spans.items():
+        nodes = gpu.nodes()
+        for node, spans in nodes.items():
             by_node[node][gpu.uuid] = spans
+            others = [at for other, at in nodes.items() if other != node]
+            if others:
+                firsts = [span.first_ms for spans in others for span in spans]
+                elsewhere[node][gpu.uuid] = firsts
     found: list[Presence] = []
     for name in {*by_node, *inventory.nodes}:
-        real = _real(name, by_node.get(name, {}), inventory, state, until_ms)
+        record = inventory.nodes.get(name)
+        lives = node_lives(record, state)
+        there = _Node(name, by_node.get(name, {}), elsewhere[name], record, lives)
+        real = there.play(until_ms)
         found.extend(real)
-        found.extend(_placeholders(name, real, inventory, state, until_ms))
+        if record is not None:
+            found.extend(_placeholders(record, real, lives, until_ms))
     return sorted(found, key=lambda p: (p.node, p.uuid, p.start_ms))
 
 
 @dataclass(slots=True)
-class _Silence:
-    """A GPU's silence on a node: after one span, until the next one or the data's end."""
+class _There:
+    """A GPU that is on the node: since when, and which of its spans was the last to begin."""
 
     uuid: str
-    last: Span
-    start_ms: int  # when its presence began
-    until_ms: int
-    resumes: bool
-    ends_ms: int | None = None
+    start_ms: int
+    span: Span
+
+    def is_silent(self, at_ms: int) -> bool:
+        """True when its last sample lies more than 1.5 steps back."""
+        return far_apart(at_ms - self.span.last_ms, self.span.step_ms)
 
 
-def _real(
-    node: str,
-    spans_of: dict[str, list[Span]],
-    inventory: Inventory,
-    state: KubeState,
-    until_ms: int,
-) -> list[Presence]:
-    found: list[Presence] = []
-    for uuid, spans in spans_of.items():
-        start = spans[0].first_ms
-        for i, span in enumerate(spans):
-            resumes = i + 1 < len(spans)
-            until = spans[i + 1].first_ms if resumes else until_ms
-            silence = _Silence(uuid, span, start, until, resumes)
-            end = _silence_ends(silence, node, spans_of, inventory, state)
-            if end is not None:
-                found.append(Presence(node, uuid, start, max(start, end)))
-                if resumes:
-                    start = spans[i + 1].first_ms
-            elif not resumes:
-                found.append(Presence(node, uuid, start, None))
-    return found
+@dataclass(slots=True)
+class _Node:
+    """Plays what happened on one node in the order of time (N14, N15)."""
 
+    name: str
+    spans_of: dict[str, list[Span]]
+    elsewhere: dict[str, list[int]]  # first samples of its GPUs on other nodes
+    record: NodeRecord | None
+    lives: list[NodeLife]
+    there: dict[str, _There] = field(default_factory=dict)
+    found: list[Presence] = field(default_factory=list)
 
-def _silence_ends(
-    silence: _Silence,
-    node: str,
-    spans_of: dict[str, list[Span]],
-    inventory: Inventory,
-    state: KubeState,
-) -> int | None:
-    """When a presence ended in a silence, or None where silence ends nothing (N15)."""
-    last, step = silence.last.last_ms, silence.last.step_ms
-    own = last + step
-    ends: list[int] = []
-    for other, spans in inventory.gpus[silence.uuid].spans.items():
-        if other == node:
-            continue
-        elsewhere = [s.first_ms for s in spans if last < s.first_ms <= silence.until_ms]
-        if elsewhere:
-            ends.append(min(own, *elsewhere))
-    record = inventory.nodes.get(node)
-    gone = _node_gone(record, silence, state)
-    if gone is not None:
-        ends.append(gone)
-    unseen = record is None or not record.spans or record.spans[0].first_ms > last
-    if unseen and silence.until_ms - last > HOUR_MS:
-        ends.append(own)
-    if 2 * (silence.until_ms - last) > 3 * step and _crowded_out(
-        silence, spans_of, record
-    ):
-        ends.append(own)
-    return min(ends, default=None)
+    def play(self, until_ms: int) -> list[Presence]:
+        """Every presence of a real GPU on the node."""
+        begins: dict[int, list[tuple[str, Span]]] = defaultdict(list)
+        for uuid, spans in self.spans_of.items():
+            for span in spans:
+                begins[span.first_ms].append((uuid, span))
+        for at in self._moments(until_ms):
+            self._objects_gone(at)
+            for uuid, span in begins.get(at, ()):
+                start = self.there[uuid].start_ms if uuid in self.there else at
+                self.there[uuid] = _There(uuid, start, span)
+            self._moved_away(at)
+            self._too_many(at)
+        for gpu in self.there.values():
+            self.found.append(Presence(self.name, gpu.uuid, gpu.start_ms, None))
+        return self.found
 
+    def _moments(self, until_ms: int) -> list[int]:
+        """When anything may change: samples begin, silence lasts, objects and capacity."""
+        moments = {until_ms, *(at for uuid in self.elsewhere.values() for at in uuid)}
+        for spans in self.spans_of.values():
+            for span in spans:
+                last = span.last_ms
+                silent = last + span.step_ms * 3 // 2 + 1
+                moments.update((span.first_ms, silent, last + HOUR_MS + 1))
+        for life in self.lives:
+            moments.update((life.first_ms, life.last_ms + life.step_ms * 3 // 2 + 1))
+        if self.record is not None:
+            moments.update(at for at, _ in self.record.capacity)
+        return sorted(at for at in moments if at <= until_ms)
 
-def _node_gone(
-    record: NodeRecord | None, silence: _Silence, state: KubeState
-) -> int | None:
-    """The end by the node's object going, at the last proof plus one step.
+    def _end(self, uuid: str, end_ms: int) -> None:
+        gpu = self.there.pop(uuid)
+        self.found.append(
+            Presence(self.name, uuid, gpu.start_ms, max(gpu.start_ms, end_ms))
+        )
 
-    Proof is the later of the object's and the GPU's last sample.
-    """
-    last, step = silence.last.last_ms, silence.last.step_ms
-    if record is None or not record.spans:
-        return None
-    before = [span for span in record.spans if span.first_ms <= last]
-    if not before:
-        return None
-    end = node_end(record, before[-1].first_ms, state)
-    if end is None or end - before[-1].step_ms >= silence.until_ms:
-        return None
-    if 2 * (silence.until_ms - last) <= 3 * step:
-        return None
-    return max(end, last + step)
+    def _objects_gone(self, at: int) -> None:
+        """End what went with its node object; without any object, after an hour."""
+        life = next((x for x in reversed(self.lives) if x.first_ms < at), None)
+        for gpu in list(self.there.values()):
+            proof = (gpu.span.last_ms, gpu.span.step_ms)
+            if not gpu.is_silent(at):
+                continue
+            if life is None:
+                if at - gpu.span.last_ms > HOUR_MS:
+                    self._end(gpu.uuid, sum(proof))
+            elif life.is_over and far_apart(at - life.last_ms, life.step_ms):
+                self._end(gpu.uuid, sum(max(proof, (life.last_ms, life.step_ms))))
 
+    def _moved_away(self, at: int) -> None:
+        """End what was sampled on another node since, never after that first sample."""
+        for uuid, firsts in self.elsewhere.items():
+            gpu = self.there.get(uuid)
+            if gpu is not None and at in firsts and gpu.span.last_ms < at:
+                self._end(uuid, min(gpu.span.last_ms + gpu.span.step_ms, at))
 
-def _crowded_out(
-    silence: _Silence, spans_of: dict[str, list[Span]], record: NodeRecord | None
-) -> bool:
-    """True when this UUID is one too many on its node (N15).
-
-    The node has more UUIDs than its capacity ever stood for, and this one is among the
-    longest silent ones (ties by smaller UUID).
-    """
-    most = _most_gpus(record, silence.until_ms)
-    if most is None:
-        return False
-    here: list[tuple[int, str]] = []
-    for uuid, spans in spans_of.items():
-        before = [s for s in spans if s.first_ms <= silence.until_ms]
-        if before:
-            here.append((min(before[-1].last_ms, silence.until_ms), uuid))
-    excess = len(here) - most
-    if excess <= 0:
-        return False
-    silent = sorted(here)
-    return (silence.last.last_ms, silence.uuid) in silent[:excess]
+    def _too_many(self, at: int) -> None:
+        """End the longest silent UUIDs beyond what the capacity ever stood for."""
+        most = _most_gpus(self.record, at)
+        if most is None or len(self.there) <= most:
+            return
+        silent = [gpu for gpu in self.there.values() if gpu.is_silent(at)]
+        for gpu in sorted(silent, key=lambda g: (g.span.last_ms, g.uuid)):
+            if len(self.there) <= most:
+                return
+            self._end(gpu.uuid, gpu.span.last_ms + gpu.span.step_ms)
 
 
 def _most_gpus(record: NodeRecord | None, until_ms: int) -> int | None:
@@ -169,27 +165,20 @@ def _most_gpus(record: NodeRecord | None, until_ms: int) -> int | None:
 
 
 def _placeholders(
-    node: str,
-    real: list[Presence],
-    inventory: Inventory,
-    state: KubeState,
-    until_ms: int,
+    record: NodeRecord, real: list[Presence], lives: list[NodeLife], until_ms: int
 ) -> list[Presence]:
     """GPUs that the capacity stands for and that no sample has named yet (N16)."""
-    record = inventory.nodes.get(node)
-    if record is None or not record.capacity:
+    if not record.capacity:
         return []
+    node = record.name
     edges = {at for at, _ in record.capacity} | {at for at, _ in record.labels}
     for presence in real:
         edges.add(presence.start_ms)
         edges.add(until_ms if presence.end_ms is None else presence.end_ms)
-    spans: list[tuple[int, int | None]] = []
-    for span in record.spans:
-        end = node_end(record, span.first_ms, state)
-        spans.append((span.first_ms, end))
-        edges.add(span.first_ms)
-        if end is not None:
-            edges.add(end)
+    for life in lives:
+        edges.add(life.first_ms)
+        if life.end_ms is not None:
+            edges.add(life.end_ms)
     ordered = sorted(at for at in edges if at < until_ms)
     open_since: dict[int, int] = {}
     found: list[Presence] = []
@@ -200,7 +189,7 @@ def _placeholders(
         )
 
     for at in ordered:
-        wanted = _missing(at, record, real, spans)
+        wanted = _missing(at, record, real, lives)
         for n in [n for n in open_since if n not in wanted]:
             close(n, at)
         for n in wanted:
@@ -211,14 +200,12 @@ def _placeholders(
 
 
 def _missing(
-    at: int,
-    record: NodeRecord,
-    real: list[Presence],
-    spans: list[tuple[int, int | None]],
+    at: int, record: NodeRecord, real: list[Presence], lives: list[NodeLife]
 ) -> range:
-    if at < record.capacity[0][0]:
-        return range(0)
-    if not any(start <= at and (end is None or at < end) for start, end in spans):
+    if at < record.capacity[0][0] or not any(
+        life.first_ms <= at and (life.end_ms is None or at < life.end_ms)
+        for life in lives
+    ):
         return range(0)
     there = sum(p.start_ms <= at and (p.end_ms is None or at < p.end_ms) for p in real)
     return range(there, gpu_count(node_facts(record, at)))

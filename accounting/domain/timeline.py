@@ -8,19 +8,23 @@ its hold (rules.md N17); units without a GPU and GPUs without a hold form the no
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from accounting.domain.hold import Hold, derive_holds, node_facts
+from accounting.domain.hold import Hold, derive_holds
 from accounting.domain.inferred import inferred_holds
 from accounting.domain.inventory import Inventory
 from accounting.domain.kube import kube_state
+from accounting.domain.label import Labels, labels_of
+from accounting.domain.node import node_facts
+from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
 from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.series import Times
 from accounting.domain.track import MAX_STEP_MS
 
 MARGIN_MS = 2 * MAX_STEP_MS  # a sample can cover time up to 1.5 steps away (N5, N6)
@@ -33,6 +37,7 @@ class Derived:
     holds: tuple[Hold, ...]
     presences: tuple[Presence, ...]
     seen: tuple[Period, ...]
+    labels: Labels
 
 
 def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
@@ -43,14 +48,31 @@ def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
         period: for which `seen` is wanted.
         until_ms: where the cluster's data end (rules.md fine print N1).
     """
-    state = kube_state(inventory)
-    holds = derive_holds(inventory, until_ms)
-    holds.extend(inferred_holds(inventory, state, holds, until_ms))
+    state, labels = kube_state(inventory), labels_of(inventory)
+    holds = derive_holds(inventory, state, labels, until_ms)
+    holds.extend(inferred_holds(inventory, state, labels, until_ms))
     return Derived(
         tuple(holds),
-        tuple(derive_presences(inventory, until_ms)),
+        tuple(derive_presences(inventory, state, until_ms)),
         tuple(state.seen(period)),
+        labels,
     )
+
+
+def data_end_ms(inventory: Inventory) -> int:
+    """Where a cluster's data end: the latest of all tracks' last sample plus its step.
+
+    Those of kube-state included (rules.md fine print N1); 0 without any.
+    """
+    ends = [
+        spans[-1].last_ms + spans[-1].step_ms
+        for record in inventory.gpus.values()
+        for spans in record.spans.values()
+        if spans
+    ]
+    for steps in kube_steps(inventory).values():
+        ends.extend(at + steps.at(at) for at in steps.times[-1:])
+    return max(ends, default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +107,7 @@ class NodeTimeline:
 
     Attributes:
         presences: by GPU; clipped to the data's end.
-        inferred: uids of holds that only labels show.
-        fractions: uids that hold parts of GPUs by rule.
+        inferred_from: by uid, from when on only labels show that it holds (N13).
     """
 
     node: str
@@ -94,7 +115,7 @@ class NodeTimeline:
     changes: dict[str, list[int]]
     presences: dict[str, list[Period]]
     placeholders: frozenset[str]
-    inferred: frozenset[str]
+    inferred_from: dict[str, int]
     _starts: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -125,58 +146,43 @@ def node_timelines(
         end = until_ms if presence.end_ms is None else presence.end_ms
         if presence.start_ms < wide.end_ms and end > wide.start_ms:
             presences[presence.node].append(presence)
-    labels = _labels_by_name(inventory)
     return {
-        node: _node(
-            node, here, holds[node], derived.seen, inventory, labels, wide, until_ms
-        )
+        node: _node(node, here, holds[node], derived, inventory, wide, until_ms)
         for node, here in presences.items()
     }
 
 
-Labels = dict[tuple[str, str], list[tuple[str, str, str, np.ndarray]]]
-
-
-def _labels_by_name(inventory: Inventory) -> Labels:
-    """(namespace, pod) -> (uuid, vgpu, uid, times)."""
-    found: Labels = defaultdict(list)
-    for (uuid, _, vgpu, name), times in inventory.gpu_labels.items():
-        if (name.namespace, name.pod) not in inventory.own_pods:
-            found[name.namespace, name.pod].append((uuid, vgpu, name.uid, times))
-    return found
-
-
 def mapped_gpus(
-    hold: Hold, labels: Labels, there: dict[str, list[Period]], replicas: int
+    hold: Hold, labels: Labels, there: Collection[str], replicas: int
 ) -> list[str]:
     """The GPUs that a hold has for its whole life, most named first (N17).
 
     A label counts on the hold's node and, where the sample carries one, with its uid; on a
     shared GPU only with `vgpu`. At most one GPU for each unit.
     """
-    counts: dict[str, int] = defaultdict(int)
-    for uuid, vgpu, uid, times in labels.get((hold.namespace, hold.pod), []):
-        if uuid not in there or (uid and uid != hold.uid):
-            continue
-        if replicas > 1 and not vgpu:
-            continue
-        low, high = np.searchsorted(times, [hold.bound_ms, hold.booked_until_ms])
-        if high > low:
-            counts[uuid] += int(high - low)
+    times_of: dict[str, list[Times]] = defaultdict(list)
+    for named in labels.of(hold.namespace, hold.pod, hold.uid, hold.node):
+        if named.uuid in there and (named.vgpu or replicas == 1):
+            times = named.shown.times
+            low, high = np.searchsorted(times, [hold.bound_ms, hold.booked_until_ms])
+            times_of[named.uuid].append(times[int(low) : int(high)])
+    counts = {
+        uuid: len(np.unique(np.concatenate(parts))) for uuid, parts in times_of.items()
+    }
     ordered = sorted(counts, key=lambda uuid: (-counts[uuid], uuid))
-    return ordered[: hold.units]
+    return [uuid for uuid in ordered if counts[uuid]][: hold.units]
 
 
 def _node(  # noqa: PLR0913, PLR0917  # all that decides about a node
     node: str,
     presences: Sequence[Presence],
     holds: Sequence[Hold],
-    seen: Sequence[Period],
+    derived: Derived,
     inventory: Inventory,
-    labels: Labels,
     wide: Period,
     until_ms: int,
 ) -> NodeTimeline:
+    seen = derived.seen
     there: dict[str, list[Period]] = defaultdict(list)
     for presence in presences:
         end = until_ms if presence.end_ms is None else min(presence.end_ms, until_ms)
@@ -188,11 +194,13 @@ def _node(  # noqa: PLR0913, PLR0917  # all that decides about a node
             edges.update((period.start_ms, period.end_ms))
     for hold in holds:
         edges.update((hold.bound_ms, hold.booked_until_ms))
+        if hold.inferred_from_ms is not None:
+            edges.add(hold.inferred_from_ms)
     cuts = sorted(at for at in edges if wide.start_ms <= at <= wide.end_ms)
     record = inventory.nodes.get(node)
     gpus_of = {
         (hold.uid, hold.resource): mapped_gpus(
-            hold, labels, there, node_facts(record, hold.bound_ms).replicas
+            hold, derived.labels, there, node_facts(record, hold.bound_ms).replicas
         )
         for hold in holds
     }
@@ -205,7 +213,11 @@ def _node(  # noqa: PLR0913, PLR0917  # all that decides about a node
         changes=_changes(segments),
         presences=dict(there),
         placeholders=frozenset(p.uuid for p in presences if p.is_placeholder),
-        inferred=frozenset(hold.uid for hold in holds if hold.is_inferred),
+        inferred_from={
+            hold.uid: hold.inferred_from_ms
+            for hold in holds
+            if hold.inferred_from_ms is not None
+        },
     )
 
 
@@ -248,6 +260,8 @@ def _changes(segments: Sequence[Segment]) -> dict[str, list[int]]:
     changes: dict[str, list[int]] = defaultdict(list)
     for segment in segments:
         pooled = frozenset(item.uid for item in segment.pool)
+        here = {*segment.mapped, *segment.unmapped}
+        last = {uuid: holders for uuid, holders in last.items() if uuid in here}
         for uuid, items in segment.mapped.items():
             _note(changes, last, uuid, frozenset(u for u, _ in items), segment)
         for uuid in segment.unmapped:

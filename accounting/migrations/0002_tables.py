@@ -472,7 +472,9 @@ class Migration(migrations.Migration):
                 ("namespace", models.CharField(max_length=63)),
                 ("pod", models.CharField(max_length=253)),
                 ("pod_uid", models.CharField(blank=True, max_length=64)),
+                ("is_plain", models.BooleanField()),
                 ("times", models.BinaryField()),
+                ("steps", models.BinaryField()),
             ],
         ),
         migrations.CreateModel(
@@ -1848,17 +1850,34 @@ class Migration(migrations.Migration):
                 fields=("cluster", "uuid"), name="gpu_unique"
             ),
         ),
+        migrations.AddField(
+            model_name="gpulabelhour",
+            name="node",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, to="accounting.node"
+            ),
+        ),
+        migrations.AddField(
+            model_name="gpulabelhour",
+            name="scraper",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, to="accounting.scraper"
+            ),
+        ),
         migrations.AddConstraint(
             model_name="gpulabelhour",
             constraint=models.UniqueConstraint(
                 fields=(
                     "gpu",
+                    "node",
+                    "scraper",
                     "hour_start",
                     "instance",
                     "vgpu",
                     "namespace",
                     "pod",
                     "pod_uid",
+                    "is_plain",
                 ),
                 name="gpu_label_hour_unique",
             ),
@@ -1893,10 +1912,17 @@ class Migration(migrations.Migration):
                 fields=("cluster", "name"), name="node_unique"
             ),
         ),
+        migrations.AddField(
+            model_name="gpuspan",
+            name="scraper",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, to="accounting.scraper"
+            ),
+        ),
         migrations.AddConstraint(
             model_name="gpuspan",
             constraint=models.UniqueConstraint(
-                fields=("gpu", "node", "first_ms"), name="gpu_span_unique"
+                fields=("gpu", "node", "scraper", "first_ms"), name="gpu_span_unique"
             ),
         ),
         migrations.AddConstraint(
@@ -1976,7 +2002,17 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="podhold",
             constraint=models.UniqueConstraint(
-                fields=("pod", "resource"), name="hold_unique"
+                fields=("pod", "resource"),
+                condition=models.Q(("is_inferred", False)),
+                name="hold_unique",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="podhold",
+            constraint=models.UniqueConstraint(
+                fields=("pod", "node", "bound_ms"),
+                condition=models.Q(("is_inferred", True)),
+                name="inferred_hold_unique",
             ),
         ),
         migrations.AddConstraint(

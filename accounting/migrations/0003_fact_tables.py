@@ -31,7 +31,7 @@ CREATE TABLE usage_window (
     over_share_ms integer NOT NULL DEFAULT 0,
     peak_memory_bytes bigint,
     energy_mj bigint,
-    PRIMARY KEY (cluster_id, window_start, gpu_id, instance, pod_id)
+    PRIMARY KEY (cluster_id, window_start, gpu_id, instance, pod_id, node_id)
 ) PARTITION BY RANGE (window_start)
 """
 

@@ -135,11 +135,12 @@ class Gpu(models.Model):
 
 
 class GpuSpan(models.Model):
-    """Evidence: a GPU was sampled on a node from `first_ms` to `last_ms` without a gap of
-    more than 1.5 steps (rules.md N14, N15)."""
+    """Evidence: one scraper sampled a GPU on a node from `first_ms` to `last_ms` without a
+    gap of more than 1.5 steps (rules.md N3, N14, N15)."""
 
     gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="spans")
     node = models.ForeignKey(Node, on_delete=models.CASCADE)
+    scraper = models.ForeignKey("accounting.Scraper", on_delete=models.CASCADE)
     first_ms = models.BigIntegerField()
     last_ms = models.BigIntegerField()
     step_ms = models.PositiveIntegerField()
@@ -147,7 +148,7 @@ class GpuSpan(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["gpu", "node", "first_ms"], name="gpu_span_unique"
+                fields=["gpu", "node", "scraper", "first_ms"], name="gpu_span_unique"
             )
         ]
 

@@ -1,12 +1,13 @@
 """Evidence kept per hour so that holds, presence and labels can be derived again.
 
 None of it is a raw metric value: only *when* something was sampled. `times` is a
-zlib-compressed little-endian int32 array of milliseconds since the hour's start.
+zlib-compressed little-endian int32 array of milliseconds since the hour's start, `steps`
+such an array of the step of each of these samples (rules.md N4).
 """
 
 from django.db import models
 
-from accounting.models.cluster import Cluster, Gpu
+from accounting.models.cluster import Cluster, Gpu, Node
 
 
 class Scraper(models.Model):
@@ -49,25 +50,32 @@ class GpuLabelHour(models.Model):
     """When samples of one GPU (part) named one pod, in one hour (rules.md N17)."""
 
     gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE)
+    node = models.ForeignKey(Node, on_delete=models.CASCADE)
+    scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()
     instance = models.CharField(max_length=16, blank=True)
     vgpu = models.CharField(max_length=16, blank=True)
     namespace = models.CharField(max_length=63)
     pod = models.CharField(max_length=253)
     pod_uid = models.CharField(max_length=64, blank=True)
+    is_plain = models.BooleanField()  # by plain labels, which may be the scraper's own
     times = models.BinaryField()
+    steps = models.BinaryField()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=[
                     "gpu",
+                    "node",
+                    "scraper",
                     "hour_start",
                     "instance",
                     "vgpu",
                     "namespace",
                     "pod",
                     "pod_uid",
+                    "is_plain",
                 ],
                 name="gpu_label_hour_unique",
             )

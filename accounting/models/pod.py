@@ -168,7 +168,16 @@ class PodHold(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["pod", "resource"], name="hold_unique"),
+            models.UniqueConstraint(
+                fields=["pod", "resource"],
+                condition=Q(is_inferred=False),
+                name="hold_unique",
+            ),
+            models.UniqueConstraint(
+                fields=["pod", "node", "bound_ms"],
+                condition=Q(is_inferred=True),
+                name="inferred_hold_unique",
+            ),
             models.CheckConstraint(
                 condition=Q(ended_ms__isnull=True) | Q(ended_ms__gte=F("bound_ms")),
                 name="hold_start_before_end",

@@ -8,7 +8,6 @@ from accounting.domain.attribution import WindowLedger, attribute
 from accounting.domain.inventory import Inventory
 from accounting.domain.observe import observe
 from accounting.domain.period import Period
-from accounting.domain.presence import derive_presences
 from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series
 from accounting.domain.timeline import derive, node_timelines
 
@@ -122,7 +121,7 @@ class Fleet:
         inventory = Inventory()
         observe(inventory, [self.reading()], whole)
         total = 0
-        for presence in derive_presences(inventory, whole.end_ms):
+        for presence in derive(inventory, whole, whole.end_ms).presences:
             end = whole.end_ms if presence.end_ms is None else presence.end_ms
             span = Period(presence.start_ms, max(presence.start_ms, end))
             part = span.intersection(window)

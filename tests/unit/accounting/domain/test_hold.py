@@ -2,11 +2,12 @@
 
 from fractions import Fraction
 
-from accounting.domain.hold import Hold, derive_holds, effective_requests
+from accounting.domain.hold import Hold, effective_requests
 from accounting.domain.inventory import Inventory, PodRecord
 from accounting.domain.observe import observe
 from accounting.domain.period import Period
 from accounting.domain.rollup import held_ms, held_ms_by
+from accounting.domain.timeline import derive
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 
@@ -14,7 +15,7 @@ def holds_of(fleet: Fleet) -> list[Hold]:
     inventory = Inventory()
     whole = Period(ZERO_MS, ms(fleet.until))
     observe(inventory, [fleet.reading()], whole)
-    return derive_holds(inventory, whole.end_ms)
+    return list(derive(inventory, whole, whole.end_ms).holds)
 
 
 def test_effective_request_is_for_the_whole_life() -> None:

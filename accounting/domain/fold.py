@@ -1,0 +1,92 @@
+"""What folding samples into the evidence of a cluster is made of.
+
+Folding is idempotent and free of order: the same samples again, in pieces or later, give the
+same inventory. Only samples inside the period are folded; those around it (the reading's
+margins) serve to tell the step of the first and last ones.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from accounting.domain.inventory import (
+    Inventory,
+    LabelKey,
+    ScraperRecord,
+    Span,
+    merged,
+)
+from accounting.domain.period import Period
+from accounting.domain.series import Reading, Scraper, Series
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class Touched:
+    """Which records a fold changed: what must be saved and derived again."""
+
+    pods: set[str] = field(default_factory=set)
+    nodes: set[str] = field(default_factory=set)
+    gpus: set[str] = field(default_factory=set)
+    scrapers: set[Scraper] = field(default_factory=set)
+    labels: set[LabelKey] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=set)
+    owners: set[tuple[str, str, str]] = field(default_factory=set)
+
+
+Everything = Sequence[tuple[Series, Reading]]
+
+
+def within(series: Series, period: Period) -> slice:
+    """The samples of a series that lie in a period."""
+    low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
+    return slice(int(low), int(high))
+
+
+def scraper_record(inventory: Inventory, scraper: Scraper) -> ScraperRecord:
+    """The record of a scraper, made where it is missing."""
+    return inventory.scrapers.setdefault(scraper, ScraperRecord(scraper))
+
+
+def add_times(
+    spans: list[Span], times: Iterable[int], step_at: Callable[[int], int]
+) -> bool:
+    """Add sample times to spans; True when anything changed.
+
+    Two samples belong to one span when the gap between them is at most 1.5 steps of the
+    earlier one, so that the result is a function of all samples, in any order.
+    """
+    new = merged([*spans, *(Span(at, at, step_at(at)) for at in times)])
+    if new == spans:
+        return False
+    spans[:] = new
+    return True
+
+
+def merge_changes(
+    history: list[tuple[int, Value]],
+    observed: Sequence[tuple[int, Value]],
+    last_ms: int,
+) -> bool:
+    """Replace what a history says of [first observed, last_ms]; True when it changed.
+
+    Args:
+        history: (from, value), ascending; changed in place.
+        observed: (time, value) of the samples or of their changes, ascending.
+        last_ms: time of the last sample behind `observed`.
+    """
+    if not observed:
+        return False
+    kept = [item for item in history if item[0] < observed[0][0]]
+    later = [item for item in history if item[0] > last_ms]
+    result: list[tuple[int, Value]] = []
+    for item in [*kept, *observed, *later]:
+        if not result or result[-1][1] != item[1]:
+            result.append(item)
+    if result == history:
+        return False
+    history[:] = result
+    return True

@@ -1,0 +1,139 @@
+"""Folds exporter samples: when and where each GPU was sampled, and whom its samples name."""
+
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.fold import (
+    Everything,
+    Touched,
+    add_times,
+    scraper_record,
+    within,
+)
+from accounting.domain.inventory import (
+    GpuRecord,
+    Inventory,
+    LabelKey,
+    Naming,
+    Place,
+)
+from accounting.domain.label import is_own, label_of, union_of
+from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.series import GpuKey, Times
+from accounting.domain.track import Steps
+
+
+def observe_gpus(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    """Fold every exporter sample and every exporter's own pod of a period."""
+    _own_pods(inventory, everything)
+    _scrapers(inventory, everything, touched)
+    steps = _steps(everything)
+    for (uuid, place), track in steps.items():
+        record = inventory.gpus.setdefault(uuid, GpuRecord(uuid))
+        times = np.array(track.times, np.int64)
+        low, high = np.searchsorted(times, [period.start_ms, period.end_ms])
+        inside = track.times[int(low) : int(high)]
+        if inside and add_times(record.spans.setdefault(place, []), inside, track.at):
+            touched.gpus.add(uuid)
+    for series, _ in everything:
+        if series.gpu is not None:
+            _model(inventory, series.gpu, touched)
+    _labels(inventory, everything, steps, period, touched)
+
+
+Tracks = dict[tuple[str, Place], Steps]  # by UUID and place: samples of any metric
+
+
+def _steps(everything: Everything) -> Tracks:
+    """The steps of every GPU at every place, from all its metrics together (N4, N14)."""
+    arrays: dict[tuple[str, Place], dict[bytes, Times]] = defaultdict(dict)
+    intervals: dict[tuple[str, Place], int | None] = {}
+    for series, reading in everything:
+        if series.gpu is not None:
+            key = (series.gpu.uuid, Place(series.gpu.node, series.scraper))
+            arrays[key].setdefault(series.times_ms.tobytes(), series.times_ms)
+            intervals[key] = reading.interval_ms
+    known: dict[tuple[str, bytes], Steps] = {}
+    others: dict[str, list[Steps]] = defaultdict(list)
+    found: Tracks = {}
+    for key, parts in arrays.items():
+        node = key[1].node
+        times = np.unique(np.concatenate(list(parts.values())))
+        steps = known.setdefault(
+            (node, times.tobytes()), Steps(times.tolist(), intervals[key], others[node])
+        )
+        others[node].append(steps)
+        found[key] = steps
+    return found
+
+
+def _labels(
+    inventory: Inventory,
+    everything: Everything,
+    steps: Tracks,
+    period: Period,
+    touched: Touched,
+) -> None:
+    """When samples named which pod."""
+    shown: dict[LabelKey, dict[bytes, Naming]] = defaultdict(dict)
+    for series, _ in everything:
+        label = label_of(series)
+        if label is None or is_own(label, inventory):
+            continue
+        times = series.times_ms[within(series, period)]
+        key = times.tobytes()
+        if len(times) and key not in shown[label]:
+            track = steps[label.uuid, label.place]
+            shown[label][key] = Naming(times, _steps_at(track, times))
+    for label, parts in shown.items():
+        new = union_of(parts.values())
+        known = inventory.gpu_labels.get(label)
+        if known is not None:
+            is_old = ~np.isin(known.times, new.times)
+            new = union_of([Naming(known.times[is_old], known.steps[is_old]), new])
+        if known is None or not _equal(known, new):
+            inventory.gpu_labels[label] = new
+            touched.labels.add(label)
+
+
+def _steps_at(steps: Steps, times: Times) -> NDArray[np.int32]:
+    """The step of each sample; all samples of a window have one (N4)."""
+    windows, of = np.unique(times - times % WINDOW_MS, return_inverse=True)
+    return np.array([steps.at(at) for at in windows.tolist()], np.int32)[of]
+
+
+def _equal(a: Naming, b: Naming) -> bool:
+    return np.array_equal(a.times, b.times) and np.array_equal(a.steps, b.steps)
+
+
+def _own_pods(inventory: Inventory, everything: Everything) -> None:
+    for series, _ in everything:
+        if series.metric == "up" and series.labels.get("pod"):
+            own = (series.labels.get("namespace", ""), series.labels["pod"])
+            inventory.own_pods.add(own)
+
+
+def _scrapers(inventory: Inventory, everything: Everything, touched: Touched) -> None:
+    for series, _ in everything:
+        if series.gpu is None:
+            continue
+        if series.scraper not in inventory.scrapers:
+            touched.scrapers.add(series.scraper)
+        record = scraper_record(inventory, series.scraper)
+        if series.gpu.exported is not None and not record.shows_exported:
+            record.shows_exported = True
+            touched.scrapers.add(series.scraper)
+
+
+def _model(inventory: Inventory, gpu: GpuKey, touched: Touched) -> None:
+    record = inventory.gpus.get(gpu.uuid)
+    if record is None:
+        record = inventory.gpus.setdefault(gpu.uuid, GpuRecord(gpu.uuid))
+        touched.gpus.add(gpu.uuid)
+    if gpu.model and not record.model:
+        record.model = gpu.model
+        touched.gpus.add(gpu.uuid)
