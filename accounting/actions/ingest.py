@@ -22,7 +22,12 @@ from accounting.domain.issue import Issue
 from accounting.domain.observe import observe
 from accounting.domain.period import Period, to_instant, to_ms
 from accounting.domain.series import Reading
-from accounting.domain.timeline import Derived, derive, node_timelines
+from accounting.domain.timeline import (
+    Derived,
+    data_end_ms,
+    derive,
+    node_timelines,
+)
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster
@@ -189,22 +194,6 @@ def _outside(changed: Sequence[Period], period: Period) -> list[Period]:
         )
         found.extend(part for part in (before, after) if part is not None)
     return found
-
-
-def data_end_ms(inventory: Inventory) -> int:
-    """Where a cluster's data end: the latest of all tracks' last sample plus its step."""
-    ends = [
-        spans[-1].last_ms + spans[-1].step_ms
-        for record in inventory.gpus.values()
-        for spans in record.spans.values()
-        if spans
-    ]
-    ends.extend(
-        node.spans[-1].last_ms + node.spans[-1].step_ms
-        for node in inventory.nodes.values()
-        if node.spans
-    )
-    return max(ends, default=0)
 
 
 def _attribute(

@@ -1,0 +1,112 @@
+"""Filters of a page: kept in its address, shown as chips, chosen in a menu or by a name.
+
+`?model=NVIDIA-L4&lifecycle=spot`: the same words as the API's. A page says which of them it
+can answer; the others stay in the address, so that a link back finds them again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from accounting.queries.selection import LIFECYCLES
+from accounting.queries.teams import TeamRef, team_named
+
+Values = Mapping[str, tuple[str, ...]]
+
+LABELS = {  # in the order of chips and of the menu
+    "team": "Team",
+    "model": "GPU model",
+    "lifecycle": "Lifecycle",
+    "tier": "Tier",
+    "namespace": "Namespace",
+}
+EMPTY = {  # what a value that is not there is called
+    "model": "Unknown model",
+    "lifecycle": "unknown",
+    "tier": "No tier",
+    "namespace": "No namespace",
+}
+NONE = "-"  # stands in an address for the value that is empty
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChip:
+    """One filter in force, and the address without it."""
+
+    label: str
+    value: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One select of the filter menu: its name in the address and what it offers."""
+
+    name: str
+    label: str
+    options: tuple[tuple[str, str, bool], ...]  # value, text, is chosen
+
+    @property
+    def is_several(self) -> bool:
+        """True where the address holds several values: the select shows them all."""
+        return sum(chosen for _, _, chosen in self.options) > 1
+
+
+def read(query: QueryDict, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The filters of an address that a page can answer; unreadable ones are left out."""
+    found = {}
+    for name in LABELS:
+        values = tuple(dict.fromkeys(v for v in query.getlist(name) if _is_value(v)))
+        if name == "lifecycle":
+            values = tuple(value for value in values if value in LIFECYCLES)
+        if values and name in names:
+            found[name] = values
+    return found
+
+
+def _is_value(value: str) -> bool:
+    return bool(value) and "\0" not in value and len(value) <= 253
+
+
+def stored(value: str) -> str:
+    """A value as rows hold it."""
+    return "" if value == NONE else value
+
+
+def written(value: str) -> str:
+    """A value as an address holds it."""
+    return value or NONE
+
+
+def words(name: str, value: str, teams: Mapping[str, TeamRef]) -> str:
+    """A value as a person reads it."""
+    if name == "team":
+        return team_named(teams, value).name if _is_team(value, teams) else value
+    return stored(value) or EMPTY.get(name, value)
+
+
+def _is_team(slug: str, teams: Mapping[str, TeamRef]) -> bool:
+    return slug in teams or slug == "unmapped"
+
+
+def facets(
+    held: Mapping[str, Sequence[str]], teams: Mapping[str, TeamRef], chosen: Values
+) -> tuple[Facet, ...]:
+    """The selects of the menu: what was held in the range, and what is chosen.
+
+    Args:
+        held: of the range without filters, dimension -> its values.
+        teams: names.
+        chosen: filters in force; they are offered even where the range lacks them.
+    """
+    found = []
+    for name, values in held.items():
+        ours = chosen.get(name, ())
+        offered = {written(value) for value in values} | set(ours)
+        if len(offered) < 2 and not ours:
+            continue  # nothing to choose
+        texts = sorted((words(name, value, teams), value) for value in offered)
+        options = tuple((value, text, value in ours) for text, value in texts)
+        found.append(Facet(name, LABELS[name], options))
+    return tuple(found)

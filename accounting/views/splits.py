@@ -1,0 +1,98 @@
+"""A range split by one dimension: a small table whose names are filters, and their menu."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from accounting.domain.report import UsageRow
+from accounting.domain.summary import rounded, total_of
+from accounting.queries.facets import values_held
+from accounting.queries.selection import Selection
+from accounting.queries.teams import TeamRef
+from accounting.queries.usage import usage_rows
+from accounting.views.address import Choice
+from accounting.views.filters import LABELS, facets, words, written
+from accounting.views.state import PageState
+
+SPLITS = ("model", "lifecycle", "tier", "namespace")
+OFFERED = ("team", "model", "lifecycle", "tier")  # in the menu: few values each
+SHOWN = 8  # lines; the CSV holds them all
+
+
+@dataclass(frozen=True, slots=True)
+class SplitLine:
+    """One value of the dimension; `url` adds it to the filters, none where it is one."""
+
+    name: str
+    value: str
+    url: str
+    row: UsageRow
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What was held by one dimension, largest charge first, and all of it."""
+
+    by: str
+    label: str
+    choices: tuple[Choice, ...]
+    lines: tuple[SplitLine, ...]
+    rest: UsageRow | None  # of the lines that are not shown
+    rest_count: int
+    total: UsageRow
+
+
+def split_of(
+    state: PageState,
+    selection: Selection,
+    teams: Mapping[str, TeamRef],
+    places: int,
+) -> Split:
+    """Split a selection as `?split=` says; one query."""
+    chosen = state.query.get("split", "")
+    by = chosen if chosen in SPLITS else SPLITS[0]
+    found = rounded(usage_rows(selection, (by,), priced_part=True), places)
+    found.sort(key=lambda row: (-(row.charge or 0), -row.allocated_ms, row.key[by]))
+    shown = found if len(found) <= SHOWN + 1 else found[:SHOWN]
+    rest = found[len(shown) :]
+    return Split(
+        by,
+        LABELS[by],
+        tuple(
+            Choice(
+                name,
+                LABELS[name],
+                state.url(split="" if name == SPLITS[0] else name),
+                name == by,
+            )
+            for name in SPLITS
+        ),
+        tuple(_line(row, by, state, teams) for row in shown),
+        total_of(rest) if rest else None,
+        len(rest),
+        total_of(found),
+    )
+
+
+def _line(
+    row: UsageRow, by: str, state: PageState, teams: Mapping[str, TeamRef]
+) -> SplitLine:
+    value = written(row.key[by])
+    is_chosen = value in state.filters.get(by, ())
+    url = "" if is_chosen else state.with_filter(by, value)
+    return SplitLine(words(by, value, teams), value, url, row)
+
+
+def filtering(
+    state: PageState, teams: Mapping[str, TeamRef], **own: str
+) -> dict[str, object]:
+    """For templates: the chips in force and the menu that adds others; one query.
+
+    Args:
+        own: filters that the page sets itself: a team's page its team.
+    """
+    names = [name for name in OFFERED if name not in own]
+    held = values_held(state.unfiltered(**own), names)
+    return {
+        "chips": state.filter_chips(teams),
+        "facets": facets(held, teams, state.filters),
+    }
