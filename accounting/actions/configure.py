@@ -13,6 +13,7 @@ from accounting.models import BindingKind, LabelPurpose, SourceKind
 from accounting.sources.catalogue import SCALES, normal_model
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_TIMEOUT_S = 300
 _SECTIONS = ("billing", "clusters", "teams", "bindings", "prices", "labels")
 _SOURCE_KEYS = (
     "name",
@@ -213,6 +214,7 @@ def _source(entry: Entry) -> SourceSpec:
             entry.fail(
                 "scales", f"scale of {name!r} is {scale!r}; use ratio or percent"
             )
+    _check_texts(entry, "headers", "matchers", "parameters")
     if kind == SourceKind.PROMETHEUS and not str(entry.text("url")).startswith("http"):
         entry.fail("url", "'url' must start with http:// or https://")
     if kind == SourceKind.SCRAPE:
@@ -222,9 +224,32 @@ def _source(entry: Entry) -> SourceSpec:
         for key, value in entry.plain().items()
         if key not in ("name", "kind", "interval", "scales")
     }
+    if "timeout_s" in settings:
+        settings["timeout_s"] = _timeout_s(entry)
     return SourceSpec(
         entry.text("name", default=kind), kind, settings, interval, scales
     )
+
+
+def _check_texts(entry: Entry, *keys: str) -> None:
+    for key in keys:
+        for name, value in entry.mapping(key).items():
+            if not isinstance(value, str):
+                entry.fail(key, f"{key!r}: the value of {name!r} must be a text")
+
+
+def _timeout_s(entry: Entry) -> float:
+    """Seconds for one answer; more than a worker's patience is a fault."""
+    try:
+        seconds = float(entry.values["timeout_s"])
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not 0 < seconds <= LONGEST_TIMEOUT_S:
+        entry.fail(
+            "timeout_s",
+            f"'timeout_s' is a number of seconds above 0, at most {LONGEST_TIMEOUT_S}",
+        )
+    return seconds
 
 
 def _check_targets(entry: Entry) -> None:

@@ -92,7 +92,7 @@ def ingest_next(
         reach("observed")
         return _attribute(claimed, readings, state, started)
     except SourceError as error:
-        windows.fail(claimed, str(error))
+        windows.fail(claimed, str(error), error.retry_after_s or 0.0)
         _source_failed(cluster, claimed, error)
         return Ingested(0, 0, 0, failed=len(claimed.windows))
     except FenceError:
@@ -278,6 +278,7 @@ def write_windows(
             mark_hours(cluster_id, [window for window, _ in replaced], "facts")
         windows.finish(claimed, [outcome for outcome, _ in results])
         issues.record(cluster_id, found)
+        issues.resolve_sources(cluster_id)
         reach("before_commit")
     reach("committed")
     return sum(len(rows) for _, rows in replaced)

@@ -80,3 +80,21 @@ def resolve_older(cluster_id: int, codes: Iterable[str], before: datetime) -> in
             [cluster_id, list(codes), before],
         )
         return int(cursor.rowcount)
+
+
+def resolve_sources(cluster_id: int) -> None:
+    """Resolve what was said of sources once no window waits because of it any more."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_dataissue SET resolved_at = clock_timestamp()
+            WHERE cluster_id = %s AND resolved_at IS NULL
+              AND ((code = 'source_failed' AND NOT EXISTS (
+                        SELECT FROM accounting_ingestwindow w
+                        WHERE w.cluster_id = %s AND w.last_error <> ''))
+                OR (code = 'source_warning' AND NOT EXISTS (
+                        SELECT FROM accounting_ingestwindow w
+                        WHERE w.cluster_id = %s AND w.state = 'partial')))
+            """,
+            [cluster_id] * 3,
+        )

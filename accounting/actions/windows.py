@@ -255,10 +255,15 @@ def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
             raise FenceError("a window was taken over while it was computed")
 
 
-def fail(claimed: Claim, message: str) -> None:
+def fail(claimed: Claim, message: str, wait_s: float = 0.0) -> None:
     """Give windows back after an error: they wait longer after each attempt.
 
     Unless the error was the end of the session that claimed them: then they are due.
+
+    Args:
+        claimed: the windows.
+        message: what went wrong, for a person.
+        wait_s: seconds that the source wants to be left alone.
     """
     with connection.cursor() as cursor:
         for start_ms, fence in claimed.fences.items():
@@ -267,12 +272,14 @@ def fail(claimed: Claim, message: str) -> None:
                 UPDATE accounting_ingestwindow
                 SET state = 'failed', last_error = %s, lease_until = NULL,
                     next_attempt_at = clock_timestamp()
-                        + least(power(2, least(attempts, 12)) * 15, %s) * interval '1 second'
+                        + least(greatest(power(2, least(attempts, 12)) * 15, %s), %s)
+                            * interval '1 second'
                 WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
                   AND split_part(worker, ' ', 2) = pg_backend_pid()::text
                 """,
                 [
-                    message[:2000],
+                    message[:2000].replace("\0", ""),
+                    wait_s,
                     LONGEST_DELAY_S,
                     claimed.cluster_id,
                     to_instant(start_ms),

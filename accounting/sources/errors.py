@@ -2,9 +2,15 @@
 
 
 class SourceError(Exception):
-    """A source did not give a usable answer. The message is fit for a person."""
+    """A source did not give a usable answer. The message is fit for a person.
+
+    Attributes:
+        is_temporary: asking again may help.
+        retry_after_s: how long the source wants to be left alone, where it says so.
+    """
 
     is_temporary = False
+    retry_after_s: float | None = None
 
 
 class Unavailable(SourceError):

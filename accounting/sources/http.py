@@ -1,15 +1,25 @@
 """Outgoing HTTP of the doors: deadlines on everything, no redirects, bounded answers."""
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import requests
+import urllib3
 
-from accounting.sources.errors import Refused, SourceError, Unavailable, WrongAnswer
+from accounting.sources.errors import (
+    Refused,
+    SourceError,
+    TooMuch,
+    Unavailable,
+    WrongAnswer,
+)
 
 CONNECT_TIMEOUT_S = 5.0
+CHUNK = 64 * 1024  # bytes read at most between two looks at the clock
+_QUERY_TIMEOUT = re.compile(rb'"errorType":\s*"timeout"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +86,21 @@ def fetch(
             **options,  # type: ignore[arg-type]  # passed on as requests takes them
         ) as answer:
             body = _read(answer, deadline, access.max_bytes, url)
-    except requests.Timeout as error:
-        raise Unavailable(f"{url}: no answer within {access.timeout_s:g} s") from error
+    except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
+        raise Unavailable(
+            f"{url}: no answer within {access.timeout_s:g} s; "
+            "is it overloaded, or timeout_s too short?"
+        ) from error
+    except urllib3.exceptions.ProtocolError as error:
+        raise Unavailable(
+            f"{url}: the answer was cut off ({_root(error)}); it is asked again"
+        ) from error
     except requests.ConnectionError as error:
-        raise Unavailable(f"{url}: cannot be reached ({_short(error)})") from error
-    except requests.RequestException as error:
-        raise WrongAnswer(f"{url}: {_short(error)}") from error
+        raise Unavailable(
+            f"{url}: cannot be reached ({_root(error)}); does it run at this address?"
+        ) from error
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        raise WrongAnswer(f"{url}: {_root(error)}; check the settings") from error
     check_status(answer, body, url)
     return body
 
@@ -91,13 +110,17 @@ def _read(
 ) -> bytes:
     parts: list[bytes] = []
     size = 0
-    for part in answer.iter_content(64 * 1024):
+    # read1 gives what has come: single bytes, too, are held against the deadline
+    while part := answer.raw.read1(CHUNK, decode_content=True):
         parts.append(part)
         size += len(part)
         if size > max_bytes:
             raise WrongAnswer(f"{url}: the answer is larger than {max_bytes} bytes")
         if time.monotonic() > deadline:
-            raise Unavailable(f"{url}: the answer came too slowly and was cut off")
+            raise Unavailable(
+                f"{url}: the answer came too slowly and was cut off; "
+                "is it overloaded, or timeout_s too short?"
+            )
     return b"".join(parts)
 
 
@@ -110,14 +133,18 @@ def check_status(answer: requests.Response, body: bytes, url: str) -> None:
     error: SourceError
     if status in (401, 403):
         error = Refused(f"{url}: {status}, access denied; check the credentials")
+    elif status == 422 or (status >= 500 and _QUERY_TIMEOUT.search(body)):
+        error = TooMuch(f"{url}: {status} {text}; less is asked at a time")
     elif status == 429 or status >= 500:
-        error = Unavailable(f"{url}: {status} {text}", _retry_after(answer))
+        error = Unavailable(
+            f"{url}: {status} {text}; it is asked again", _retry_after(answer)
+        )
     elif 300 <= status < 400:
         error = WrongAnswer(
             f"{url}: redirects are not followed; give the final address"
         )
     else:
-        error = WrongAnswer(f"{url}: {status} {text}")
+        error = WrongAnswer(f"{url}: {status} {text}; check address and settings")
     raise error
 
 
@@ -126,5 +153,12 @@ def _retry_after(answer: requests.Response) -> float | None:
     return float(text) if text.isdigit() else None
 
 
-def _short(error: Exception) -> str:
-    return str(error)[:200]
+def _root(error: BaseException) -> str:
+    """What lies at the bottom of an error of these libraries, in a few words."""
+    for _ in range(10):
+        inner = (getattr(error, "reason", None), *error.args[:1], error.__cause__)
+        deeper = next((e for e in inner if isinstance(e, BaseException)), None)
+        if deeper is None:
+            break
+        error = deeper
+    return str(getattr(error, "strerror", None) or error)[:200]

@@ -17,10 +17,11 @@ import numpy as np
 from prometheus_api_client import PrometheusConnect
 from tenacity import (
     Retrying,
-    retry_if_exception_type,
+    retry_if_exception,
     stop_after_attempt,
     wait_exponential_jitter,
 )
+from urllib3 import Retry
 
 from accounting.domain.period import HOUR_MS, Period
 from accounting.domain.series import Reading
@@ -115,11 +116,14 @@ class Prometheus:
             self._collect(selector, Period(period.start_ms, middle), into)
             self._collect(selector, Period(middle, period.end_ms), into)
             return
-        into.add(answer, period)
+        try:
+            into.add(answer, period)
+        except ValueError as error:
+            raise WrongAnswer(f"{self.url}: a value is wrong: {error}") from error
 
     def _retried(self, selector: str, period: Period) -> _Answer:
         retrying = Retrying(
-            retry=retry_if_exception_type(Unavailable),
+            retry=retry_if_exception(_is_worth_another_try),
             stop=stop_after_attempt(ATTEMPTS),
             wait=_wait,
             reraise=True,
@@ -135,18 +139,13 @@ class Prometheus:
     def _call(self, path: str, parameters: Mapping[str, str]) -> _Answer:
         connection = self._connect()
         address = f"{connection.url.rstrip('/')}{path}"
-        try:
-            body = fetch(
-                connection._session,  # noqa: SLF001  # its public calls lose `warnings`
-                address,
-                self.access,
-                method="POST",
-                data=dict(parameters),
-            )
-        except WrongAnswer as error:
-            if ": 422 " in str(error):
-                raise TooMuch(str(error)) from error
-            raise
+        body = fetch(
+            connection._session,  # noqa: SLF001  # its public calls lose `warnings`
+            address,
+            self.access,
+            method="POST",
+            data=dict(parameters),
+        )
         return _checked(body, address)
 
     def _connect(self) -> PrometheusConnect:
@@ -155,6 +154,7 @@ class Prometheus:
                 url=self.url.rstrip("/"),
                 session=self.access.session(),
                 timeout=self.access.timeout_s,
+                retry=Retry(0, read=False),  # its own would try again within our tries
             )
         return self._connection
 
@@ -171,14 +171,21 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _is_worth_another_try(error: BaseException) -> bool:
+    """A server that asks for more patience than ours gets it from the window ledger."""
+    if not isinstance(error, Unavailable):
+        return False
+    return error.retry_after_s is None or error.retry_after_s <= LONGEST_WAIT_S
+
+
 def _wait(state: object) -> float:
     """How long to wait before the next try: what the server asked for, else with jitter."""
     outcome = getattr(state, "outcome", None)
     error = outcome.exception() if outcome is not None else None
     asked = getattr(error, "retry_after_s", None)
     if asked is not None:
-        return float(min(asked, LONGEST_WAIT_S))
-    jittered = wait_exponential_jitter(initial=0.2, max=LONGEST_WAIT_S)
+        return float(asked)
+    jittered = wait_exponential_jitter(multiplier=0.2, max=LONGEST_WAIT_S)
     return float(jittered(state))  # type: ignore[arg-type]  # tenacity's own state
 
 
@@ -196,13 +203,17 @@ def _checked(body: bytes, address: str) -> _Answer:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         start = body[:80].decode(errors="replace")
         raise WrongAnswer(
-            f"{address}: not an answer of Prometheus ({error}); it starts {start!r}"
+            f"{address}: not an answer of Prometheus ({error}); it starts {start!r}; "
+            "check the address"
         ) from error
+    if answer.errorType in ("timeout", "execution"):
+        raise TooMuch(f"{address}: {answer.errorType}: {answer.error}")
     if answer.status != "success" or answer.data is None:
-        if answer.errorType in ("timeout", "execution"):
-            raise TooMuch(f"{address}: {answer.errorType}: {answer.error}")
-        raise WrongAnswer(f"{address}: {answer.errorType}: {answer.error}")
-    if answer.data.resultType not in ("matrix", "vector"):
+        what = (
+            f"{answer.errorType}: {answer.error}" if answer.error else "no data in it"
+        )
+        raise WrongAnswer(f"{address}: status {answer.status[:40]!r}, {what}")
+    if answer.data.resultType != "matrix":
         raise WrongAnswer(f"{address}: unexpected {answer.data.resultType!r} result")
     return answer
 
@@ -222,15 +233,12 @@ class _Collected:
         assert answer.data is not None  # _checked  # noqa: S101
         for vector in answer.data.result:
             samples = vector.values
-            times = np.rint(
-                np.array([sample.at_s for sample in samples]) * 1000.0
-            ).astype(np.int64)
+            times = np.rint(np.array([sample.at_s for sample in samples]) * 1000.0)
             values = np.array([float(sample.value) for sample in samples])
             inside = (times >= period.start_ms) & (times < period.end_ms)
             if inside.any():
-                self._blocks.append(
-                    (self._id(vector.metric), times[inside], values[inside])
-                )
+                kept = times[inside].astype(np.int64)
+                self._blocks.append((self._id(vector.metric), kept, values[inside]))
 
     def batch(self, period: Period) -> SampleBatch:
         """Everything collected."""
@@ -250,7 +258,8 @@ class _Collected:
 
     def _id(self, metric: dict[str, str]) -> int:
         name = metric.pop("__name__", "")
-        raw = RawSeries(name, tuple(sorted(metric.items())))
+        labels = ((k, v.replace("\0", "\ufffd")) for k, v in metric.items())
+        raw = RawSeries(name, tuple(sorted(labels)))  # PostgreSQL stores no NUL
         known = self._ids.get(raw)
         if known is None:
             known = self._ids[raw] = len(self.series)

@@ -1,6 +1,6 @@
 """What Django's own clean-up does not reach, and one set-up for all doors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,10 @@ from django.db import connection
 from accounting.actions import partitions
 from accounting.models import Cluster
 from tests.builders import SETUP
-from tests.integration.accounting.support import run
+from tests.integration.accounting.support import clear, facts, run
+from tests.integration.doors.faults import GOOD, TIMEOUT_S
+from tests.integration.doors.replay import Answer, Question, serving
+from tests.integration.doors.source import Source, make_due
 
 Configure = Callable[..., Cluster]
 
@@ -39,3 +42,36 @@ def configure(tmp_path: Path) -> Configure:
         return Cluster.objects.get(name="north")
 
     return _configure
+
+
+@pytest.fixture
+def source(configure: Configure) -> Iterator[Source]:
+    """A good source, with one hour due."""
+
+    def answer(question: Question) -> Answer:
+        return found.script(question)
+
+    with serving(answer) as address:
+        settings = {"kind": "prometheus", "url": address, "timeout_s": TIMEOUT_S}
+        found = Source(configure(settings), GOOD, address)
+        make_due(found.cluster)
+        yield found
+
+
+@pytest.fixture
+def facts_without_fault(source: Source) -> list[tuple[Any, ...]]:
+    """The facts of a source without fault; measured data are gone again."""
+    assert source.read() == 0
+    found = facts()
+    assert found
+    clear()
+    setting = source.cluster.sources
+    source.cluster = Cluster.objects.create(pk=source.cluster.pk, name="north")
+    setting.model.objects.create(
+        cluster=source.cluster,
+        name="prometheus",
+        kind="prometheus",
+        settings={"url": source.address, "timeout_s": TIMEOUT_S},
+    )
+    make_due(source.cluster)
+    return found

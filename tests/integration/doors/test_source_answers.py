@@ -1,0 +1,128 @@
+"""Answers of a Prometheus that are right, but late, in parts, twice or not whole.
+
+Not here: answers that are wrong (test_source_faults).
+"""
+
+import time
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+
+from accounting.models import IngestWindow, WindowState
+from tests.integration.accounting.support import facts, report
+from tests.integration.doors.faults import GOOD
+from tests.integration.doors.replay import Answer, Question, Script
+from tests.integration.doors.source import COUNT, Source, let_time_pass
+from tests.integration.doors.stand_in import answer_of, error_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def in_turn(*answers: Answer) -> Script:
+    """These answers first, then the right ones."""
+    left = list(answers)
+    return lambda question: left.pop(0) if left else GOOD(question)
+
+
+def test_short_fault_is_not_noticed(
+    source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    source.script = in_turn(Answer(503), Answer(429, b"", {"Retry-After": "0"}))
+    assert source.read() == 0
+    assert facts() == facts_without_fault
+
+
+def test_short_wish_for_rest_is_granted_at_once(
+    source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    source.script = in_turn(Answer(429, b"", {"Retry-After": "1"}))
+    before = time.monotonic()
+    assert source.read() == 0
+    assert time.monotonic() - before >= 1
+    assert facts() == facts_without_fault
+
+
+def test_long_wish_for_rest_is_granted_by_the_windows(source: Source) -> None:
+    asked: list[Question] = []
+
+    def overloaded(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(429, b"", {"Retry-After": "900"})
+
+    source.script = overloaded
+    assert source.read() == COUNT
+    assert len(asked) == 1, "it is left alone"
+    window = IngestWindow.objects.annotate(now=Now()).latest("window_start")
+    wait = (window.next_attempt_at - window.now).total_seconds()
+    assert 890 < wait <= 900
+
+
+def test_too_much_is_asked_in_parts(
+    source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    def limited(question: Question) -> Answer:
+        if int(question.parameters["query"].split("[")[1][:-3]) > 600_000:
+            return error_of(422, "execution", "too many samples")
+        return GOOD(question)
+
+    source.script = limited
+    assert source.read() == 0
+    assert facts() == facts_without_fault
+
+
+def test_series_that_stands_twice_counts_once(
+    source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    def doubled(question: Question) -> Answer:
+        result = GOOD.result(question)
+        return answer_of([*result, *result])
+
+    source.script = doubled
+    assert source.read() == 0
+    assert facts() == facts_without_fault
+
+
+def test_series_in_pieces_is_one_series(
+    source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    def pieces(question: Question) -> Answer:
+        parts = []
+        for series in GOOD.result(question):
+            for point in reversed(series["values"]):
+                parts.append({"metric": series["metric"], "values": [point]})
+        return answer_of(parts)
+
+    source.script = pieces
+    assert source.read() == 0
+    assert facts() == facts_without_fault
+
+
+def test_answer_with_warnings_is_not_final(
+    source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    def without_exporters(question: Question) -> Answer:
+        result = GOOD.result(question)
+        kept = [s for s in result if s["metric"]["__name__"].startswith("kube_")]
+        return answer_of(kept, warnings=["store 3 is unreachable"])
+
+    source.script = without_exporters
+    assert source.read() == 0
+    window = IngestWindow.objects.first()
+    assert window is not None
+    assert set(IngestWindow.objects.values_list("state", flat=True)) == {
+        WindowState.PARTIAL
+    }
+    assert window.next_attempt_at is not None
+    assert all(row["unknown_ms"] == row["allocated_ms"] for row in report("usage"))
+    issue = next(row for row in report("issues") if row["code"] == "source_warning")
+    assert "store 3 is unreachable" in issue["message"]
+
+    source.script = GOOD
+    let_time_pass()
+    assert source.read() == 0
+    assert facts() == facts_without_fault
+    assert set(IngestWindow.objects.values_list("state", flat=True)) == {
+        WindowState.DONE
+    }
+    assert "source_warning" not in {row["code"] for row in report("issues")}
