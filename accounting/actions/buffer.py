@@ -14,14 +14,15 @@ import numpy as np
 from django.db import connection
 from django.db.models import QuerySet
 
+from accounting.actions import memory
 from accounting.domain.period import HOUR_MS, Period, to_instant
 from accounting.domain.series import Reading
 from accounting.models import BufferBlock, BufferSeries, Source
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch, build_reading
 
-_known: dict[tuple[str, int], dict[bytes, int]] = {}
-_raw: dict[tuple[str, int], dict[int, RawSeries]] = {}
+_known: dict[tuple[str, int], dict[bytes, int]] = memory.keep({})
+_raw: dict[tuple[str, int], dict[int, RawSeries]] = memory.keep({})
 
 
 def append(source: Source, batch: SampleBatch) -> int:
@@ -142,6 +143,7 @@ def _scope(source: Source) -> tuple[str, int]:
 
 def _series_ids(source: Source, wanted: Sequence[RawSeries]) -> list[int]:
     """Row ids of series, made where they are missing; remembered in the process."""
+    memory.refresh()
     known = _known.setdefault(_scope(source), {})
     digests = [_digest(raw) for raw in wanted]
     missing = [i for i, digest in enumerate(digests) if digest not in known]
@@ -172,6 +174,7 @@ def _digest(raw: RawSeries) -> bytes:
 
 
 def _raw_series(source: Source, ids: Sequence[int]) -> list[RawSeries]:
+    memory.refresh()
     known = _raw.setdefault(_scope(source), {})
     missing = [pk for pk in ids if pk not in known]
     for start in range(0, len(missing), 10_000):

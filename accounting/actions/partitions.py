@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import connection, transaction
 from psycopg import sql
 
+from accounting.actions import memory
 from accounting.actions.locks import lock
 
 FACT_DAYS = 35  # design.md section 4
@@ -24,7 +25,7 @@ class Table:
 WINDOWS = Table("usage_window", "day")
 HOURS = Table("usage_hour", "month")
 DAYS = Table("usage_day", "year")
-_known: set[tuple[str, str, datetime]] = set()
+_known: set[tuple[str, str, datetime]] = memory.keep(set())
 
 
 def ensure(table: Table, start: datetime, end: datetime) -> int:
@@ -32,6 +33,7 @@ def ensure(table: Table, start: datetime, end: datetime) -> int:
 
     One lock for all makers; remembers, within the process, what is there already.
     """
+    memory.refresh()
     database = str(connection.settings_dict["NAME"])
     wanted = [
         bounds

@@ -1,0 +1,306 @@
+"""Redis lost with every ring in it; PostgreSQL killed under load, and what it forgets.
+
+Aspects: the sweeper derives missing work from PostgreSQL; a worker goes on by itself after
+its server was killed, or after all sessions were ended; what a process remembers of the
+database ends with a life of it. Redis and PostgreSQL are embedded servers of these tests,
+killed by SIGKILL and started again by their keeper; `pg_terminate_backend` is used on the
+database that all tests share. Not here: pages while services are away (portal).
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+import redis
+from django.db import connection
+
+from accounting.actions import buffer, memory
+from accounting.domain.period import Period
+from accounting.models import BufferBlock, BufferSeries, Cluster, Source
+from accounting.sources.exposition import RawSeries
+from accounting.sources.samples import SampleBatch
+from portal.services import lease, roles
+from portal.services.places import Places
+from portal.services.supervisor import Supervisor, child_environment
+from tests.builders import HOUR_ZERO, SETUP, two_hours
+from tests.integration.accounting.support import run
+from tests.integration.faults.support import (
+    LONGEST_S,
+    ROOT,
+    SECRET,
+    ask,
+    environment,
+    ledger,
+    process,
+    started,
+    unfinished,
+)
+from tests.processes import processes_of, wait_until
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.redis,
+    pytest.mark.timeout(400),
+]
+
+SWEPT_S = 150.0  # a sweep comes each minute; the clock itself may have to come back
+BACK_S = 90.0  # until a killed server answers again
+KILLS = 3
+HALF_DONE = "facts_copied:sleep:1"  # so that each kill meets a commit that is half done
+STILL = """
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND state LIKE 'idle%%' AND state_change < clock_timestamp() - interval '1.5 s'
+"""  # the worker has come to its failpoint
+REPORTS = (
+    ("report", "ledger", "--by=gpu,hour", "--format=json"),
+    ("report", "usage", "--by=hour,team,namespace", "--format=json"),
+    ("report", "holds", "--format=json"),
+)
+
+
+class Portal:
+    """A portal with embedded servers of its own; worker and clock start on request."""
+
+    def __init__(self, places: Places, logs: Path) -> None:
+        self.places = places
+        self.seen = child_environment(
+            SECRET_KEY=SECRET,
+            DATABASE_URL=places.database_url,
+            REDIS_URL=places.redis_url,
+            DJANGO_SETTINGS_MODULE="portal.settings",
+            GPU_LEDGER_LOCAL="1",
+            WORKER_PROCESSES="1",
+        )
+        slow = {**self.seen, "GPU_LEDGER_FAILPOINT": HALF_DONE}
+        self.supervisor = Supervisor(slow, logs, lambda _text: None)
+
+    def manage(self, *words: str | Path, failpoint: str = "") -> str:
+        """What a command says; it ends well, or dies where it shall."""
+        done = process({**self.seen, "GPU_LEDGER_FAILPOINT": failpoint}, *words)
+        assert done.returncode == (-signal.SIGKILL if failpoint else 0), done.stderr
+        return done.stdout
+
+    def keep(self, folder: Path) -> None:
+        """Set up, then keep the samples of the file: all is due, nothing is computed."""
+        self.manage("configure", folder / "setup.yaml")
+        words = ("import_metrics", "--cluster=north", folder / "all.om")
+        self.manage(*words, failpoint="kept")
+
+    def count(self, of: str) -> int:
+        """How many rows; -1 while the database is away."""
+        with (
+            suppress(psycopg.OperationalError),
+            psycopg.connect(self.places.database_url) as database,
+        ):
+            found = database.execute(f"SELECT count(*) FROM accounting_{of}").fetchone()  # noqa: S608
+            return int(found[0]) if found else -1
+        return -1
+
+    def life(self) -> str:
+        """Which life of the server this is."""
+        with psycopg.connect(self.places.database_url) as database:
+            found = database.execute(memory.LIFE).fetchone()
+        return str(found[0] if found else "")
+
+    def is_claimed(self) -> bool:
+        """True while a worker has windows."""
+        return self.count("ingestwindow WHERE state = 'claimed'") > 0
+
+    def is_finished(self) -> bool:
+        """True when no window and no hour waits; worker and clock are kept running."""
+        self.supervisor.watch(seconds=0.5)
+        waiting = self.count("ingestwindow WHERE state <> 'done'")
+        return waiting == 0 and self.count("dirtyhour") == 0
+
+    def rings(self) -> int:
+        """How many messages wait in Redis."""
+        with redis.Redis(unix_socket_path=str(self.places.redis_socket)) as client:
+            return int(client.llen("celery"))
+
+    def ring(self) -> None:
+        """Ask for a sweep, as the clock does each minute."""
+        words = [sys.executable, "-m", "celery", "--app=portal", "call"]
+        words.append("accounting.tasks.sweep")
+        subprocess.run(
+            words,
+            cwd=ROOT,
+            env=self.seen,
+            check=True,
+            capture_output=True,
+            timeout=LONGEST_S,
+        )
+
+    def kill_redis(self) -> None:
+        """Kill Redis; returns when another one answers."""
+        running = processes_of(str(self.places.home)).items()
+        [pid] = [pid for pid, line in running if "redis-server" in line]
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: pid not in processes_of(str(self.places.home)), BACK_S)
+
+        def answers() -> bool:
+            with suppress(redis.RedisError):
+                return self.rings() >= 0
+            return False
+
+        wait_until(answers, BACK_S)
+
+    def kill_postgres(self) -> None:
+        """Kill the head of PostgreSQL; returns when it answers again."""
+        head = self.places.postgres / "postmaster.pid"
+        pid = int(head.read_text().split("\n", 1)[0])
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: pid not in processes_of(str(self.places.home)), BACK_S)
+        wait_until(lambda: self.count("cluster") >= 0, BACK_S)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The cluster as a file, and its set-up."""
+    (tmp_path / "setup.yaml").write_text(SETUP)
+    two_hours().write(tmp_path / "all.om")
+    return tmp_path
+
+
+@pytest.fixture
+def wanted(folder: Path) -> list[str]:
+    """What the reports say where nothing was ever lost."""
+    run("configure", folder / "setup.yaml")
+    run("import_metrics", "--cluster=north", folder / "all.om")
+    return [run(*words) for words in REPORTS]
+
+
+@pytest.fixture
+def portal(tmp_path: Path) -> Iterator[Portal]:
+    """A portal whose servers may be killed."""
+    home = tmp_path / "home"
+    made = Portal(lease.acquire(home, is_temporary=True), tmp_path / "logs")
+    yield made
+    made.supervisor.stop()
+    lease.release(home)
+
+
+def test_lost_rings_are_derived_again_from_postgres(
+    portal: Portal, folder: Path, wanted: list[str]
+) -> None:
+    portal.keep(folder)
+    portal.ring()
+    assert portal.rings() == 1
+    portal.kill_redis()
+    assert portal.rings() == 0, "the ring is lost"
+    portal.supervisor.start("worker", roles.worker())
+    portal.supervisor.start("beat", roles.beat())
+    wait_until(portal.is_finished, SWEPT_S)
+    assert [portal.manage(*words) for words in REPORTS] == wanted
+    assert "FAIL" not in portal.manage("verify")
+
+
+def test_worker_goes_on_after_postgres_was_killed_in_the_middle_of_commits(
+    portal: Portal, folder: Path, wanted: list[str]
+) -> None:
+    portal.keep(folder)
+    worker = portal.supervisor.start("worker", roles.worker())
+    before, lives = worker.process, {portal.life()}
+    for _ in range(KILLS):
+        portal.ring()
+        wait_until(portal.is_claimed)
+        portal.kill_postgres()
+        lives.add(portal.life())
+    assert len(lives) == KILLS + 1, "each kill was the end of a life"
+    assert portal.count("ingestwindow WHERE state <> 'done'") > 0
+
+    def is_finished_or_rung() -> bool:
+        if portal.is_finished():
+            return True
+        if portal.rings() == 0:
+            portal.ring()
+        return False
+
+    wait_until(is_finished_or_rung, SWEPT_S)
+    assert worker.process is before, "it went on by itself, not by a restart"
+    assert [portal.manage(*words) for words in REPORTS] == wanted
+    assert "FAIL" not in portal.manage("verify")
+
+
+def test_a_session_that_is_killed_ends_a_life_of_the_server(portal: Portal) -> None:
+    before = portal.life()
+    with psycopg.connect(portal.places.database_url) as database:
+        os.kill(database.info.backend_pid, signal.SIGKILL)
+
+        def is_another() -> bool:
+            with suppress(psycopg.OperationalError):
+                return portal.life() != before
+            return False
+
+        wait_until(is_another, BACK_S)
+
+
+@pytest.mark.parametrize(
+    "moment", ["read", "folded", "facts_deleted", "before_commit", "rolling_up"]
+)
+def test_sessions_ended_at_any_moment_cost_nothing(
+    moment: str, folder: Path, redis_url: str
+) -> None:
+    run("configure", folder / "setup.yaml")
+    words = ("import_metrics", "--cluster=north", folder / "all.om")
+    run(*words)
+    wanted = ledger()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE accounting_ingestwindow SET state = 'pending', content_hash = NULL;"
+            "TRUNCATE usage_window, usage_hour, usage_day"
+        )
+    with started(environment(redis_url, f"{moment}:sleep:4"), "ingest") as worker:
+        wait_until(lambda: bool(ask(STILL)))
+        ask(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        _, wrong = worker.communicate(timeout=LONGEST_S)
+    assert worker.returncode not in {0, None}
+    assert "terminating connection" in wrong
+    run("ingest")
+    assert unfinished() == []
+    assert ledger() == wanted
+
+
+def batch(uuid: str, at: int) -> SampleBatch:
+    """One sample of one GPU."""
+    raw = RawSeries("DCGM_FI_DEV_GPU_UTIL", (("Hostname", "n1"), ("UUID", uuid)))
+    return SampleBatch(
+        [raw], np.zeros(1, np.int32), np.array([at * 1000]), np.array([50.0])
+    )
+
+
+def test_memory_of_rows_ends_with_the_servers_life() -> None:
+    """The server crashes, loses its last commits and gives their ids to other rows."""
+    cluster = Cluster.objects.create(name="north")
+    source = Source.objects.create(cluster=cluster, name="live", kind="scrape")
+    assert buffer.append(source, batch("GPU-old", HOUR_ZERO)) == 1
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "TRUNCATE accounting_bufferblock, accounting_bufferseries RESTART IDENTITY"
+        )
+    ask("SELECT pg_stat_reset_shared('bgwriter')")  # as every crash does
+    connection.close()
+    assert buffer.append(source, batch("GPU-new", HOUR_ZERO + 30)) == 1
+    assert buffer.append(source, batch("GPU-old", HOUR_ZERO + 60)) == 1
+    assert BufferSeries.objects.count() == 2
+    assert BufferBlock.objects.count() == 2
+    ours = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 300_000)
+    found = {
+        series.gpu.uuid: series.times_ms.tolist()
+        for series in buffer.read(source, ours).series
+        if series.gpu
+    }
+    assert found == {
+        "GPU-new": [(HOUR_ZERO + 30) * 1000],
+        "GPU-old": [(HOUR_ZERO + 60) * 1000],
+    }
