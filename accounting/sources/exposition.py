@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 MAX_LINE = 1_048_576  # bytes; labels of 64 KiB fit several times
+EARLIEST_MS = 946_684_800_000  # 2000; clocks that nobody set begin at 1970
 FIRST_TEXT_MS = 100_000_000_000  # 1973; smaller "milliseconds" are really seconds
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\\n]|\\.)*)"\s*(,|$)')
@@ -19,7 +20,10 @@ _HEAD = re.compile(r'[^\s{]+(?:\s*\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?')
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "\\": "\\", '"': '"'}
 _NUMBERS = {"NaN", "+Inf", "-Inf", "Inf"}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+")
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+", re.ASCII
+)
+_TIME = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 
 
 class ExpositionError(ValueError):
@@ -158,7 +162,7 @@ class Parser:
         raise self._fault(f"{word[:40]!r} is no number", "expected a value")
 
     def _time(self, word: str, *, is_openmetrics: bool) -> int:
-        if not _NUMBER.fullmatch(word):
+        if not _TIME.fullmatch(word):
             raise self._fault(f"{word[:40]!r} is no time", "expected a Unix time")
         at = to_milliseconds(word) if is_openmetrics else round(Decimal(word))
         if at < 0:
@@ -169,6 +173,10 @@ class Parser:
             raise self._fault(
                 f"time {word} looks like seconds, and Prometheus text has milliseconds",
                 "an OpenMetrics text ends with # EOF: is it cut off?",
+            )
+        if at < EARLIEST_MS:
+            raise self._fault(
+                f"time {word} lies before 2000", "check the exporter's clock"
             )
         if self.latest_ms is not None and at > self.latest_ms:
             unit = "seconds" if is_openmetrics else "milliseconds"

@@ -17,6 +17,7 @@ from accounting.sources.exposition import (
 from accounting.sources.http import Access, fetch
 from accounting.sources.samples import SampleBatch
 
+FUTURE_MS = 600_000  # further ahead of us than Prometheus, too, allows a sample
 PARALLEL = 16  # targets read at a time
 
 
@@ -87,12 +88,12 @@ def _one(target: Target, access: Access, clock_ms: Callable[[], int]) -> _Answer
     sent_ms = clock_ms()
     identity = (("job", target.job), ("instance", target.instance))
     up = RawSeries("up", identity)
-    parser = Parser(keep=is_kept, default_ms=sent_ms)
+    parser = Parser(keep=is_kept, default_ms=sent_ms, latest_ms=sent_ms + FUTURE_MS)
     try:
         with access.session() as session:
             body = fetch(session, target.url, access)
         samples = _parsed(parser, body, target)
-    except (SourceError, ExpositionError) as error:
+    except SourceError as error:
         note = ("target_down", target.url, str(error))
         return _Answer([up], [(0, sent_ms, 0.0)], [note])
     series = [up, *(_labelled(raw, identity) for raw in parser.series)]
@@ -112,7 +113,11 @@ def _parsed(
     if start.startswith((b"<!doctype", b"<html")):
         raise WrongAnswer(f"{target.url}: answered a web page, not metrics text")
     is_openmetrics = body.rstrip().endswith(b"# EOF")
-    return list(parser.samples(limited_lines([body]), is_openmetrics=is_openmetrics))
+    try:
+        lines = limited_lines([body])
+        return list(parser.samples(lines, is_openmetrics=is_openmetrics))
+    except ExpositionError as error:
+        raise WrongAnswer(f"{target.url}: {error}") from error
 
 
 def _labelled(

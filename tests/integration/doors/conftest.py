@@ -1,6 +1,7 @@
 """What Django's own clean-up does not reach, and one set-up for all doors."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,11 @@ import pytest
 import yaml
 from django.db import connection
 
-from accounting.actions import partitions
+from accounting.actions import live, partitions
 from accounting.models import Cluster
 from tests.builders import SETUP
 from tests.integration.accounting.support import clear, facts, run
+from tests.integration.doors import hour
 from tests.integration.doors.faults import GOOD, TIMEOUT_S
 from tests.integration.doors.replay import Answer, Question, serving
 from tests.integration.doors.source import Source, make_due
@@ -75,3 +77,40 @@ def facts_without_fault(source: Source) -> list[tuple[Any, ...]]:
     )
     make_due(source.cluster)
     return found
+
+
+Replay = Callable[[Iterator[Answer]], Callable[[int], Cluster]]
+
+
+@pytest.fixture
+def replay(configure: Configure) -> Iterator[Replay]:
+    """Targets that show the hour of `hour.py`, scraped with a clock that a test sets.
+
+    Takes what targets answer while they are down, in turn; gives what scrapes them all once
+    at a time in seconds.
+    """
+    with ExitStack() as servers:
+
+        def _replay(failures: Iterator[Answer]) -> Callable[[int], Cluster]:
+            now = hour.START
+
+            def answer(question: Question) -> Answer:
+                text = hour.page(question.path.split("/")[1], now)
+                return next(failures) if text is None else Answer(body=text.encode())
+
+            address = servers.enter_context(serving(answer))
+            targets = [
+                {"job": job, "urls": [f"{address}/{target}/metrics"]}
+                for target, job in hour.JOBS.items()
+            ]
+            cluster = configure({"kind": "scrape", "targets": targets})
+
+            def scrape_at(at: int) -> Cluster:
+                nonlocal now
+                now = at
+                live.scrape_cluster(cluster, lambda: at * 1000)
+                return cluster
+
+            return scrape_at
+
+        yield _replay

@@ -5,7 +5,8 @@ exporters and a silent kube-state, two scrapers of one node, samples with times 
 own, label values that need escapes, values that are no data.
 """
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Iterator
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -20,8 +21,8 @@ from accounting.domain.period import WINDOW_MS, Period
 from accounting.models import Cluster
 from tests.integration.accounting.support import clear, facts, report, run
 from tests.integration.doors import hour
-from tests.integration.doors.conftest import Configure
-from tests.integration.doors.replay import Answer, Question, serving
+from tests.integration.doors.conftest import Configure, Replay
+from tests.integration.doors.replay import Answer
 from tests.prometheus_server import prometheus
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -119,50 +120,36 @@ def test_prometheus_window_by_window_gives_the_ledger_of_the_file(
     assert_same(ledger(), expected)
 
 
+FAILURES = (  # of a target: all are a scrape that failed, and nothing else
+    Answer(503),
+    Answer(401),
+    Answer(body=b"<!doctype html><title>Sign in</title>"),
+    Answer(302, b"", {"Location": "/n1/metrics"}),
+    Answer(body=b'DCGM_FI_DEV_GPU_UTIL{UUID="GPU-9",Hostname="n9"} 1\nbroken'),
+    Answer(body=b"\0\1\2"),
+    Answer(body=b'DCGM_FI_DEV_GPU_UTIL{UUID="GPU-9",Hostname="n9"} 1\n', length=999),
+)
+
+
 def _milliseconds(at: int) -> int:
     return at * 1000
 
 
-@pytest.fixture
-def at_time(configure: Configure) -> Iterator[Callable[[int], Cluster]]:
-    """Scrapes the cluster once with the clock at a time in seconds."""
-    now = hour.START
-
-    def answer(question: Question) -> Answer:
-        text = hour.page(question.path.split("/")[1], now)
-        return Answer(503) if text is None else Answer(body=text.encode())
-
-    with serving(answer) as address:
-        targets = [
-            {"job": job, "urls": [f"{address}/{target}/metrics"]}
-            for target, job in hour.JOBS.items()
-        ]
-        cluster = configure({"kind": "scrape", "targets": targets})
-
-        def scrape(at: int) -> Cluster:
-            nonlocal now
-            now = at
-            live.scrape_cluster(cluster, partial(_milliseconds, at))
-            return cluster
-
-        yield scrape
-
-
-def test_scrapes_give_the_ledger_of_the_file(
-    expected: Ledger, at_time: Callable[[int], Cluster]
-) -> None:
+def test_scrapes_give_the_ledger_of_the_file(expected: Ledger, replay: Replay) -> None:
+    scrape_at = replay(itertools.repeat(Answer(503)))
     for at in hour.ROUNDS:
-        cluster = at_time(at)
+        cluster = scrape_at(at)
     live.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     assert_same(ledger(), expected)
 
 
 def test_scrapes_computed_as_they_come_give_the_ledger_of_the_file(
-    expected: Ledger, at_time: Callable[[int], Cluster]
+    expected: Ledger, replay: Replay
 ) -> None:
+    scrape_at = replay(itertools.cycle(FAILURES))
     for at in hour.ROUNDS:
-        cluster = at_time(at)
+        cluster = scrape_at(at)
         if live.find_due(cluster, partial(_milliseconds, at)):
             compute(cluster)
     live.find_due(cluster, partial(_milliseconds, hour.END + 30))
