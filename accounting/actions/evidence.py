@@ -467,7 +467,14 @@ def _save_pods(
         ],
         update_conflicts=True,
         unique_fields=["cluster", "uid"],
-        update_fields=["node", "priority_class", "first_ms", "last_ms", "record"],
+        update_fields=[
+            "node",
+            "priority_class",
+            "is_inferred",  # labels showed it before kube-state did
+            "first_ms",
+            "last_ms",
+            "record",
+        ],
         batch_size=BATCH,
     )
     found = Pod.objects.filter(cluster=cluster, uid__in=touched.pods)

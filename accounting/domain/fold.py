@@ -20,6 +20,7 @@ from accounting.domain.inventory import (
 )
 from accounting.domain.period import Period
 from accounting.domain.series import Reading, Scraper, Series
+from accounting.domain.track import far_apart
 
 Value = TypeVar("Value")
 
@@ -51,19 +52,50 @@ def scraper_record(inventory: Inventory, scraper: Scraper) -> ScraperRecord:
     return inventory.scrapers.setdefault(scraper, ScraperRecord(scraper))
 
 
-def add_times(
-    spans: list[Span], times: Iterable[int], step_at: Callable[[int], int]
-) -> bool:
-    """Add sample times to spans; True when anything changed.
+def spans_of(times: Iterable[int], step_at: Callable[[int], int]) -> list[Span]:
+    """Sample times, ascending, as spans.
 
     Two samples belong to one span when the gap between them is at most 1.5 steps of the
-    earlier one, so that the result is a function of all samples, in any order.
+    earlier one.
     """
-    new = merged([*spans, *(Span(at, at, step_at(at)) for at in times)])
+    found: list[Span] = []
+    for at in times:
+        top = found[-1] if found else None
+        if top is None or far_apart(at - top.last_ms, top.step_ms):
+            found.append(Span(at, at, step_at(at)))
+        else:
+            top.last_ms, top.step_ms = at, step_at(at)
+    return found
+
+
+def put_spans(spans: list[Span], fresh: Sequence[Span]) -> bool:
+    """Replace what spans say of the time of fresh ones; True when anything changed.
+
+    All samples of a period are read together, so that what is fresh knows better: a step
+    may have become shorter since, and what was one span may be two.
+    """
+    if not fresh:
+        return False
+    first, last = fresh[0], fresh[-1]
+    kept = [_before(span, first) for span in spans if span.first_ms < first.first_ms]
+    kept += [_after(span, last) for span in spans if span.last_ms > last.last_ms]
+    new = merged([*kept, *fresh])
     if new == spans:
         return False
     spans[:] = new
     return True
+
+
+def _before(span: Span, fresh: Span) -> Span:
+    """The part of a span before the first fresh sample, which knows its own step."""
+    if span.last_ms < fresh.first_ms:
+        return span
+    return Span(span.first_ms, fresh.first_ms, 0)
+
+
+def _after(span: Span, fresh: Span) -> Span:
+    """The part of a span after the last fresh sample."""
+    return Span(max(span.first_ms, fresh.last_ms), span.last_ms, span.step_ms)
 
 
 def merge_changes(

@@ -9,9 +9,10 @@ import numpy as np
 from accounting.domain.fold import (
     Everything,
     Touched,
-    add_times,
     merge_changes,
+    put_spans,
     scraper_record,
+    spans_of,
     within,
 )
 from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
@@ -256,7 +257,7 @@ def _node(
                 times[at] = max(times.get(at, 0), steps[series.scraper].at(at))
     if not times:
         return
-    changed = add_times(node.spans, sorted(times), times.__getitem__)
+    changed = put_spans(node.spans, spans_of(sorted(times), times.__getitem__))
     capacity = _capacities(found, period)
     if capacity:
         changed |= merge_changes(node.capacity, capacity, max(times))

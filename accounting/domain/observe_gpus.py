@@ -1,5 +1,6 @@
 """Folds exporter samples: when and where each GPU was sampled, and whom its samples name."""
 
+from bisect import bisect_left
 from collections import defaultdict
 
 import numpy as np
@@ -8,8 +9,9 @@ from numpy.typing import NDArray
 from accounting.domain.fold import (
     Everything,
     Touched,
-    add_times,
+    put_spans,
     scraper_record,
+    spans_of,
     within,
 )
 from accounting.domain.inventory import (
@@ -18,6 +20,7 @@ from accounting.domain.inventory import (
     LabelKey,
     Naming,
     Place,
+    Span,
 )
 from accounting.domain.label import is_own, label_of, union_of
 from accounting.domain.period import WINDOW_MS, Period
@@ -32,12 +35,15 @@ def observe_gpus(
     _own_pods(inventory, everything)
     _scrapers(inventory, everything, touched)
     steps = _steps(everything)
+    fresh: dict[int, list[Span]] = {}  # the GPUs of one exporter share their times
     for (uuid, place), track in steps.items():
+        if id(track) not in fresh:
+            low = bisect_left(track.times, period.start_ms)
+            high = bisect_left(track.times, period.end_ms)
+            fresh[id(track)] = spans_of(track.times[low:high], track.at)
+        found = fresh[id(track)]
         record = inventory.gpus.setdefault(uuid, GpuRecord(uuid))
-        times = np.array(track.times, np.int64)
-        low, high = np.searchsorted(times, [period.start_ms, period.end_ms])
-        inside = track.times[int(low) : int(high)]
-        if inside and add_times(record.spans.setdefault(place, []), inside, track.at):
+        if found and put_spans(record.spans.setdefault(place, []), found):
             touched.gpus.add(uuid)
     for series, _ in everything:
         if series.gpu is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
+from math import lcm
 from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -49,17 +50,26 @@ def half_even(value: Decimal | Fraction, places: int) -> Decimal:
     return Decimal(round(scaled)) * quantum  # Fraction rounds half to even
 
 
-def split_money(cells: Mapping[Key, Fraction], places: int = 6) -> dict[Key, Decimal]:
+def split_money(
+    cells: Mapping[Key, Fraction | Decimal], places: int = 6, divisor: int = 1
+) -> dict[Key, Decimal]:
     """Amounts of a list, each rounded so that together they are the rounded total (N28).
 
-    Ties go to the smaller key, so keys must sort.
+    Ties go to the smaller key, so keys must sort. Each amount is a cell / `divisor`; all
+    are brought to one denominator, because whole numbers are ten times faster to add and
+    compare than fractions.
     """
     if not cells:
         return {}
     ordered = sorted(cells.items(), key=lambda item: item[0])  # type: ignore[arg-type,return-value]
-    unit = Fraction(1, 10**places)
-    total = round(sum((amount for _, amount in ordered), Fraction(0)) / unit)
-    scaled = [(key, amount / unit) for key, amount in ordered]
-    whole = largest_remainder(scaled, 1, total)
+    ratios = [(key, amount.as_integer_ratio()) for key, amount in ordered]
+    common = lcm(*{below for _, (_, below) in ratios})
+    scale = 10**places
+    scaled = [
+        (key, above * (common // below) * scale) for key, (above, below) in ratios
+    ]
+    unit = common * divisor
+    total = round(Fraction(sum(amount for _, amount in scaled), unit))
+    whole = largest_remainder(scaled, unit, total)
     quantum = Decimal(1).scaleb(-places)
     return {key: Decimal(count) * quantum for key, count in whole.items()}

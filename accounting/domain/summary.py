@@ -20,12 +20,12 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
 
     Cells are a row's idle and not idle part; a row without a price keeps None.
     """
-    cells: dict[tuple[int, str], Fraction] = {}
+    cells: dict[tuple[int, str], Fraction | Decimal] = {}
     for i, row in enumerate(rows):
         if row.charge is None or row.idle_charge is None:
             continue
-        cells[i, "held"] = Fraction(row.charge - row.idle_charge)
-        cells[i, "idle"] = Fraction(row.idle_charge)
+        cells[i, "held"] = row.charge - row.idle_charge
+        cells[i, "idle"] = row.idle_charge
     amounts = split_money(cells, places)
     return [
         replace(

@@ -17,12 +17,13 @@ from tests.oracle.ledger import Fact, Key, Ledger
 CLUSTER = "north"
 _FACTS = """
     SELECT extract(epoch FROM w.window_start)::bigint * 1000, g.uuid, coalesce(p.uid, ''),
-           busy_ms, idle_ms, unknown_ms, free_ms, stranded_ms, stray_ms, dark_ms,
-           flags & 3
+           sum(busy_ms), sum(idle_ms), sum(unknown_ms), sum(free_ms), sum(stranded_ms),
+           sum(stray_ms), sum(dark_ms), bit_or(flags) & 3
     FROM usage_window w
     JOIN accounting_gpu g ON g.id = w.gpu_id
     LEFT JOIN accounting_pod p ON p.id = w.pod_id
     WHERE busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms > 0
+    GROUP BY 1, 2, 3
 """
 HoldRow = tuple[str, str, int, int | None, int, int | None, str | None]
 
