@@ -11,7 +11,8 @@ from datetime import datetime
 import numpy as np
 from django.db import connection
 
-from accounting.domain.line import Line
+from accounting.domain.attribution import WindowLedger
+from accounting.domain.line import COUNTED, Line, LineTable
 from accounting.failpoints import reach
 
 COLUMNS: tuple[tuple[str, str], ...] = (  # name, big-endian type
@@ -51,18 +52,31 @@ _WIRE = np.dtype(
 
 def rows_of(
     cluster_id: int,
-    window_start_ms: int,
-    lines: Sequence[Line],
+    ledger: WindowLedger,
     gpu_ids: Mapping[str, int],
     pod_ids: Mapping[str, int],
     node_ids: Mapping[str, int],
 ) -> "np.ndarray":
     """The facts of one window as a structured array, in order of their key."""
+    many = _of_table(ledger.table, gpu_ids, pod_ids, node_ids)
+    rows = np.concatenate([many, _of_lines(ledger.singles, gpu_ids, pod_ids, node_ids)])
+    rows["cluster_id"] = cluster_id
+    rows["window_start"] = (ledger.window.start_ms - _POSTGRES_EPOCH_MS) * 1000
+    keys = ("node_id", "pod_id", "instance", "gpu_id")
+    return rows[np.lexsort([rows[name] for name in keys])]
+
+
+def _of_lines(
+    lines: Sequence[Line],
+    gpu_ids: Mapping[str, int],
+    pod_ids: Mapping[str, int],
+    node_ids: Mapping[str, int],
+) -> "np.ndarray":
     rows = np.zeros(len(lines), ROW)
     values = [
         (
-            cluster_id,
-            (window_start_ms - _POSTGRES_EPOCH_MS) * 1000,
+            0,
+            0,
             gpu_ids[line.uuid],
             line.instance,
             pod_ids[line.pod_uid] if line.pod_uid else 0,
@@ -84,8 +98,25 @@ def rows_of(
     ]
     if values:
         rows[:] = values
-        keys = ("node_id", "pod_id", "instance", "gpu_id")
-        rows = rows[np.lexsort([rows[name] for name in keys])]
+    return rows
+
+
+def _of_table(
+    table: LineTable,
+    gpu_ids: Mapping[str, int],
+    pod_ids: Mapping[str, int],
+    node_ids: Mapping[str, int],
+) -> "np.ndarray":
+    rows = np.zeros(len(table), ROW)
+    if not len(table):
+        return rows
+    gpu, uid = table.rows["gpu"], table.rows["uid"]
+    rows["gpu_id"] = np.array([gpu_ids[uuid] for _, uuid in table.gpus])[gpu]
+    rows["node_id"] = np.array([node_ids[node] for node, _ in table.gpus])[gpu]
+    rows["pod_id"] = np.array([pod_ids[u] if u else 0 for u in table.uids])[uid]
+    rows["instance"] = -1
+    for name in COUNTED:
+        rows[name] = table.rows[name]
     return rows
 
 

@@ -222,14 +222,7 @@ def _commit(
     is_partial = any(reading.is_partial for reading in readings)
     results: list[tuple[Outcome, np.ndarray]] = []
     for ledger in ledgers:
-        rows = facts.rows_of(
-            claimed.cluster_id,
-            ledger.window.start_ms,
-            ledger.lines,
-            ids.gpus,
-            ids.pods,
-            ids.nodes,
-        )
+        rows = facts.rows_of(claimed.cluster_id, ledger, ids.gpus, ids.pods, ids.nodes)
         outcome = Outcome(
             ledger.window,
             len(rows),

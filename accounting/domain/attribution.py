@@ -12,12 +12,14 @@ from fractions import Fraction
 
 from accounting.domain.duty import GpuDuty, WindowDuty, gpu_duties, window_duty
 from accounting.domain.issue import Issue
-from accounting.domain.line import STATES, Line
+from accounting.domain.line import NO_LINES, STATES, Line, LineTable
 from accounting.domain.period import Period
+from accounting.domain.plain import plain_nodes
 from accounting.domain.rounding import Exact, largest_remainder
 from accounting.domain.series import Reading
 from accounting.domain.timeline import NodeTimeline, Segment
 from accounting.domain.track import BILLION, DEFAULT_STEP_MS, Valid
+from accounting.domain.whole import attribute_whole
 
 ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # models.FactFlag
 PLATFORM = ""  # the pod uid of the line that nobody held
@@ -29,10 +31,16 @@ class WindowLedger:
     """The facts of one window."""
 
     window: Period
-    lines: tuple[Line, ...]
+    singles: tuple[Line, ...]
+    table: LineTable
     issues: tuple[Issue, ...]
     samples_expected: int
     samples_seen: int
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """Every line, one by one: for few only."""
+        return (*self.singles, *self.table.lines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,8 @@ def attribute(
     windows: Sequence[Period],
     readings: Sequence[Reading],
     timelines: dict[str, NodeTimeline],
+    *,
+    one_by_one: bool = False,
 ) -> list[WindowLedger]:
     """The ledger of adjoining windows.
 
@@ -74,6 +84,7 @@ def attribute(
         windows: adjoining and in order.
         readings: with samples from 30 min before the first to 10 min after the last window.
         timelines: of every node with a GPU in those windows.
+        one_by_one: go the long way for every node; the result is the same.
 
     Returns:
         One WindowLedger for each window.
@@ -82,31 +93,58 @@ def attribute(
         return []
     whole = Period(windows[0].start_ms, windows[-1].end_ms)
     duties, issues = gpu_duties(readings, whole)
-    ordered = sorted(timelines.items())
+    ordered = [timeline for _, timeline in sorted(timelines.items())]
+    tables, done = _whole(windows, [] if one_by_one else ordered, duties)
     ledgers: list[WindowLedger] = []
-    for window in windows:
+    for window, table in zip(windows, tables, strict=True):
         sums: dict[str, list[_GpuSum]] = defaultdict(list)
-        for _, timeline in ordered:
+        for timeline in ordered:
+            if timeline.node in done:
+                continue
             parts, faults = _node_window(timeline, duties, window)
             issues.extend(faults)
             for part in parts:
                 sums[part.uuid].append(part)
-        ledgers.append(_ledger(window, sums, issues))
+        ledgers.append(_ledger(window, sums, table, issues))
         issues = []
     return ledgers
 
 
+def _whole(
+    windows: Sequence[Period],
+    timelines: Sequence[NodeTimeline],
+    duties: dict[str, GpuDuty],
+) -> tuple[list[LineTable], set[str]]:
+    """The lines of nodes where nothing is shared, by window, and which nodes these are."""
+    period = Period(windows[0].start_ms, windows[-1].end_ms)
+    gpus, cells = plain_nodes(timelines, duties, period, _undisputed)
+    if not gpus:
+        return [NO_LINES for _ in windows], set()
+    whole = attribute_whole(windows, gpus, cells)
+    doubted = {gpus[n].node for n in whole.doubtful}
+    void = frozenset(n for n, gpu in enumerate(gpus) if gpu.node in doubted)
+    tables = [table.without(void) if void else table for table in whole.tables]
+    return tables, {gpu.node for gpu in gpus} - doubted
+
+
+def _undisputed(segment: Segment, timeline: NodeTimeline) -> dict[str, Holders]:
+    """Holders of a segment in which the order of GPUs does not matter."""
+    order = {uuid: (False, 0, uuid) for uuid in segment.unmapped}
+    return _holders(segment, order, timeline)[0]
+
+
 def _ledger(
-    window: Period, sums: dict[str, list["_GpuSum"]], issues: list[Issue]
+    window: Period,
+    sums: dict[str, list[_GpuSum]],
+    table: LineTable,
+    issues: list[Issue],
 ) -> WindowLedger:
     lines = [line for parts in sums.values() for line in _round(parts)]
-    return WindowLedger(
-        window=window,
-        lines=tuple(lines),
-        issues=tuple(issues),
-        samples_expected=sum(line.samples_expected for line in lines),
-        samples_seen=sum(line.samples_used for line in lines),
+    expected, used = (
+        sum(getattr(line, name) for line in lines) + int(table.rows[name].sum())
+        for name in ("samples_expected", "samples_used")
     )
+    return WindowLedger(window, tuple(lines), table, tuple(issues), expected, used)
 
 
 def _node_window(

@@ -100,6 +100,7 @@ def _build_tracks(
     """Put the tracks of all series into `duties`, in order of their scrapers."""
     issues: list[Issue] = []
     by_node: dict[tuple[str, str], list[Steps]] = defaultdict(list)
+    known: dict[tuple[str, str, int | None, tuple[int, ...]], Steps] = {}
     for key in sorted(parts):
         uuid, metric, scraper = key
         times, duty, differing = distinct(parts[key])
@@ -107,7 +108,9 @@ def _build_tracks(
             issues.append(_differing(uuid, differing, period))
         node, interval = nodes[key]
         others = by_node[node, metric]
-        steps = Steps(times, interval, others)
+        steps = known.setdefault(  # the GPUs of an exporter are sampled together
+            (node, metric, interval, tuple(times)), Steps(times, interval, others)
+        )
         others.append(steps)
         duties[uuid].tracks[metric].append(Track(scraper, times, duty, steps))
     return issues
@@ -131,7 +134,7 @@ def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> Window
         metric=METRIC_CODE[metric],
         sample_times=times,
         step_ms=first.steps.at(window.start_ms),
-        is_suspect=_is_suspect(duty, first, window),
+        is_suspect=is_suspect(duty, first, window),
     )
 
 
@@ -151,7 +154,7 @@ def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None
     return None
 
 
-def _is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
+def is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
     """Zeros that other metrics contradict (N21)."""
     low, high = np.searchsorted(chosen.times, [window.start_ms, window.end_ms])
     values = chosen.duty[int(low) : int(high)]

@@ -1,6 +1,9 @@
 """One line of the ledger of a window: who had a GPU (part), and in which states."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
 
@@ -50,3 +53,46 @@ class Line:
             + self.stray_ms
             + self.dark_ms
         )
+
+
+# Lines of whole GPUs as columns; `window`, `gpu` and `uid` are numbers.
+LINE = np.dtype(
+    [("window", "i4"), ("gpu", "i4"), ("uid", "i4")]
+    + [(f"{state}_ms", "i4") for state in STATES]
+    + [("over_share_ms", "i4"), ("flags", "i2"), ("metric", "i2")]
+    + [("samples_expected", "i4"), ("samples_used", "i4")]
+)
+COUNTED = LINE.names[3:] if LINE.names else ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineTable:
+    """Lines of many whole GPUs.
+
+    Attributes:
+        gpus: (node, uuid) by number.
+        uids: of pods, by number; "" is the platform.
+        rows: of `LINE`.
+    """
+
+    gpus: tuple[tuple[str, str], ...]
+    uids: tuple[str, ...]
+    rows: "np.ndarray"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def without(self, gpus: frozenset[int]) -> "LineTable":
+        """The lines of all but some GPUs."""
+        keep = ~np.isin(self.rows["gpu"], sorted(gpus))
+        return LineTable(self.gpus, self.uids, self.rows[keep])
+
+    def lines(self) -> Iterator[Line]:
+        """One by one."""
+        for row in self.rows:
+            node, uuid = self.gpus[row["gpu"]]
+            counted = {name: int(row[name]) for name in COUNTED}
+            yield Line(uuid, node, -1, self.uids[row["uid"]], **counted)
+
+
+NO_LINES = LineTable((), (), np.zeros(0, LINE))
