@@ -23,13 +23,13 @@ def main() -> int:
 
     wanted = {name for name in options.only.split(",") if name}
     with database():
-        from bench import decode, rollups, writes
+        from bench import decode, endtoend, rollups, writes
 
         print(
             f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}"
         )
         figures = []
-        for module in (writes, decode, rollups):
+        for module in (writes, endtoend, decode, rollups):
             for figure in module.figures(wanted):
                 figures.append(figure)
                 print(figure.line(), flush=True)

@@ -30,9 +30,17 @@ def prometheus(version: int, history: str, folder: Path) -> Iterator[str]:
         history: OpenMetrics text with times; becomes blocks of the server's store.
         folder: an empty folder for the store, the settings and the log.
     """
+    source = folder / "history.om"
+    source.write_text(history)
+    with serving(version, make_history(source, folder / "store"), folder) as address:
+        yield address
+
+
+@contextmanager
+def serving(version: int, store: Path, folder: Path) -> Iterator[str]:
+    """The address of a server over a store; its settings and log lie in `folder`."""
     program = VERSIONS[version]()
     assert program is not None, f"Prometheus {version} is not installed"
-    store = make_history(history, folder)
     (folder / "prometheus.yml").write_text("scrape_configs: []\n")
     server, address = _start(program, store, folder)
     try:
@@ -41,17 +49,15 @@ def prometheus(version: int, history: str, folder: Path) -> Iterator[str]:
         _stop(server)
 
 
-def make_history(text: str, folder: Path) -> Path:
-    """A store with the samples of an OpenMetrics text, made as operators make one."""
-    source, store = folder / "history.om", folder / "store"
-    source.write_text(text)
+def make_history(source: Path, store: Path, seconds: float = READY_S) -> Path:
+    """A store with the samples of an OpenMetrics file, made as operators make one."""
     promtool = programs.promtool()
     assert promtool is not None, "promtool is not installed"
     made = subprocess.run(
         [promtool, "tsdb", "create-blocks-from", "openmetrics", source, store],
         capture_output=True,
         text=True,
-        timeout=READY_S,
+        timeout=seconds,
         check=False,
     )
     assert made.returncode == 0, f"promtool: {made.stderr[-500:]}"
