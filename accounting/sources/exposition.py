@@ -71,7 +71,7 @@ class Parser:
             if ended:
                 raise self._fault("text after # EOF", "remove it")
             if text.startswith("#"):
-                ended = text.rstrip("\n") == "# EOF"
+                ended = text.rstrip() == "# EOF"
                 continue
             if not text.strip():
                 if is_openmetrics:

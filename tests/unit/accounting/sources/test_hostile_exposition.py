@@ -1,0 +1,263 @@
+"""Exposition text as it should not be: refused at its line, or read as it stands.
+
+Not here: what the ledger makes of it (tests/integration/doors).
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from accounting.sources.exposition import (
+    MAX_LINE,
+    ExpositionError,
+    Parser,
+    RawSeries,
+    limited_lines,
+)
+
+NOW_MS = 1_790_848_800_000
+Found = tuple[RawSeries, int, str]
+
+
+def read(text: str | bytes, *, is_openmetrics: bool = False) -> list[Found]:
+    """Every sample of a text; values as their exact representation."""
+    body = text.encode() if isinstance(text, str) else text
+    parser = Parser(default_ms=NOW_MS, latest_ms=NOW_MS + 1000)
+    found = []
+    lines = limited_lines([body])
+    for series_id, at, value in parser.samples(lines, is_openmetrics=is_openmetrics):
+        raw = parser.series[series_id]
+        assert raw is not None
+        found.append((raw, at, repr(value)))
+    return found
+
+
+def values_of(text: str) -> list[str]:
+    """The values of a text, exactly."""
+    return [value for _, _, value in read(text)]
+
+
+def labels_of(text: str) -> dict[str, str]:
+    """The labels of a text's only sample."""
+    [(raw, _, _)] = read(text)
+    return dict(raw.labels)
+
+
+WRONG = {
+    "": None,
+    "{}": "line 1: '' is no metric name",
+    "9a 1": "line 1: '9a' is no metric name",
+    "a-b 1": "line 1: 'a-b' is no metric name",
+    "a\x01b 1": "is no metric name",
+    "أ 1": "is no metric name",
+    "<html>": "no metric name",
+    '{"status":"success"}': "no metric name",
+    "a": "line 1: no value",
+    "a{}": "line 1: no value",
+    "a 1 2 3": "line 1: no value",
+    "a one": "line 1: 'one' is no number",
+    "a 1,5": "is no number",
+    "a 1_000": "is no number",
+    "a ١٢": "is no number",
+    "a --1": "is no number",
+    "a 0xZZ": "is no number",
+    "a 1e": "is no number",
+    "a{b} 1": "line 1: labels broken at 'b'",
+    "a{b=1} 1": "labels broken",
+    "a{b='c'} 1": "labels broken",
+    'a{b="c} 1': "labels broken",
+    'a{b="c" d="e"} 1': "labels broken",
+    'a{1b="c"} 1': "labels broken",
+    'a{b-c="d"} 1': "labels broken",
+    'a{b="c"': "line 1",
+    'a{b="c",b="d"} 1': "line 1: a label appears twice",
+    "a 1 soon": "line 1: 'soon' is no time",
+    "a 1 NaN": "is no time",
+    "a 1 0x5F": "is no time",
+    "a 1 1e999": "is no time",
+    "a 1 -1": "lies before 1970",
+    "a 1 -99999999999999": "lies before 1970",
+    "a 1 1790848800": "looks like seconds",
+    "a 1 946684799999": "lies before 2000",
+    f"a 1 {NOW_MS + 1001}": "lies in the future; times are milliseconds",
+    "a 1 1e30": "lies in the future",
+    "a 1\nb 2\nc": "line 3: no value",
+    "a 1\n\n# b\nc": "line 4: no value",
+}
+
+
+@pytest.mark.parametrize("text", [text for text, said in WRONG.items() if said])
+def test_wrong_line_is_named(text: str) -> None:
+    said = WRONG[text]
+    assert said is not None
+    with pytest.raises(ExpositionError) as raised:
+        read(text)
+    assert said in str(raised.value)
+    assert "line " in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a 1 1790848800", "line 1: the text ends without # EOF"),
+        ("a 1 1790848800\n# EO", "ends without # EOF"),
+        ("a 1 1790848800\n# EOF\nb 1 1790848800", "line 3: text after # EOF"),
+        ("a 1 1790848800\n\n# EOF", "line 2: an empty line"),
+        ("a 1 1790848800000\n# EOF", "lies in the future; times are seconds"),
+        ("a 1 0\n# EOF", "lies before 2000"),
+        ("a 1 -0.001\n# EOF", "lies before 1970"),
+    ],
+)
+def test_wrong_openmetrics_is_named(text: str, said: str) -> None:
+    with pytest.raises(ExpositionError) as raised:
+        read(text, is_openmetrics=True)
+    assert said in str(raised.value)
+
+
+def test_empty_text_has_no_samples() -> None:
+    for text in ("", "\n", "\n\n", "# only a comment", " \t \n"):
+        assert read(text) == []
+    assert read("# EOF", is_openmetrics=True) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("NaN", "nan"),
+        ("nan", "nan"),
+        ("+Inf", "inf"),
+        ("-Inf", "-inf"),
+        ("inf", "inf"),
+        ("1e400", "inf"),
+        ("-0", "-0.0"),
+        ("1.", "1.0"),
+        (".5", "0.5"),
+        ("5E-1", "0.5"),
+        ("0x10", "16.0"),
+        ("9223372036854775794", "9.223372036854776e+18"),
+        ("18446744073709551614", "1.8446744073709552e+19"),
+        ("140737488355328", "140737488355328.0"),
+        ("0.1000000000000000055511151231257827021181583404541015625", "0.1"),
+    ],
+)
+def test_odd_numbers_are_read_as_they_stand(word: str, value: str) -> None:
+    assert values_of(f"a {word}") == [value]
+
+
+@pytest.mark.parametrize(
+    ("word", "milliseconds"),
+    [
+        ("1790848800", 1_790_848_800_000),
+        ("1790848800.0005", 1_790_848_800_000),  # half to even
+        ("1790848800.0015", 1_790_848_800_002),
+        ("1790848799.9995", 1_790_848_800_000),
+        ("1.7908488e9", 1_790_848_800_000),
+        ("+1790848800.25", 1_790_848_800_250),
+    ],
+)
+def test_seconds_are_rounded_half_even(word: str, milliseconds: int) -> None:
+    [(_, at, _)] = read(f"a 1 {word}\n# EOF", is_openmetrics=True)
+    assert at == milliseconds
+
+
+def test_long_label_is_read_whole() -> None:
+    for length in (65_535, 65_536, 200_000):
+        assert labels_of(f'a{{b="{"x" * length}"}} 1') == {"b": "x" * length}
+
+
+def test_endless_line_is_refused_without_being_kept() -> None:
+    pieces: Iterator[bytes] = (b"x" * 65_536 for _ in range(10**9))
+    with pytest.raises(ExpositionError, match="line 1: longer than 1 MiB"):
+        list(limited_lines(pieces))
+    assert MAX_LINE == 1_048_576
+
+
+def test_line_ends_of_windows_are_read() -> None:
+    assert values_of("a 1\r\nb 2\r\n") == ["1.0", "2.0"]
+    text = "a 1 1790848800\r\n# EOF\r\n"
+    assert len(read(text, is_openmetrics=True)) == 1
+
+
+def test_exemplars_are_passed_over() -> None:
+    text = 'a_bucket{le="1"} 5 1790848800 # {trace="a}b # {"} 0.5 1790848799\n# EOF'
+    [(raw, at, value)] = read(text, is_openmetrics=True)
+    assert (raw.labels, at, value) == ((("le", "1"),), NOW_MS, "5.0")
+    assert values_of('a 5 # {t="{}"} 1') == ["5.0"]
+
+
+def test_same_sample_twice_stays_twice() -> None:
+    assert values_of('a{b="c"} 1\na{b="c"} 1\na{b="c"} 2') == ["1.0", "1.0", "2.0"]
+
+
+def escaped(text: str) -> str:
+    """A label value as exporters write it."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+ODD_TEXT = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40
+) | st.sampled_from(
+    ["} 1", ' # {a="b"} 1', "\u202eevil\u202c", "\ufeff", "\r", "\x85", "\u2028", "\\"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ODD_TEXT, max_size=4))
+def test_any_label_value_comes_back(texts: list[str]) -> None:
+    labels = {f"l{i}": text for i, text in enumerate(texts)}
+    body = ",".join(f'{key}="{escaped(text)}"' for key, text in labels.items())
+    assert labels_of(f"a{{{body}}} 1 {NOW_MS}\n") == labels
+
+
+GOOD = (
+    '# HELP a Text.\n# TYPE a gauge\na{b="c",d="e\\n\\"\\\\"} 1.5 1790848800000\n'
+    "a_total 1e3\nup 1 1790848800000\n"
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_damaged_text_is_read_or_refused_never_worse(data: st.DataObject) -> None:
+    body = bytearray(GOOD.encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(body)))
+        end = data.draw(st.integers(place, min(len(body), place + 8)))
+        body[place:end] = data.draw(st.binary(max_size=6))
+    for is_openmetrics in (False, True):
+        with suppress(ExpositionError):
+            read(bytes(body), is_openmetrics=is_openmetrics)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b_total", "c:d"]),
+            st.dictionaries(st.sampled_from(["x", "y", "z"]), ODD_TEXT, max_size=2),
+            st.floats() | st.integers(-5, 5),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_official_parser_reads_the_same(
+    samples: list[tuple[str, dict[str, str], float]],
+) -> None:
+    lines = []
+    for name, labels, value in samples:
+        body = ",".join(f'{key}="{escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{name}{{{body}}} {value} {NOW_MS}\n")
+    text = "".join(lines)
+    theirs = sorted(
+        (sample.name, tuple(sorted(sample.labels.items())), repr(float(sample.value)))
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    )
+    ours = sorted(
+        (raw.name, tuple(sorted(raw.labels)), value) for raw, _, value in read(text)
+    )
+    assert ours == theirs
