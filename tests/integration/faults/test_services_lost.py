@@ -50,7 +50,7 @@ pytestmark = [
     pytest.mark.timeout(400),
 ]
 
-SWEPT_S = 150.0  # a sweep comes each minute; the clock itself may have to come back
+SWEPT_S = 240.0  # a sweep comes each minute; many of these machines are slow
 BACK_S = 90.0  # until a killed server answers again
 KILLS = 3
 HALF_DONE = "facts_copied:sleep:1"  # so that each kill meets a commit that is half done
