@@ -18,7 +18,6 @@ from accounting.domain.issue import Issue
 from accounting.domain.period import to_ms
 from accounting.failpoints import reach
 from accounting.models import DirtyHour
-from accounting.queries.billing import billing_at
 from accounting.queries.sql import (
     KEY_COLUMNS,
     STATE_COLUMNS,
@@ -111,7 +110,6 @@ def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
 
     The days it had before count too: a row may have moved to another day.
     """
-    billing = billing_at(hour)
     values = parameters(cluster_id, hour, hour + HOUR)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -121,9 +119,7 @@ def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
         )
         days = {row[0] for row in cursor.fetchall()}
         cursor.execute(_ROLL_HOUR, values)
-    zone = billing.zone
-    days.add(hour.astimezone(zone).date())
-    days.add((hour + HOUR - timedelta(microseconds=1)).astimezone(zone).date())
+    days.update(values["days"])
     return days
 
 
@@ -154,7 +150,8 @@ def _money_issues(cluster_id: int) -> None:
             SELECT model, min(billing_on), max(billing_on),
                    sum(busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms
                        + dark_ms)::bigint
-            FROM usage_day WHERE cluster_id = %s AND price_id = 0 GROUP BY 1
+            FROM usage_day WHERE cluster_id = %s AND (price_id = 0 OR gpu_price_id = 0)
+            GROUP BY 1
             """,
             [cluster_id],
         )

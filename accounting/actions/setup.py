@@ -2,14 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.contrib.auth import get_user_model
 from django.db import models
 
 from accounting.actions.bindings import rebind
 from accounting.actions.configure import (
+    LONG_AGO,
     BindingSpec,
     ClusterSpec,
     Configuration,
@@ -30,6 +32,7 @@ from accounting.models import (
     TeamRole,
     UnitPrice,
 )
+from accounting.queries.billing import billing_at, billing_day, midnight
 from accounting.queries.windows import database_now
 
 
@@ -58,23 +61,36 @@ def _currency() -> str:
 
 
 def _billing(wanted: Configuration, changes: list[str]) -> None:
+    """Bills from the next month on; the first ones for all time (rules.md N31)."""
     if wanted.currency is None or wanted.timezone is None:
         return
-    last = Billing.objects.order_by("valid_from").last()
-    if last and (last.currency, last.timezone) == (wanted.currency, wanted.timezone):
+    asked = (wanted.currency, wanted.timezone)
+    rows = Billing.objects.order_by("valid_from")
+    last = rows.last()
+    if last and (last.currency, last.timezone) == asked:
         return
-    start = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-    if last is not None:  # a new time zone counts from the next month (rules.md N31)
+    if last is None:
+        start = LONG_AGO
+    else:
         now = database_now()
-        year, month = divmod(now.year * 12 + now.month, 12)
-        start = now.replace(
-            year=year, month=month + 1, day=1, hour=0, minute=0, second=0, microsecond=0
-        )
-    Billing.objects.update_or_create(
-        valid_from=start,
-        defaults={"currency": wanted.currency, "timezone": wanted.timezone},
+        rows.filter(valid_from__gt=now).delete()  # it never came into force
+        start = _next_month(now, ZoneInfo(wanted.timezone))
+        present = billing_at(now)
+        if (present.currency, present.timezone) == asked:
+            changes.append(f"billing stays in {wanted.currency}, {wanted.timezone}")
+            return
+    Billing.objects.create(
+        currency=wanted.currency, timezone=wanted.timezone, valid_from=start
     )
     changes.append(f"billing in {wanted.currency}, {wanted.timezone}")
+
+
+def _next_month(now: datetime, zone: ZoneInfo) -> datetime:
+    """When a new time zone begins: once the month has begun in both, so that no day of a
+    closed month takes or loses time."""
+    today = billing_day(now)
+    first = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
+    return max(midnight(first), datetime.combine(first, time(), tzinfo=zone))
 
 
 def _update(row: models.Model, values: dict[str, Any]) -> bool:

@@ -1,10 +1,14 @@
-"""Currency and time zone of bills, as they were at an instant."""
+"""Currency and time zone of bills, as they were at an instant, and the days that follow.
+
+Days are those of the time zone in force (rules.md N31). Where the zone changes, days stay in
+order and none overlaps another: the first of the new one is longer or shorter.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 from zoneinfo import ZoneInfo
 
 from accounting.models import Billing
@@ -29,19 +33,40 @@ _remembered: ContextVar[Sequence[Billing] | None] = ContextVar("billing", defaul
 @contextmanager
 def billing_remembered() -> Iterator[None]:
     """Read the settings once for all that happens inside, such as one page."""
-    token = _remembered.set(list(Billing.objects.order_by("valid_from")))
+    token = _remembered.set(_rows())
     try:
         yield
     finally:
         _remembered.reset(token)
 
 
+def _rows() -> Sequence[Billing]:
+    rows = _remembered.get()
+    return list(Billing.objects.order_by("valid_from")) if rows is None else rows
+
+
 def billing_at(instant: datetime) -> BillingSettings:
     """The settings in force at an instant; the first ones before them; else defaults."""
-    rows = _remembered.get()
-    if rows is None:
-        rows = list(Billing.objects.order_by("valid_from"))
+    rows = _rows()
     known = [row for row in rows if row.valid_from <= instant] or list(rows[:1])
     if not known:
         return BillingSettings()
     return BillingSettings(known[-1].currency, known[-1].timezone)
+
+
+def billing_day(instant: datetime) -> date:
+    """The day of bills that an instant lies in."""
+    return instant.astimezone(billing_at(instant).zone).date()
+
+
+def midnight(day: date) -> datetime:
+    """Where a billing day begins: the first instant of it, or of a day after it.
+
+    That is midnight in a time zone of bills, or the moment at which another one began.
+    """
+    with billing_remembered():
+        rows = _rows()
+        zones = {ZoneInfo(row.timezone) for row in rows} or {ZoneInfo("UTC")}
+        candidates = [datetime.combine(day, time(), tzinfo=zone) for zone in zones]
+        candidates.extend(row.valid_from for row in rows[1:])
+        return min(at for at in candidates if billing_day(at) >= day)

@@ -13,7 +13,7 @@ from accounting.domain.report import LEDGER_DIMENSIONS, LedgerRow
 from accounting.domain.rounding import split_money
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.source import relation
-from accounting.queries.usage import key_columns
+from accounting.queries.usage import key_columns, same_currency
 
 _HELD_MS = "(u.busy_ms + u.idle_ms + u.unknown_ms)"
 _ALL_MS = "(" + " + ".join(f"u.{state}_ms" for state in STATES) + ")"
@@ -75,16 +75,13 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
     """Rows with money; what a tier's rate differs goes to the platform's line (N27)."""
     merged: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
+        row["has_money"] = not (row["unpriced"] and keys)
         key = tuple(row[name] or "" for name in keys)
-        known = merged.setdefault(key, row)
-        if known is not row:
-            for name, value in row.items():
-                if isinstance(value, int | Decimal) and name not in keys:
-                    known[name] += value
-            known["currency"] = known["currency"] or row["currency"]
+        known = merged.get(key)
+        merged[key] = row if known is None else _both(known, row)
     cells: dict[tuple[tuple[str, ...], int], Fraction] = {}
     for key, row in merged.items():
-        if row["unpriced"] and keys:
+        if not row["has_money"]:
             continue
         for i, state in enumerate(STATES):
             amount = Fraction(row[f"{state}_money"])
@@ -103,3 +100,21 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
         )
         for key, row in merged.items()
     ]
+
+
+_ADDED = (
+    *(f"{state}_{part}" for state in STATES for part in ("ms", "money")),
+    *("difference", "samples_expected", "samples_used"),
+)
+
+
+def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Two rows of one key as one."""
+    return {
+        **one,
+        **{name: one[name] + other[name] for name in _ADDED},
+        "has_money": one["has_money"]
+        and other["has_money"]
+        and same_currency(one, other),
+        "currency": one["currency"] or other["currency"],
+    }

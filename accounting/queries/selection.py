@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
+
+from django.db import connection
 
 from accounting.access import Scope
 from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_instant
-from accounting.models import Cluster, UsageWindow
-from accounting.queries.billing import billing_at
+from accounting.queries.billing import billing_day, midnight
 
 FILTERS = (
     "cluster",
@@ -173,12 +174,6 @@ def _read_instant(text: str) -> datetime:
     return FIRST if day == FIRST.date() else midnight(day)
 
 
-def midnight(day: date) -> datetime:
-    """Where a billing day begins."""
-    guess = datetime.combine(day, time(), tzinfo=UTC)
-    return datetime.combine(day, time(), tzinfo=billing_at(guess).zone)
-
-
 def is_on_days(period: Period) -> bool:
     """True when both ends are billing-day borders (or open)."""
     return all(_is_day(to_instant(ms)) for ms in (period.start_ms, period.end_ms))
@@ -187,7 +182,7 @@ def is_on_days(period: Period) -> bool:
 def _is_day(instant: datetime) -> bool:
     if instant.year in (1970, 9999):
         return True
-    return instant.astimezone(billing_at(instant).zone).time() == time()
+    return instant == midnight(billing_day(instant))
 
 
 def is_on_hours(period: Period) -> bool:
@@ -197,21 +192,33 @@ def is_on_hours(period: Period) -> bool:
 
 def billing_days(period: Period) -> tuple[date, date]:
     """First billing day and the first one after a period on day borders."""
-    low, high = period.start, period.end
-    return (
-        low.astimezone(billing_at(low).zone).date(),
-        high.astimezone(billing_at(high).zone).date(),
-    )
+    return billing_day(period.start), billing_day(period.end)
 
 
 def stored_period(cluster: str | None = None) -> Period | None:
-    """From the first to the last stored fact; None without any."""
-    rows = UsageWindow.objects.all()
-    if cluster is not None:
-        found = Cluster.objects.filter(name=cluster).values_list("pk", flat=True)
-        rows = rows.filter(cluster_id__in=list(found))
-    first = rows.order_by("window_start").values_list("window_start", flat=True).first()
-    last = rows.order_by("-window_start").values_list("window_start", flat=True).first()
+    """From the first to the last stored fact; None without any.
+
+    Cluster by cluster, in the order of their key: two rows are read, however long the
+    history is.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STORED, {"cluster": cluster})
+        first, last = cursor.fetchone()
     if first is None or last is None:
         return None
     return Period.of(first, last + timedelta(milliseconds=WINDOW_MS))
+
+
+_STORED = """
+    SELECT min(oldest.window_start), max(newest.window_start)
+    FROM accounting_cluster c
+    CROSS JOIN LATERAL (
+        SELECT w.window_start FROM usage_window w
+        WHERE w.cluster_id = c.id ORDER BY w.window_start LIMIT 1
+    ) oldest
+    CROSS JOIN LATERAL (
+        SELECT w.window_start FROM usage_window w
+        WHERE w.cluster_id = c.id ORDER BY w.window_start DESC LIMIT 1
+    ) newest
+    WHERE %(cluster)s::text IS NULL OR c.name = %(cluster)s
+"""

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from accounting.domain.period import Period
+from accounting.models import Gpu
 from accounting.queries.selection import (
     FACT_DAYS,
     FACT_ONLY,
@@ -94,10 +95,19 @@ def _days(period: Period | None) -> Relation:
 def _hours(period: Period | None) -> Relation:
     if period is None:
         return Relation("SELECT * FROM usage_hour", ())
+    text = "SELECT * FROM usage_hour WHERE hour_start >= %(start)s AND hour_start < %(end)s"
+    if is_on_hours(period):
+        return Relation(text, (), parameters={"start": period.start, "end": period.end})
+    first, after = billing_days(period)  # a day that begins within an hour (N31)
     return Relation(
-        "SELECT * FROM usage_hour WHERE hour_start >= %(start)s AND hour_start < %(end)s",
+        f"{text} AND billing_on >= %(first)s AND billing_on < %(after)s",
         (),
-        parameters={"start": period.start, "end": period.end},
+        parameters={
+            "start": period.start - timedelta(hours=1),
+            "end": period.end,
+            "first": first,
+            "after": after,
+        },
     )
 
 
@@ -120,8 +130,16 @@ def _facts(selection: Selection, wanted: set[str]) -> Relation:
     return Relation(
         priced_facts(finer),
         finer,
-        parameters=parameters(None, period.start, period.end),
+        parameters=parameters(None, period.start, period.end, _gpu_ids(selection)),
     )
+
+
+def _gpu_ids(selection: Selection) -> list[int] | None:
+    """The GPUs that are asked for, so that no other's facts are read; None for all."""
+    uuids = selection.filters.get("gpu")
+    if uuids is None:
+        return None
+    return list(Gpu.objects.filter(uuid__in=uuids).values_list("pk", flat=True))
 
 
 _FILTER_COLUMNS = {

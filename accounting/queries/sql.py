@@ -5,13 +5,13 @@ change rarely: time is cut where any of them changes (and at midnight), and fact
 between the cuts before anything is joined to them.
 """
 
-from datetime import date, datetime, time, timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from accounting.queries.billing import billing_at
+from accounting.queries.billing import billing_day, billing_remembered, midnight
 
 STATE_COLUMNS = (
     "busy_ms",
@@ -48,32 +48,33 @@ _CUTS = """
 
 
 def parameters(
-    cluster_id: int | None, start: datetime, end: datetime
+    cluster_id: int | None,
+    start: datetime,
+    end: datetime,
+    gpu_ids: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """What `priced_facts` needs to know of [start, end); one query.
+    """What `priced_facts` needs to know of [start, end), or of some GPUs there; one query.
 
     Windows between two cuts share every price, team, tier, lifecycle and billing day.
     """
-    billing = billing_at(start)
     with connection.cursor() as cursor:
         cursor.execute(_CUTS, {"start": start, "end": end})
         cuts = {row[0] for row in cursor.fetchall()}
-    day = start.astimezone(billing.zone).date()
-    while (midnight := _midnight(day, billing.zone)) < end:
-        if midnight > start:
-            cuts.add(midnight)
-        day += timedelta(days=1)
+    with billing_remembered():
+        day = billing_day(start) + timedelta(days=1)
+        while (at := midnight(day)) < end:
+            cuts.add(at)
+            day += timedelta(days=1)
+        edges = [start, *sorted(cuts)]
+        days = [billing_day(at) for at in edges]
     return {
         "cluster": cluster_id,
         "start": start,
         "end": end,
-        "timezone": billing.timezone,
-        "cuts": [start, *sorted(cuts)],
+        "gpus": None if gpu_ids is None else list(gpu_ids),
+        "cuts": edges,
+        "days": days,
     }
-
-
-def _midnight(day: date, zone: ZoneInfo) -> datetime:
-    return datetime.combine(day, time(), tzinfo=zone)
 
 
 # Of the prices that match, the one that sets most; ties in the order of N26.
@@ -105,7 +106,10 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
     final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
     sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
     return f"""
-WITH summed AS MATERIALIZED (
+WITH piece AS MATERIALIZED (
+    SELECT * FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[])
+        WITH ORDINALITY AS t(at, billing_on, n)
+), summed AS MATERIALIZED (
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
            width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
            gpu_id, node_id, pod_id, {_SUMS},
@@ -115,6 +119,7 @@ WITH summed AS MATERIALIZED (
            max(peak_memory_bytes) AS peak_memory_bytes, sum(energy_mj) AS energy_mj
     FROM usage_window
     WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
+      AND (%(gpus)s::int[] IS NULL OR gpu_id = ANY(%(gpus)s))
       AND window_start >= %(start)s AND window_start < %(end)s
     GROUP BY 1, 2, 3, 4, 5, 6
 ), node_life AS MATERIALIZED (
@@ -135,7 +140,7 @@ WITH summed AS MATERIALIZED (
            sum(s.samples_used)::bigint AS samples_used,
            max(s.peak_memory_bytes) AS peak_memory_bytes, sum(s.energy_mj) AS energy_mj
     FROM summed s
-    JOIN unnest(%(cuts)s::timestamptz[]) WITH ORDINALITY AS t(at, n) ON t.n = s.cut
+    JOIN piece t ON t.n = s.cut
     JOIN accounting_gpu g ON g.id = s.gpu_id
     LEFT JOIN node_life l ON l.node_id = s.node_id AND l.since <= t.at AND t.at < l.until
     LEFT JOIN accounting_pod p ON p.id = s.pod_id
@@ -152,7 +157,7 @@ WITH summed AS MATERIALIZED (
     LEFT JOIN LATERAL ({_PRICE.format(tier="OR p.tier = c.tier")}) line ON true
     LEFT JOIN LATERAL ({_PRICE.format(tier="")}) own ON true
 )
-SELECT g.cluster_id, g.hour_start, (g.at AT TIME ZONE %(timezone)s)::date AS billing_on,
+SELECT g.cluster_id, g.hour_start, t.billing_on,
        g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
        g.tier, coalesce(p.price_id, 0) AS price_id,
        coalesce(p.gpu_price_id, 0) AS gpu_price_id{outer},
@@ -165,5 +170,6 @@ SELECT g.cluster_id, g.hour_start, (g.at AT TIME ZONE %(timezone)s)::date AS bil
        max(g.peak_memory_bytes) AS peak_memory_bytes, sum(g.energy_mj) AS energy_mj
 FROM gathered g
 JOIN priced p USING (cluster_id, at, model, lifecycle, tier)
+JOIN piece t USING (at)
 GROUP BY {final}
 """

@@ -97,7 +97,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used,
                max(u.peak_memory_bytes) AS peak_memory_bytes,
-               sum(u.energy_mj) AS energy_mj
+               sum(u.energy_mj)::bigint AS energy_mj
         {chosen.text()} AND {held}
         GROUP BY {grouped} ORDER BY {grouped}
     """  # built from this module's own constants
@@ -158,16 +158,36 @@ def _merge_unpriced(
         for state in HELD:
             row[f"{state}_money"] = row[f"{state}_money"] or Decimal(0)
         known = merged.get(key)
-        if known is None:
-            merged[key] = row
-            continue
-        known["priced"] = known["priced"] and row["priced"]
-        known["currency"] = known["currency"] or row["currency"]
-        known["estimated"] = known["estimated"] or row["estimated"]
-        for name in ("samples_expected", "samples_used"):
-            known[name] += row[name]
-        for state in HELD:
-            known[f"{state}_ms"] += row[f"{state}_ms"]
-            known[f"{state}_money"] += row[f"{state}_money"]
-            known[f"{state}_unpriced"] += row[f"{state}_unpriced"]
+        merged[key] = row if known is None else _both(known, row)
     return merged
+
+
+_ADDED = (
+    *(f"{s}_{part}" for s in HELD for part in ("ms", "money", "unpriced")),
+    "samples_expected",
+    "samples_used",
+)
+
+
+def same_currency(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """False for money of two currencies: it has no sum. Unpriced time has none."""
+    return len({one["currency"], other["currency"]} - {""}) < 2
+
+
+def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Two rows of one key as one; what neither measured stays null."""
+    energies = [r["energy_mj"] for r in (one, other) if r["energy_mj"] is not None]
+    peaks = [
+        r["peak_memory_bytes"]
+        for r in (one, other)
+        if r["peak_memory_bytes"] is not None
+    ]
+    return {
+        **one,
+        **{name: one[name] + other[name] for name in _ADDED},
+        "priced": one["priced"] and other["priced"] and same_currency(one, other),
+        "currency": one["currency"] or other["currency"],
+        "estimated": one["estimated"] or other["estimated"],
+        "energy_mj": sum(energies) if energies else None,
+        "peak_memory_bytes": max(peaks, default=None),
+    }

@@ -1,0 +1,147 @@
+"""Small books: facts of exact milliseconds, set up and rolled up by the product itself.
+
+Where the importer would need hours of samples to make one millisecond, the fact is written as
+attribution would have; everything after it (teams, prices, hours, days, reports) is the product.
+"""
+
+import io
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import connection
+
+from accounting.actions import partitions
+from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.actions.workloads import resolve_pods
+from accounting.models import (
+    Cluster,
+    DirtyHour,
+    Gpu,
+    Namespace,
+    Node,
+    NodeFact,
+    Pod,
+)
+
+HOUR_MS = 3_600_000
+WINDOW_MS = 300_000
+MODEL = "NVIDIA-L40S"
+TEN = datetime(2026, 10, 6, 10, tzinfo=UTC)  # a Tuesday
+_COLUMNS = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
+
+
+@dataclass
+class Books:
+    """Writes facts and set-ups; `settle` rolls up what they touched."""
+
+    folder: Path
+
+    def configure(self, text: str) -> str:
+        """Set up, as `manage.py configure` does; returns what it said."""
+        path = self.folder / "setup.yaml"
+        path.write_text(text)
+        out = io.StringIO()
+        call_command("configure", str(path), stdout=out, stderr=io.StringIO())
+        return out.getvalue()
+
+    def gpu(
+        self,
+        uuid: str = "GPU-1",
+        *,
+        model: str = MODEL,
+        lifecycle: str = "on-demand",
+        cluster: str = "north",
+    ) -> Gpu:
+        """A GPU on a node of its own."""
+        home, _ = Cluster.objects.get_or_create(name=cluster)
+        node = Node.objects.create(cluster=home, name=f"node-of-{uuid}")
+        NodeFact.objects.create(
+            node=node, valid_from=TEN, model=model, lifecycle=lifecycle
+        )
+        return Gpu.objects.create(cluster=home, uuid=uuid, model=model)
+
+    def pod(
+        self,
+        name: str = "train",
+        *,
+        space: str = "vision",
+        tier: str = "",
+        on: str = "",
+    ) -> Pod:
+        """A pod with a team by the rules in force."""
+        home, _ = Cluster.objects.get_or_create(name=on or "north")
+        namespace, _ = Namespace.objects.get_or_create(cluster=home, name=space)
+        pod = Pod.objects.create(
+            cluster=home,
+            uid=f"uid-{name}",
+            name=name,
+            namespace=namespace,
+            priority_class=tier,
+        )
+        resolve_pods(home, [pod.pk])
+        return pod
+
+    def write(
+        self,
+        gpu: Gpu,
+        at: datetime,
+        pod: Pod | None = None,
+        *,
+        flags: int = 0,
+        energy_mj: int | None = None,
+        peak_memory_bytes: int | None = None,
+        **states: int,
+    ) -> None:
+        """One fact: milliseconds by state in the window that begins at `at`."""
+        node = Node.objects.get(name=f"node-of-{gpu.uuid}")
+        partitions.ensure(partitions.WINDOWS, at, at + timedelta(hours=1))
+        values = [states.get(name, 0) for name in _COLUMNS]
+        names = ", ".join(f"{name}_ms" for name in _COLUMNS)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""INSERT INTO usage_window (cluster_id, window_start, gpu_id, pod_id,
+                    node_id, flags, energy_mj, peak_memory_bytes, {names})
+                    VALUES ({", ".join(["%s"] * 15)})""",  # noqa: S608
+                [
+                    *(gpu.cluster_id, at, gpu.pk, pod.pk if pod else 0, node.pk),
+                    *(flags, energy_mj, peak_memory_bytes, *values),
+                ],
+            )
+        hour = at.astimezone(UTC).replace(minute=0)
+        DirtyHour.objects.get_or_create(
+            cluster_id=gpu.cluster_id,
+            hour_start=hour,
+            defaults={"marked_at": TEN, "reason": "facts"},
+        )
+
+    def hours(
+        self,
+        gpu: Gpu,
+        start: datetime,
+        end: datetime,
+        pod: Pod | None = None,
+        state: str = "busy",
+    ) -> None:
+        """Whole windows of one state in [start, end)."""
+        at = start
+        while at < end:
+            self.write(gpu, at, pod, **{state: WINDOW_MS})
+            at += timedelta(milliseconds=WINDOW_MS)
+
+    def settle(self) -> None:
+        """Roll up what is dirty, as workers do."""
+        for cluster in Cluster.objects.all():
+            roll_up_dirty_hours(cluster.pk)
+
+
+def stored() -> list[tuple[object, ...]]:
+    """Every fact with where it lies and who wrote it: equal only when none was touched."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT tableoid::regclass::text, ctid::text, xmin::text, w.*
+               FROM usage_window w ORDER BY 1, 2"""
+        )
+        rows: list[tuple[object, ...]] = cursor.fetchall()
+    return rows
