@@ -125,6 +125,14 @@ class PriceForm(AccessibleForm):
     )
 
 
+class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """A choice of teams by the name that people know, not by slug."""
+
+    def label_from_instance(self, obj: Team) -> str:
+        """What stands in the list."""
+        return obj.name
+
+
 class BindingForm(AccessibleForm):
     """A rule that gives usage to a team."""
 
@@ -140,7 +148,7 @@ class BindingForm(AccessibleForm):
         label="Value",
         help_text="A name, or a pattern with * and ?, e.g. vision-*.",
     )
-    team = forms.ModelChoiceField(
+    team = TeamField(
         queryset=Team.objects.order_by("name"), to_field_name="slug", empty_label=None
     )
     valid_from = forms.DateField(

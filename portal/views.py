@@ -1,7 +1,6 @@
 """The pages that join everything: overview, search, data health, set-up."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
@@ -12,9 +11,8 @@ from django.urls import reverse
 from accounting.charts import grids
 from accounting.domain.calendar import DayRange
 from accounting.domain.period import HOUR_MS, Period, to_ms
-from accounting.domain.summary import rounded
 from accounting.models import SourceKind
-from accounting.queries.breakdown import breakdown, largest_idle, movers
+from accounting.queries.breakdown import breakdown
 from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
 from accounting.queries.finding import Hit, find
 from accounting.queries.freshness import (
@@ -26,17 +24,21 @@ from accounting.queries.freshness import (
 )
 from accounting.queries.issues import issue_rows
 from accounting.queries.ledger import ledger_rows, ledger_total
+from accounting.queries.ranking import largest, moved_most
 from accounting.queries.selection import Selection
 from accounting.queries.setup import is_complete, setup_steps
 from accounting.queries.teams import visible_teams
-from accounting.queries.usage import usage_rows
 from accounting.queries.verify import verdicts
 from accounting.views import figures, shapes, tables
 from accounting.views.chip import chip_of
+from accounting.views.filters import LABELS
 from accounting.views.gate import admins, sees_all, signed_in, visitor_of
+from accounting.views.splits import filtering, split_of
 from accounting.views.state import PageState
 from portal.navigation import NAVIGATION
 
+LEDGER_FILTERS = {"model", "lifecycle"}  # what time that nobody held has too
+LISTED = 8  # workloads in a list of the overview
 CALENDAR_DAYS = 84  # twelve weeks
 CALENDAR_LEGEND = (
     ("full", "99% and more"),
@@ -50,7 +52,7 @@ CALENDAR_LEGEND = (
 @signed_in
 def overview(request: HttpRequest) -> HttpResponse:
     """Where the GPU-hours and the money went; a person with one team lands on it."""
-    state = PageState(request)
+    state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
     if not state.visitor.scope.sees_all and len(teams) == 1:
         return redirect(tables.team_url(next(iter(teams.values()))) + state.carry)
@@ -63,11 +65,12 @@ def overview(request: HttpRequest) -> HttpResponse:
     missing = missing_days(coverage, *state.data_days)
     shown = state.shown_days
     lines = tables.team_lines(found, teams, sides, length)
-    workloads = rounded(
-        usage_rows(selection, ("team", "workload"), priced_part=True), places
-    )
+    idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
     names = {
-        line.key: figures.Key(line.name, line.slot, "busy", line.url) for line in lines
+        line.key: figures.Key(
+            line.name, line.slot, "busy", state.with_filter("team", line.key)
+        )
+        for line in lines
     }
     context = {
         "state": state,
@@ -77,16 +80,15 @@ def overview(request: HttpRequest) -> HttpResponse:
         "spend": figures.spend_chart(found, shown, missing, names, state),
         "bars": sorted(lines, key=lambda line: -line.row.allocated_ms),
         "teams": tables.team_table(lines, found, state.sort),
-        "idle": tables.workload_lines(largest_idle(workloads), teams),
+        "idle": tables.workload_lines(tables.idle_only(idle.rows), teams),
         "movers": [],
+        "split": split_of(state, selection, teams, places),
+        **filtering(state, teams),
     }
     if state.before_period is not None and found.has_before:
-        earlier = replace(selection, period=state.before_period)
-        before = rounded(
-            usage_rows(earlier, ("team", "workload"), priced_part=True), places
-        )
-        context["movers"] = tables.mover_lines(movers(workloads, before), teams)
-    if state.visitor.scope.sees_all:
+        movers = moved_most(selection, state.before_period, LISTED, places)
+        context["movers"] = tables.mover_lines(movers, teams)
+    if state.visitor.scope.sees_all and not set(state.filters) - LEDGER_FILTERS:
         context |= _capacity(state, missing, length, places)
     return render(request, "portal/overview.html", context)
 

@@ -23,7 +23,7 @@ class Cell:
     words: str
 
 
-WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 30.5, 23  # of a grid of 24 by 7 squares
+WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 24.5, 23  # of a grid of 24 by 7 squares
 
 
 def week_cell(hour: int, weekday: int, ratio: float | None, words: str) -> Cell:

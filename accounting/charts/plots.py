@@ -19,11 +19,15 @@ OTHER_SLOT = 0
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One coloured series: its name, its team's slot, one value for each position."""
+    """One coloured series: its name, its team's slot, one value for each position.
+
+    `url` is where a click on it leads; "" nowhere.
+    """
 
     name: str
     slot: int
     values: tuple[Number | None, ...]
+    url: str = ""
 
     @property
     def total(self) -> Decimal:
@@ -102,6 +106,7 @@ def money_by_day(
                 "line": {"color": "$surface", "width": 1},
             },
             "hovertemplate": f"{money}<extra>{one.name}</extra>",
+            "meta": one.url,
         }
         for one in series
     ]

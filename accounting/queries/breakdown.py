@@ -79,6 +79,7 @@ class Breakdown:
     by_day: Mapping[str, Mapping[str, UsageRow]]
     days: Mapping[str, UsageRow]
     summary: Summary
+    unnamed: int = 0  # how many rows are in `days` and not in `rows`
 
     @property
     def has_before(self) -> bool:
@@ -117,6 +118,45 @@ def breakdown(
         by_day=_by_day(daily, dimension),
         days=_day_totals(daily),
         summary=summarise(rows, earlier, sides, length_ms),
+    )
+
+
+def breakdown_of_largest(
+    selection: Selection,
+    rows: Sequence[UsageRow],
+    count: int,
+    *,
+    sides: Sides | None,
+    length_ms: int,
+    places: int,
+) -> Breakdown:
+    """Split a selection by its largest workloads and by day; what remains has no name.
+
+    Args:
+        selection: with its period set.
+        rows: the largest workloads, in order.
+        count: how many workloads there are.
+        sides, length_ms, places: as for `breakdown`.
+    """
+    daily = rounded(usage_rows(selection, ("day",), priced_part=True), places)
+    earlier = []
+    if sides is not None:
+        before = replace(selection, period=sides.before)
+        earlier = rounded(usage_rows(before, (), priced_part=True), places)
+    names = {workload_name(row) for row in rows}
+    only = {
+        "namespace": tuple({row.key["namespace"] for row in rows}),
+        "workload": tuple({row.key["workload"] for row in rows}),
+    }
+    few = replace(selection, filters={**selection.filters, **only})
+    by_day = rounded(usage_rows(few, ("workload", "day"), priced_part=True), places)
+    return Breakdown(
+        rows=tuple(rows),
+        before={"": earlier[0]} if earlier else {},
+        by_day=_by_day([r for r in by_day if workload_name(r) in names], "workload"),
+        days={row.key["day"]: row for row in daily},
+        summary=summarise(daily, earlier, sides, length_ms),
+        unnamed=count - len(rows),
     )
 
 
@@ -194,33 +234,3 @@ class Mover:
     namespace: str
     workload: str
     change: Change
-
-
-def movers(
-    now: Sequence[UsageRow], before: Sequence[UsageRow], count: int = 8
-) -> list[Mover]:
-    """The largest changes of charge by absolute difference; rows by team and workload.
-
-    One that is only in one of the periods counts from, or to, nothing.
-    """
-    amounts: dict[tuple[str, ...], list[Decimal | None]] = {}
-    for column, rows in enumerate((before, now)):
-        for row in rows:
-            names = ("team", "namespace", "workload_kind", "workload")
-            key = tuple(row.key[name] for name in names)
-            pair = amounts.setdefault(key, [Decimal(0), Decimal(0)])
-            pair[column] = row.charge
-    found = [
-        Mover(key[0], key[1], key[3], moved)
-        for key, (then, later) in amounts.items()
-        if (moved := change(then, later)) is not None and moved.difference
-    ]
-    found.sort(key=lambda m: (-abs(m.change.difference), m.team, m.workload))
-    return found[:count]
-
-
-def largest_idle(rows: Sequence[UsageRow], count: int = 8) -> list[UsageRow]:
-    """The rows with the most idle money, then the most idle time."""
-    idle = [row for row in rows if row.idle_ms]
-    idle.sort(key=lambda row: (-(row.idle_charge or Decimal(0)), -row.idle_ms))
-    return idle[:count]

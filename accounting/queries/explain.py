@@ -40,8 +40,8 @@ class PriceUsed:
     tier: str
     rate: Decimal | None
     currency: str
-    valid_from: str
-    valid_to: str
+    valid_from: datetime | None
+    valid_to: datetime | None
     milliseconds: int
 
 
@@ -187,8 +187,7 @@ def _prices(selection: Selection) -> tuple[PriceUsed, ...]:
         cursor.execute(
             f"""
             SELECT u.model, u.lifecycle, u.tier, u.rate, u.currency,
-                   coalesce(to_char(p.valid_from, 'YYYY-MM-DD'), ''),
-                   coalesce(to_char(p.valid_to, 'YYYY-MM-DD'), ''),
+                   p.valid_from, p.valid_to,
                    sum(u.busy_ms + u.idle_ms + u.unknown_ms)::bigint
             {_with_price(chosen.text())}
             AND u.namespace_id <> 0

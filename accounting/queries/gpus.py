@@ -8,7 +8,7 @@ from django.db import connection
 from accounting.domain.line import STATES
 from accounting.domain.period import Period
 from accounting.domain.report import LedgerRow
-from accounting.queries.ledger import HiddenError, ledger_rows
+from accounting.queries.ledger import HiddenError
 from accounting.queries.selection import Selection, stored_period
 
 
@@ -28,7 +28,7 @@ class GpuRow:
 
     Attributes:
         is_present: there in the cluster's newest window.
-        ledger: its seven states and money; None where it was not there in the period.
+        ledger: its seven states without money; None where it was not there in the period.
     """
 
     uuid: str
@@ -68,27 +68,30 @@ _GPUS = """
     JOIN accounting_node n ON n.id = p.node_id
     WHERE (%(uuid)s::text IS NULL OR g.uuid = %(uuid)s)
       AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
+      AND (%(models)s::text[] IS NULL OR g.model = ANY(%(models)s))
       AND p.start_ms < %(end)s AND (p.end_ms IS NULL OR p.end_ms > %(start)s)
     ORDER BY g.id, p.start_ms DESC
 """
 _HOLDERS = """
     SELECT g.uuid, p.name, n.name, coalesce(t.slug, 'unmapped'), (w.flags & 2) <> 0
-    FROM usage_window w
+    FROM accounting_cluster c
+    CROSS JOIN LATERAL (
+        SELECT i.window_start FROM accounting_ingestwindow i
+        WHERE i.cluster_id = c.id AND i.shard = 0 AND i.rows > 0
+        ORDER BY i.window_start DESC LIMIT 1
+    ) newest
+    CROSS JOIN LATERAL (  -- OFFSET 0 keeps it a look-up of one window
+        SELECT u.gpu_id, u.pod_id, u.window_start, u.flags FROM usage_window u
+        WHERE u.cluster_id = c.id AND u.window_start = newest.window_start
+        OFFSET 0
+    ) w
     JOIN accounting_gpu g ON g.id = w.gpu_id
     JOIN accounting_pod p ON p.id = w.pod_id
     JOIN accounting_namespace n ON n.id = p.namespace_id
     LEFT JOIN accounting_podattribution a ON a.pod_id = p.id
         AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
     LEFT JOIN accounting_team t ON t.id = a.team_id
-    WHERE (w.cluster_id, w.window_start) IN (
-        SELECT c.id, newest.window_start FROM accounting_cluster c
-        CROSS JOIN LATERAL (
-            SELECT i.window_start FROM accounting_ingestwindow i
-            WHERE i.cluster_id = c.id AND i.shard = 0 AND i.rows > 0
-            ORDER BY i.window_start DESC LIMIT 1
-        ) newest
-    )
-      AND (%(uuid)s::text IS NULL OR g.uuid = %(uuid)s)
+    WHERE (%(uuid)s::text IS NULL OR g.uuid = %(uuid)s)
       AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
     ORDER BY g.uuid, p.name
 """
@@ -106,6 +109,7 @@ def gpu_rows(selection: Selection, *, uuid: str | None = None) -> list[GpuRow]:
     parameters = {
         "uuid": uuid,
         "clusters": list(selection.filters.get("cluster", ())) or None,
+        "models": list(selection.filters.get("model", ())) or None,
         "start": period.start_ms,
         "end": period.end_ms,
         "scope": None,
@@ -117,10 +121,7 @@ def gpu_rows(selection: Selection, *, uuid: str | None = None) -> list[GpuRow]:
         holders: dict[str, list[Holding]] = {}
         for gpu, *rest in cursor.fetchall():
             holders.setdefault(gpu, []).append(Holding(*_holding(rest)))
-    if uuid is None:
-        ledger = {row.key["gpu"]: row for row in ledger_rows(selection, ("gpu",))}
-    else:
-        ledger = {uuid: _ledger_of(uuid, period)}
+    ledger = _states(period, uuid)
     rows = [
         GpuRow(
             gpu,
@@ -138,29 +139,41 @@ def gpu_rows(selection: Selection, *, uuid: str | None = None) -> list[GpuRow]:
     return sorted(rows, key=lambda row: (row.cluster, row.node, row.uuid))
 
 
-def _ledger_of(uuid: str, period: Period) -> LedgerRow:
-    """One GPU's states in a period, without money: its own facts only."""
-    sums = ", ".join(f"coalesce(sum(w.{state}_ms), 0)::bigint" for state in STATES)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT coalesce(sum(w.samples_expected), 0)::bigint,
-                   coalesce(sum(w.samples_used), 0)::bigint, {sums}
-            FROM usage_window w
-            JOIN accounting_gpu g ON g.id = w.gpu_id AND g.cluster_id = w.cluster_id
-            WHERE g.uuid = %s AND w.window_start >= %s AND w.window_start < %s
-            """,  # column names of this project
-            [uuid, period.start, period.end],
-        )
-        expected, used, *found = cursor.fetchone()
-    return LedgerRow(
-        key={"gpu": uuid},
-        milliseconds=dict(zip(STATES, found, strict=True)),
-        charges=dict.fromkeys(STATES),
-        currency="",
-        samples_expected=expected,
-        samples_used=used,
+_STATES = f"""
+    WITH summed AS (
+        SELECT w.gpu_id, sum(w.samples_expected)::bigint AS samples_expected,
+               sum(w.samples_used)::bigint AS samples_used,
+               {", ".join(f"sum(w.{state}_ms)::bigint AS {state}_ms" for state in STATES)}
+        FROM usage_window w
+        WHERE w.window_start >= %(since)s AND w.window_start < %(until)s
+          AND (%(uuid)s::text IS NULL OR w.cluster_id = ANY(ARRAY(
+                  SELECT g.cluster_id FROM accounting_gpu g WHERE g.uuid = %(uuid)s))
+              AND w.gpu_id = ANY(ARRAY(
+                  SELECT g.id FROM accounting_gpu g WHERE g.uuid = %(uuid)s)))
+        GROUP BY 1
     )
+    SELECT g.uuid, s.samples_expected, s.samples_used,
+           {", ".join(f"s.{state}_ms" for state in STATES)}
+    FROM summed s JOIN accounting_gpu g ON g.id = s.gpu_id
+"""  # column names of this project
+
+
+def _states(period: Period, uuid: str | None) -> dict[str, LedgerRow]:
+    """The states of GPUs in a period, without money: sums of their facts alone."""
+    parameters = {"since": period.start, "until": period.end, "uuid": uuid}
+    with connection.cursor() as cursor:
+        cursor.execute(_STATES, parameters)
+        return {
+            uuid: LedgerRow(
+                key={"gpu": uuid},
+                milliseconds=dict(zip(STATES, found, strict=True)),
+                charges=dict.fromkeys(STATES),
+                currency="",
+                samples_expected=expected,
+                samples_used=used,
+            )
+            for uuid, expected, used, *found in cursor.fetchall()
+        }
 
 
 def _holding(rest: list[object]) -> tuple[str, str, str, bool]:

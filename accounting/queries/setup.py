@@ -9,7 +9,8 @@ _QUERY = """
     SELECT
       (SELECT count(*) FROM accounting_source WHERE is_active),
       (SELECT count(*) FROM accounting_source
-       WHERE is_active AND last_error = '' AND last_read_at IS NOT NULL),
+       WHERE is_active AND last_error = ''
+         AND (last_read_at IS NOT NULL OR kind = 'openmetrics')),
       (SELECT string_agg(name || ': ' || left(last_error, 300), E'\\n' ORDER BY name)
        FROM accounting_source WHERE is_active AND last_error <> ''),
       (SELECT count(*) FROM accounting_gpu WHERE NOT is_placeholder),

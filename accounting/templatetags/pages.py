@@ -32,11 +32,12 @@ def icon(name: str) -> SafeString:
 
 def explain_url(context: Mapping[str, Any], what: str, key: Mapping[str, Any]) -> str:
     """Where the making of one number is told: what, of which row, in which range."""
-    pairs = {"what": what} | {name: str(v) for name, v in key.items() if v}
+    pairs: dict[str, Any] = {"what": what}
     state = context.get("state")
     if state is not None:
-        pairs |= state.exact
-    return f"{reverse('explain')}?{urlencode(pairs)}"
+        pairs |= state.exact | state.filters
+    pairs |= {name: str(v) for name, v in key.items() if v}
+    return f"{reverse('explain')}?{urlencode(pairs, doseq=True)}"
 
 
 @register.simple_tag(takes_context=True)
@@ -50,6 +51,14 @@ def number(context: Mapping[str, Any], text: str, what: str, **key: Any) -> Safe
         explain_url(context, what, key),
         text,
     )
+
+
+@register.simple_tag(takes_context=True)
+def split_number(  # one parameter a part of the number
+    context: Mapping[str, Any], text: str, what: str, by: str, value: str, **key: Any
+) -> SafeString:
+    """A number of a row whose dimension is only known when the page is made."""
+    return number(context, text, what, **key | {by: value})
 
 
 @register.simple_tag(takes_context=True)
@@ -150,16 +159,54 @@ def page_url(context: Mapping[str, Any], number: int, by: int) -> str:
     return url
 
 
+@register.simple_tag(takes_context=True)
+def only(context: Mapping[str, Any], name: str, value: str, words: str) -> SafeString:
+    """A small link that filters the page by one value; nothing where it already is."""
+    state = context["state"]
+    if value in state.filters.get(name, ()):
+        return mark_safe("")
+    return format_html(
+        '<a class="only" href="{}" aria-label="Only {}" title="Only {}" data-filter>{}</a>',
+        state.with_filter(name, value),
+        words,
+        words,
+        icon("funnel"),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def filter_link(context: Mapping[str, Any], name: str, value: str) -> SafeString:
+    """A value of a table that filters the page by itself; plain where it already does."""
+    state = context["state"]
+    if not value or value in state.filters.get(name, ()):
+        return format_html("{}", value or "Unknown")
+    return format_html(
+        '<a class="name" href="{}" title="Only {}" data-filter>{}</a>',
+        state.with_filter(name, value),
+        value,
+        value,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def workloads_url(context: Mapping[str, Any], line: Any) -> str:
+    """The workloads of a line's team, with that workload in sight."""
+    url: str = context["state"].link(
+        reverse("team-workloads", args=[line.key]), team="", q=line.workload
+    )
+    return url
+
+
 def report_url(
     context: Mapping[str, Any], noun: str, by: str, key: Mapping[str, Any]
 ) -> str:
     """The API's address for the rows of a table."""
     state = context.get("state")
-    pairs = {"by": by} | (state.exact if state is not None else {})
+    pairs: dict[str, Any] = {"by": by} if by else {}
+    if state is not None:
+        pairs |= state.exact | state.stored_filters
     pairs |= {name: str(value) for name, value in key.items() if value}
-    return (
-        f"/api/v1/{noun}?{urlencode({k: v for k, v in pairs.items() if v}, safe=',')}"
-    )
+    return f"/api/v1/{noun}?{urlencode(pairs, doseq=True, safe=',')}"
 
 
 @register.simple_tag(takes_context=True)
@@ -194,3 +241,16 @@ def figure_json(value: Mapping[str, Any], name: str) -> SafeString:
         name,
         mark_safe(text),  # noqa: S308  # escaped in the line above
     )
+
+
+@register.filter
+def named(teams: Mapping[str, Any], slug: str) -> str:
+    """The name of a team for its slug; the slug where it is not known."""
+    found = teams.get(slug) if teams else None
+    return slug if found is None else str(found.name)
+
+
+@register.filter
+def lower_first(text: str) -> str:
+    """A label inside a sentence; names in capitals stay as they are."""
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]

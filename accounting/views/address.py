@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from accounting.domain.calendar import DEFAULT_PRESET, DayRange, neighbour
+from accounting.views.filters import LABELS, Values
 
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last")
 
@@ -33,6 +34,7 @@ class Address:
     preset: str
     comparison: str
     cluster: str
+    filters: Values
 
     def _pairs(self, *, without: tuple[str, ...] = ()) -> list[tuple[str, str]]:
         return [
@@ -53,22 +55,54 @@ class Address:
         exact = {"from": days.first.isoformat(), "to": days.after.isoformat()}
         return self.url(without=(*RANGE_KEYS, "page"), **exact)
 
+    def with_filter(self, name: str, value: str) -> str:
+        """This page with one more value of a filter."""
+        return self._filtered(name, [*self.query.getlist(name), value])
+
+    def without_filter(self, name: str, value: str) -> str:
+        """This page with one value of a filter less."""
+        return self._filtered(name, [v for v in self.query.getlist(name) if v != value])
+
+    def _filtered(self, name: str, values: list[str]) -> str:
+        pairs = self._pairs(without=(name, "page"))
+        pairs += [(name, value) for value in dict.fromkeys(values)]
+        return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
+
+    @property
+    def no_filters_url(self) -> str:
+        """This page without filters."""
+        return self.url(without=(*self.filters, "page"))
+
     @cached_property
-    def carried(self) -> dict[str, str]:
-        """The state that follows a link to another page: range, comparison, cluster."""
-        pairs = {}
-        if self.preset and self.preset != DEFAULT_PRESET:
-            pairs["range"] = self.preset
-        elif not self.preset:
-            pairs = {
-                "from": self.days.first.isoformat(),
-                "to": self.days.after.isoformat(),
-            }
+    def range_pairs(self) -> list[tuple[str, str]]:
+        """The range of the address; nothing where it is the usual one."""
+        if self.preset:
+            return [("range", self.preset)] if self.preset != DEFAULT_PRESET else []
+        return [
+            ("from", self.days.first.isoformat()),
+            ("to", self.days.after.isoformat()),
+        ]
+
+    @cached_property
+    def carried(self) -> list[tuple[str, str]]:
+        """The state that follows a link: range, comparison, cluster, filters."""
+        pairs = list(self.range_pairs)
         if self.comparison != "prev":
-            pairs["cmp"] = self.comparison
+            pairs.append(("cmp", self.comparison))
         if self.cluster:
-            pairs["cluster"] = self.cluster
-        return pairs
+            pairs.append(("cluster", self.cluster))
+        return pairs + [
+            (name, value)
+            for name in LABELS
+            for value in dict.fromkeys(self.query.getlist(name))
+            if value
+        ]
+
+    def link(self, url: str, **more: str) -> str:
+        """Another page with this one's state and something of its own."""
+        pairs = [(name, value) for name, value in self.carried if name not in more]
+        pairs += [(name, value) for name, value in more.items() if value]
+        return f"{url}?{urlencode(pairs)}" if pairs else url
 
     @property
     def carry(self) -> str:
@@ -85,6 +119,11 @@ class Address:
     def kept(self) -> list[tuple[str, str]]:
         """What the range form keeps of the address."""
         return self._pairs(without=(*RANGE_KEYS, "page"))
+
+    @property
+    def kept_of_filters(self) -> list[tuple[str, str]]:
+        """What the filter form keeps of the address: all that it does not offer."""
+        return self._pairs(without=("team", "model", "lifecycle", "tier", "page"))
 
     @property
     def exact_url(self) -> str:

@@ -18,6 +18,7 @@ from accounting.domain.report import UNMAPPED, UsageRow
 from accounting.forms import BindingForm, EndForm, tomorrow
 from accounting.models import Binding, BindingKind
 from accounting.queries.directory import binding_rows, unmapped_rows
+from accounting.queries.teams import visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views.gate import Visitor, admins, sees_all, visitor_of
 from accounting.views.state import PageState
@@ -32,6 +33,7 @@ def attribution(request: HttpRequest) -> HttpResponse:
     context = {
         "state": state,
         "rules": binding_rows(state.visitor.scope),
+        "names": visible_teams(state.visitor.scope),
         "unmapped": unmapped_rows(state.selection()),
         "can_edit": state.visitor.scope.is_admin,
     }

@@ -1,5 +1,6 @@
 """Where a number comes from: the drawer, and the same as a page."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -11,12 +12,13 @@ from accounting.domain.summary import price_amounts
 from accounting.queries.directory import BindingRow, binding_rows
 from accounting.queries.explain import FIGURES, Explanation, PriceUsed, explain
 from accounting.queries.selection import SelectionError
-from accounting.queries.teams import UNMAPPED_TEAM, visible_teams
+from accounting.queries.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.views import figures
+from accounting.views.filters import LABELS, words
 from accounting.views.gate import signed_in
 from accounting.views.state import PageState
 
-KEYS = ("team", "namespace", "workload", "model", "node", "gpu")
+KEYS = ("workload", "node", "gpu")  # beside those that pages filter by
 RULES = {
     "N5": "A sample is valid until the next one, for at most 1.5 steps; then nothing is known.",
     "N6": "A sample speaks only for those who held the GPU at its time.",
@@ -45,10 +47,11 @@ class PriceLine:
 @signed_in
 def explanation(request: HttpRequest) -> HttpResponse:
     """One number: formula with values, samples, metric, price, rule."""
-    state = PageState(request, compares=False)
+    state = PageState(request, compares=False, filters=LABELS)
     figure = request.GET.get("what", "")
     key = {name: request.GET.get(name, "") for name in KEYS if request.GET.get(name)}
-    _check(state, figure, key)
+    teams = visible_teams(state.visitor.scope)
+    _check(state, figure, teams)
     try:
         found = explain(state.selection(**key), figure)
     except (SelectionError, IndexError) as error:
@@ -56,11 +59,15 @@ def explanation(request: HttpRequest) -> HttpResponse:
     context = {
         "state": state,
         "found": found,
-        "key": key,
+        "chosen": [chip.value for chip in state.filter_chips(teams)]
+        + list(key.values()),
+        "team": ", ".join(
+            words("team", v, teams) for v in state.filters.get("team", ())
+        ),
         "what": figure,
         "prices": _prices(found, state),
         "rules": [(name, RULES.get(name, "")) for name in found.rules],
-        "bindings": _bindings(state, key),
+        "bindings": _bindings(state),
         "version": settings.VERSION,
     }
     is_fragment = request.headers.get("HX-Request") == "true"
@@ -68,14 +75,13 @@ def explanation(request: HttpRequest) -> HttpResponse:
     return render(request, name, context)
 
 
-def _check(state: PageState, figure: str, key: dict[str, str]) -> None:
+def _check(state: PageState, figure: str, teams: Mapping[str, TeamRef]) -> None:
     """404 for what is not there or not the visitor's: both look the same."""
     scope = state.visitor.scope
     if figure not in FIGURES or (figure == "ledger" and not scope.sees_all):
         raise Http404("no such number")
-    team = key.get("team")
-    is_unmapped = team == UNMAPPED_TEAM.slug and scope.sees_all
-    if team and not is_unmapped and team not in visible_teams(scope):
+    allowed = {*teams, UNMAPPED_TEAM.slug} if scope.sees_all else set(teams)
+    if not allowed.issuperset(state.filters.get("team", ())):
         raise Http404("no such team")
 
 
@@ -85,8 +91,8 @@ def _prices(found: Explanation, state: PageState) -> list[PriceLine]:
     return [PriceLine(p, a) for p, a in zip(found.prices, amounts, strict=True)]
 
 
-def _bindings(state: PageState, key: dict[str, str]) -> list[BindingRow]:
-    team = key.get("team")
-    if not team:
+def _bindings(state: PageState) -> list[BindingRow]:
+    teams = state.filters.get("team", ())
+    if not teams:
         return []
-    return [row for row in binding_rows(state.visitor.scope) if row.team == team]
+    return [row for row in binding_rows(state.visitor.scope) if row.team in teams]

@@ -12,6 +12,7 @@ from accounting.charts import bars, plots
 from accounting.charts.bars import Spark
 from accounting.charts.plots import Series
 from accounting.domain.report import LedgerRow, UsageRow
+from accounting.domain.summary import total_of
 from accounting.queries.breakdown import Breakdown
 from accounting.templatetags import units
 from accounting.views.state import PageState
@@ -70,11 +71,13 @@ def spend_chart(
             names[key].name if key in names else key,
             names[key].slot if key in names else plots.OTHER_SLOT,
             tuple(_charge(by_day.get(day.isoformat()), day in gaps) for day in days),
+            names[key].url if key in names else "",
         )
         for key, by_day in breakdown.by_day.items()
     ]
     shown = plots.top_series(series)
-    urls = {key.name: key.url for key in names.values()}
+    if breakdown.unnamed:
+        shown.append(_rest(breakdown, shown, days, gaps))
     totals = [_day_total(breakdown, day, day in gaps) for day in days]
     return Chart(
         figure=plots.money_by_day(days, shown, sign_of(currency)),
@@ -88,8 +91,23 @@ def spend_chart(
             )
             for i, day in enumerate(days)
         ),
-        legend=tuple(Key(s.name, s.slot, "busy", urls.get(s.name, "")) for s in shown),
+        legend=tuple(Key(s.name, s.slot, "busy", s.url) for s in shown),
     )
+
+
+def _rest(
+    breakdown: Breakdown,
+    shown: Sequence[Series],
+    days: Sequence[date],
+    gaps: Collection[date],
+) -> Series:
+    """What the named series leave of each day."""
+    values: list[Decimal | None] = []
+    for i, day in enumerate(days):
+        total = _day_total(breakdown, day, day in gaps)
+        named = sum((Decimal(one.values[i] or 0) for one in shown), Decimal(0))
+        values.append(None if total is None else total - named)
+    return Series(f"Other ({breakdown.unnamed})", plots.OTHER_SLOT, tuple(values))
 
 
 def _amount(value: bars.Number | None, currency: str) -> str:
@@ -135,10 +153,14 @@ def _day_amount(day: date, amount: Decimal | None, state: PageState) -> str:
 def sparks(
     breakdown: Breakdown, days: Sequence[date], missing: Sequence[date]
 ) -> dict[str, Spark]:
-    """The spark lines of the cards, one value a day; days without data are gaps."""
-    gaps = set(missing)
+    """The spark lines of the cards, one value a day.
+
+    Days without data are gaps; a day with data on which nothing was held is zero.
+    """
+    gaps, nothing = set(missing), total_of([])
     rows = [
-        None if day in gaps else breakdown.days.get(day.isoformat()) for day in days
+        None if day in gaps else breakdown.days.get(day.isoformat(), nothing)
+        for day in days
     ]
     fields = {
         "charge": "charge",

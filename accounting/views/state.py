@@ -4,7 +4,7 @@
 `cmp` is the comparison, `cluster` a filter, `sort` a column with `-` for descending.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date, timedelta
 from functools import cached_property
 from zoneinfo import ZoneInfo
@@ -25,8 +25,10 @@ from accounting.models import Cluster
 from accounting.queries.breakdown import Sides
 from accounting.queries.coverage import data_share
 from accounting.queries.selection import Selection
+from accounting.queries.teams import TeamRef
 from accounting.views.address import RANGE_KEYS, Address, Choice
 from accounting.views.chip import Chip, chip_of
+from accounting.views.filters import LABELS, FilterChip, read, stored, words
 from accounting.views.gate import Visitor, visitor_of
 
 LONGEST_DAYS = 366 * 5
@@ -35,7 +37,13 @@ LONGEST_DAYS = 366 * 5
 class PageState(Address):
     """What the address of a page says, and the addresses of its neighbours."""
 
-    def __init__(self, request: HttpRequest, *, compares: bool = True) -> None:
+    def __init__(
+        self,
+        request: HttpRequest,
+        *,
+        compares: bool = True,
+        filters: Collection[str] = (),
+    ) -> None:
         self.visitor: Visitor = visitor_of(request)
         self.path = request.path
         self.query: QueryDict = request.GET
@@ -49,6 +57,7 @@ class PageState(Address):
         self.comparison = chosen if chosen in COMPARISONS else "prev"
         self.before = compared_with(self.days, self.comparison)
         self.cluster = self.query.get("cluster", "")
+        self.filters = read(self.query, filters)
         self.sort = self.query.get("sort", "")
 
     # --- what the address says -------------------------------------------------------------
@@ -173,14 +182,42 @@ class PageState(Address):
             min(covered_ms / elapsed, 1.0) if elapsed else None,
         )
 
-    def selection(self, **filters: str) -> Selection:
-        """The selection of this page, with further filters."""
-        kept = {"cluster": self.cluster, **filters}
+    @property
+    def stored_filters(self) -> dict[str, tuple[str, ...]]:
+        """The filters as reports and the API take them."""
+        return {
+            name: tuple(stored(value) for value in values)
+            for name, values in self.filters.items()
+        }
+
+    def selection(self, **more: str | tuple[str, ...]) -> Selection:
+        """The selection of this page, with further filters in place of its own."""
+        kept = dict(self.stored_filters)
+        for name, value in {"cluster": self.cluster, **more}.items():
+            if value:
+                kept[name] = (value,) if isinstance(value, str) else value
+        return Selection(self.visitor.scope, self.period, kept)
+
+    def unfiltered(self, **more: str) -> Selection:
+        """The selection of this page without the filters of its chips."""
+        kept = {"cluster": self.cluster, **more}
         return Selection(
             self.visitor.scope,
             self.period,
             {name: (value,) for name, value in kept.items() if value},
         )
+
+    def filter_chips(self, teams: Mapping[str, TeamRef]) -> list[FilterChip]:
+        """What is filtered by, each with the address without it."""
+        return [
+            FilterChip(
+                LABELS[name],
+                words(name, value, teams),
+                self.without_filter(name, value),
+            )
+            for name, values in self.filters.items()
+            for value in values
+        ]
 
     # --- menus ------------------------------------------------------------------------------
 

@@ -172,6 +172,11 @@ WORKLOAD_COLUMNS: dict[str, Sorter] = {
 }
 
 
+def idle_only(rows: Sequence[UsageRow]) -> list[UsageRow]:
+    """The rows that were idle at all."""
+    return [row for row in rows if row.idle_ms]
+
+
 @dataclass(frozen=True, slots=True)
 class MoverLine:
     """A workload whose charge moved, with its team's name and colour."""

@@ -4,26 +4,37 @@ from collections.abc import Mapping, Sequence
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from accounting.charts import plots
 from accounting.domain.report import UsageRow
 from accounting.domain.summary import rounded
-from accounting.queries.breakdown import breakdown, largest_idle, workload_name
+from accounting.queries.breakdown import (
+    breakdown,
+    breakdown_of_largest,
+    workload_name,
+)
 from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
 from accounting.queries.directory import binding_rows
 from accounting.queries.members import member_rows
+from accounting.queries.ranking import largest
 from accounting.queries.series import points, week_hours
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views import figures, shapes, tables, timelines
+from accounting.views.filters import LABELS
 from accounting.views.gate import signed_in
+from accounting.views.splits import filtering, split_of
 from accounting.views.state import PageState
+
+LISTED = 10  # workloads in the list of idle ones
+OF_A_TEAM = tuple(name for name in LABELS if name != "team")
 
 
 @signed_in
 def team_list(request: HttpRequest) -> HttpResponse:
     """Every team that the visitor may read, with what it used."""
-    state = PageState(request)
+    state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
@@ -42,6 +53,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
         "teams": tables.team_table(lines, found, state.sort),
         "quiet": tables.quiet_teams(lines, teams),
         "missing_days": missing_days(coverage, *state.data_days),
+        **filtering(state, teams),
     }
     return render(request, "accounting/teams.html", context)
 
@@ -57,7 +69,7 @@ def _team(state: PageState, slug: str) -> TeamRef:
 @signed_in
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """What a team held, how busy it was, what it cost, and what to give back."""
-    state = PageState(request)
+    state = PageState(request, filters=OF_A_TEAM)
     ref = _team(state, slug)
     selection = state.selection(team=slug)
     coverage = day_coverage(state.days, state.zone, state.cluster)
@@ -65,12 +77,16 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     sides = state.sides(length)
     missing = missing_days(coverage, *state.data_days)
     places = figures.places_of(state.currency)
-    found = breakdown(
-        selection, "workload", sides=sides, length_ms=length, places=places
+    dearest = largest(selection, ("workload",), "charge", plots.NAMED_SERIES, places)
+    found = breakdown_of_largest(
+        selection,
+        dearest.rows,
+        dearest.count,
+        sides=sides,
+        length_ms=length,
+        places=places,
     )
-    workloads = rounded(
-        usage_rows(selection, ("team", "workload"), priced_part=True), places
-    )
+    idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
     shown = state.shown_days
     context = {
         "state": state,
@@ -81,18 +97,27 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "sparks": figures.sparks(found, state.whole_days, missing),
         "held": timelines.held_chart(points(selection, ""), missing, ref.slot, state),
         "spend": figures.spend_chart(
-            found, shown, missing, _workload_colours(found.rows), state
+            found, shown, missing, _workload_colours(found.rows, slug, state), state
         ),
-        "idle": tables.workload_lines(largest_idle(workloads, 10), {slug: ref}),
+        "idle": tables.workload_lines(tables.idle_only(idle.rows), {slug: ref}),
         "week": shapes.week_grid(week_hours(selection, state.visitor.zone)),
+        "split": split_of(state, selection, {slug: ref}, places),
+        **filtering(state, {slug: ref}, team=slug),
     }
     return render(request, "accounting/team.html", context)
 
 
-def _workload_colours(rows: Sequence[UsageRow]) -> Mapping[str, figures.Key]:
+def _workload_colours(
+    rows: Sequence[UsageRow], slug: str, state: PageState
+) -> Mapping[str, figures.Key]:
     """Workloads have no colour of their own: the largest take the slots in order."""
+    list_url = reverse("team-workloads", args=[slug])
     return {
-        workload_name(row): figures.Key(row.key["workload"], slot)
+        workload_name(row): figures.Key(
+            row.key["workload"],
+            slot,
+            url=state.link(list_url, team="", q=row.key["workload"]),
+        )
         for slot, row in enumerate(rows[: plots.NAMED_SERIES], start=1)
     }
 
@@ -100,7 +125,7 @@ def _workload_colours(rows: Sequence[UsageRow]) -> Mapping[str, figures.Key]:
 @signed_in
 def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     """A team's workloads by GPU model."""
-    state = PageState(request, compares=False)
+    state = PageState(request, compares=False, filters=OF_A_TEAM)
     ref = _team(state, slug)
     selection = state.selection(team=slug)
     places = figures.places_of(state.currency)
@@ -123,6 +148,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
         "count": len(lines),
         "total": tables.total_line(matching),
         "page": tables.paged(chosen, state.query.dict()),
+        **filtering(state, {slug: ref}, team=slug),
     }
     return render(request, "accounting/workloads.html", context)
 
@@ -130,7 +156,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
 @signed_in
 def team_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Who belongs to a team, and which rules give usage to it."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     ref = _team(state, slug)
     context = {
         "state": None,

@@ -28,7 +28,13 @@ document.addEventListener("keydown", (event) => {
     one("summary", menu).focus();
     return;
   }
-  closeNav();
+  if (one("#nav[data-open]")) closeNav();
+  else if (keysAreOn() && !event.target.closest("input, textarea, select, dialog")) follow("[data-clear-filters]");
+});
+
+// The sheet of a phone closes where the page shows beside it.
+document.addEventListener("click", (event) => {
+  if (one("#nav[data-open]") && !event.target.closest("#nav, #menu-button")) closeNav();
 });
 
 function closeNav() {

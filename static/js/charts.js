@@ -41,8 +41,16 @@ function draw(box) {
     if (box.dataset.brush !== undefined && !box.dataset.listens) {
       box.dataset.listens = "yes";
       target.on("plotly_relayout", (change) => zoom(change));
+      target.on("plotly_click", (click) => open(target, click));
     }
   });
+}
+
+// A click on a bar goes where its series leads; the click names every series of its day.
+function open(target, { points, event }) {
+  const y = event.clientY - target.getBoundingClientRect().top;
+  const hit = points.find(({ bbox, data }) => bbox && data.meta && bbox.y0 <= y && y <= bbox.y1);
+  if (hit) location.assign(hit.data.meta);
 }
 
 // Dragging over days writes the range into the address, so that Back restores what was there.
@@ -68,6 +76,11 @@ const boxes = [...document.querySelectorAll("[data-chart]")];
 const drawAll = () => boxes.forEach(draw);
 drawAll();
 document.addEventListener("themechange", drawAll);
+// Paper has its own palette and width; the screen gets its own back afterwards.
+matchMedia("print").addEventListener("change", () => {
+  for (const box of boxes) if (!box.hidden) Plotly.Plots.resize(box.querySelector(".plot"));
+  drawAll();
+});
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-png]");
   if (!button) return;

@@ -1,0 +1,149 @@
+"""The largest of many: rows that a list shows, chosen by the database.
+
+An organisation has thousands of workloads; a page names ten of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from django.db import connection
+
+from accounting.domain.comparison import change
+from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.report import UsageRow
+from accounting.domain.rounding import half_even, split_money
+from accounting.queries.breakdown import Mover
+from accounting.queries.selection import Selection
+from accounting.queries.source import Relation, relation
+from accounting.queries.usage import HELD, key_columns
+
+_HELD_MS = "(u.busy_ms + u.idle_ms + u.unknown_ms)"
+_HELD_MONEY = f"coalesce(sum({_HELD_MS} * u.rate), 0)"
+_ORDERS = {  # what is largest: money first, then time, so that unpriced rows are ranked too
+    "charge": f"{_HELD_MONEY} DESC, sum({_HELD_MS}) DESC",
+    "idle": "coalesce(sum(u.idle_ms * u.rate), 0) DESC, sum(u.idle_ms) DESC",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The first rows of an order, and how many there are in all."""
+
+    rows: tuple[UsageRow, ...]
+    count: int
+
+
+def largest(
+    selection: Selection, by: Sequence[str], order: str, count: int, places: int
+) -> Ranking:
+    """The rows with most `charge` or `idle` cost; one query.
+
+    Money is that of the priced part of a row, in `places`, rounded over this list.
+    """
+    chosen = relation(selection, by)
+    columns = key_columns(by)
+    names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+    grouped = ", ".join(str(i + 1) for i in range(len(columns)))
+    query = f"""
+        SELECT {names}, max(u.currency) AS currency,
+               {", ".join(f"sum(u.{s}_ms)::bigint AS {s}_ms" for s in HELD)},
+               {_HELD_MONEY} AS money, coalesce(sum(u.idle_ms * u.rate), 0) AS idle_money,
+               sum(CASE WHEN u.rate IS NULL THEN {_HELD_MS} ELSE 0 END)::bigint
+                   AS unpriced_ms,
+               sum(u.estimated_ms) > 0 AS estimated,
+               sum(u.samples_expected)::bigint AS samples_expected,
+               sum(u.samples_used)::bigint AS samples_used,
+               count(*) OVER () AS listed
+        {chosen.text()} AND {_is_held(chosen)}
+        GROUP BY {grouped} ORDER BY {_ORDERS[order]}, {grouped} LIMIT %(count)s
+    """  # built from this module's own constants
+    with connection.cursor() as cursor:
+        cursor.execute(query, chosen.parameters | {"count": count})
+        names_of = [column.name for column in cursor.description]
+        found = [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
+    amounts = split_money(
+        {
+            (i, part): amount
+            for i, row in enumerate(found)
+            for part, amount in (
+                ("held", row["money"] - row["idle_money"]),
+                ("idle", row["idle_money"]),
+            )
+        },
+        places,
+        HOUR_MS,
+    )
+    rows = tuple(
+        _row(row, list(columns), amounts[i, "held"], amounts[i, "idle"])
+        for i, row in enumerate(found)
+    )
+    return Ranking(rows, found[0]["listed"] if found else 0)
+
+
+def _is_held(chosen: Relation) -> str:
+    return "u.pod_id <> 0" if "pod_id" in chosen.finer else "u.namespace_id <> 0"
+
+
+def _row(
+    found: dict[str, Any], keys: Sequence[str], held: Decimal, idle: Decimal
+) -> UsageRow:
+    return UsageRow(
+        key={name: found[name] or "" for name in keys},
+        busy_ms=found["busy_ms"],
+        idle_ms=found["idle_ms"],
+        unknown_ms=found["unknown_ms"],
+        charge=held + idle,
+        idle_charge=idle,
+        currency=found["currency"] or "",
+        estimated=found["estimated"],
+        samples_expected=found["samples_expected"],
+        samples_used=found["samples_used"],
+        unpriced_ms=found["unpriced_ms"],
+    )
+
+
+_NAMES = ("team", "workload")  # what tells movers apart: team, namespace, kind, name
+
+
+def moved_most(
+    selection: Selection, before: Period, count: int, places: int
+) -> list[Mover]:
+    """The workloads whose charge moved most between two periods; one query.
+
+    One that is only in one of the periods counts from, or to, nothing. Time without a
+    price is left out on both sides.
+    """
+    columns = key_columns(_NAMES)
+    names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+    grouped = ", ".join(str(i + 1) for i in range(len(columns)))
+    now = relation(selection, _NAMES)
+    then = relation(replace(selection, period=before), _NAMES)
+
+    def side(chosen: Relation) -> str:
+        return f"""SELECT {names}, {_HELD_MONEY} AS money
+                   {chosen.text()} AND {_is_held(chosen)} GROUP BY {grouped}"""
+
+    query = f"""
+        WITH later AS ({side(now)}), earlier AS ({side(then).replace("%(", "%(then_")})
+        SELECT team, namespace, workload,
+               coalesce(earlier.money, 0), coalesce(later.money, 0)
+        FROM later FULL JOIN earlier USING ({", ".join(columns)})
+        WHERE coalesce(later.money, 0) <> coalesce(earlier.money, 0)
+        ORDER BY abs(coalesce(later.money, 0) - coalesce(earlier.money, 0)) DESC,
+                 team, workload, namespace
+        LIMIT %(count)s
+    """  # built from this module's own constants
+    earlier = {f"then_{name}": value for name, value in then.parameters.items()}
+    with connection.cursor() as cursor:
+        cursor.execute(query, now.parameters | earlier | {"count": count})
+        found = cursor.fetchall()
+    movers = []
+    for team, namespace, workload, was, is_now in found:
+        amounts = (half_even(Fraction(m) / HOUR_MS, places) for m in (was, is_now))
+        moved = change(*amounts)
+        if moved is not None and moved.difference:
+            movers.append(Mover(team, namespace, workload, moved))
+    return movers

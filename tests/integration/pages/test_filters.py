@@ -1,0 +1,176 @@
+"""Filters: kept in the address, shown as chips, in force for every number and link.
+
+Left out: how chips and menus look and answer to keys (tests/browser).
+"""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import time_machine
+from django.test import Client
+
+from accounting.access import EVERYTHING
+from accounting.domain.calendar import preset_range
+from accounting.queries.selection import Selection
+from accounting.queries.usage import usage_total
+from accounting.templatetags import units
+from tests.integration.pages.conftest import NOW, SignIn
+from tests.story import ZONE
+
+WEEK = "range=last-7-days"
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story() -> Iterator[None]:
+    """The process clock stands still; the story's newest window has just ended."""
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def selection(**filters: str) -> Selection:
+    """The last seven days with some filters, as the API would ask."""
+    period = preset_range("last-7-days", NOW.astimezone(ZONE).date()).period(ZONE)
+    return Selection(EVERYTHING, period, {k: (v,) for k, v in filters.items()})
+
+
+def models(client: Client) -> list[str]:
+    """GPU models of the week, the dearest first."""
+    split = client.get(f"/?{WEEK}").context["split"]
+    return [line.value for line in split.lines]
+
+
+@pytest.mark.parametrize("path", ["/", "/teams", "/teams/vision"])
+def test_a_filter_is_in_force_on_every_number(sign_in: SignIn, path: str) -> None:
+    client = sign_in("ana")
+    team = {"team": "vision"} if path == "/teams/vision" else {}
+    model = (
+        client.get(f"{path if team else '/'}?{WEEK}").context["split"].lines[0].value
+    )
+    found = client.get(f"{path}?{WEEK}&model={model}")
+    expected = usage_total(selection(model=model, **team))
+    total = found.context["breakdown"].summary.total
+    assert expected.allocated_ms
+    assert total.allocated_ms == expected.allocated_ms
+    assert units.money(total.charge, "EUR") == units.money(expected.charge, "EUR")
+    assert [(chip.label, chip.value) for chip in found.context["chips"]] == [
+        ("GPU model", model)
+    ]
+
+
+def test_a_chip_leads_to_the_page_without_it(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    chips = client.get(
+        f"/?{WEEK}&team=vision&team=speech&lifecycle=on-demand&sort=team&page=3"
+    ).context["chips"]
+    assert [chip.value for chip in chips] == ["Vision", "Speech", "on-demand"]
+    assert parse_qs(urlsplit(chips[0].url).query) == {
+        "range": ["last-7-days"],
+        "lifecycle": ["on-demand"],
+        "sort": ["team"],
+        "team": ["speech"],
+    }
+
+
+def test_a_name_of_the_split_adds_a_filter_and_ends_as_a_word(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    line = client.get(f"/?{WEEK}").context["split"].lines[0]
+    after = client.get(line.url)
+    assert [one.value for one in after.context["split"].lines] == [line.value]
+    assert after.context["split"].lines[0].url == ""
+    assert after.context["split"].lines[0].row.allocated_ms == line.row.allocated_ms
+
+
+@pytest.mark.parametrize("by", ["model", "lifecycle", "tier", "namespace"])
+def test_every_split_adds_up_and_each_of_its_names_can_be_chosen(
+    sign_in: SignIn, by: str
+) -> None:
+    client = sign_in("ana")
+    context = client.get(f"/?{WEEK}&split={by}").context
+    split, total = context["split"], context["breakdown"].summary.total
+    shown = sum(line.row.allocated_ms for line in split.lines)
+    assert shown + (split.rest.allocated_ms if split.rest else 0) == total.allocated_ms
+    assert split.total.charge == total.charge
+    for line in split.lines:
+        only = client.get(line.url).context["breakdown"].summary.total
+        assert only.allocated_ms == line.row.allocated_ms
+
+
+def test_links_of_the_page_carry_the_filter(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    model = models(client)[0]
+    html = client.get(f"/?{WEEK}&model={model}").content.decode()
+    for pattern in (
+        r'href="(/teams/vision\?[^"]+)"',
+        r'href="(/api/v1/usage\?by=team&amp;[^"]+)"',
+        r'data-explain="(/explain\?what=charge&amp;[^"]+)"',
+    ):
+        url = re.search(pattern, html)
+        assert url is not None, pattern
+        query = parse_qs(urlsplit(url[1].replace("&amp;", "&")).query)
+        assert query["model"] == [model], pattern
+
+
+def test_an_explanation_ends_at_the_filtered_number(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    model = models(client)[0]
+    total = (
+        client.get(f"/teams/vision?{WEEK}&model={model}")
+        .context["breakdown"]
+        .summary.total
+    )
+    drawer = client.get(f"/explain?what=charge&team=vision&{WEEK}&model={model}")
+    text = drawer.content.decode()
+    assert f"{total.charge:,.2f} EUR" in text
+    assert f"Vision · {model}" in " ".join(text.split())
+
+
+def test_time_that_nobody_held_is_not_shown_for_a_team(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    assert "ledger" in client.get(f"/?{WEEK}&model={models(client)[0]}").context
+    assert "ledger" not in client.get(f"/?{WEEK}&team=vision").context
+
+
+def test_a_filter_that_finds_nothing_is_named(sign_in: SignIn) -> None:
+    page = sign_in("ana").get(f"/?{WEEK}&model=NVIDIA-NONE").content.decode()
+    assert "matches" in page
+    assert "GPU model is NVIDIA-NONE" in page
+    assert "Clear filters" in page
+
+
+def test_a_filter_shows_nothing_of_other_teams(sign_in: SignIn) -> None:
+    client = sign_in("mia")
+    context = client.get(f"/teams?{WEEK}&team=search&team=vision").context
+    assert {line.key for line in context["teams"].lines} == {"vision"}
+    offered = {facet.name: facet.options for facet in context["facets"]}
+    assert {value for value, _, _ in offered["team"]} <= {"vision", "speech", "search"}
+    assert client.get(f"/explain?what=charge&{WEEK}&team=search").status_code == 404
+    both = f"/explain?what=charge&{WEEK}&team=vision&team=search"
+    assert client.get(both).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "value", ["lifecycle=never", "model=", "model=%00", "nonsense=1"]
+)
+def test_an_unreadable_filter_is_none(sign_in: SignIn, value: str) -> None:
+    answer = sign_in("ana").get(f"/?{WEEK}&{value}")
+    assert answer.status_code == 200
+    assert answer.context["chips"] == []
+    assert answer.context["breakdown"].has_usage
+
+
+def test_what_has_no_tier_can_be_chosen(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    split = client.get(f"/?{WEEK}&split=tier").context["split"]
+    bare = next(line for line in split.lines if line.name == "No tier")
+    after = client.get(bare.url).context
+    assert after["breakdown"].summary.total.allocated_ms == bare.row.allocated_ms
+    html = client.get(bare.url).content.decode()
+    url = re.search(r'href="(/api/v1/usage\?by=team&amp;[^"]+format=csv)"', html)
+    assert url is not None
+    rows = client.get(url[1].replace("&amp;", "&"))
+    text = b"".join(rows).decode() if rows.streaming else rows.content.decode()
+    hours = [line.split(",") for line in text.splitlines()]
+    column = hours[0].index("allocated_ms")
+    assert sum(int(row[column]) for row in hours[1:]) == bare.row.allocated_ms

@@ -1,0 +1,130 @@
+"""Lists that the database cuts: the same rows and amounts as the whole list would give."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounting.access import EVERYTHING, Scope
+from accounting.domain.calendar import preset_range
+from accounting.domain.period import DAY_MS, Period, to_ms
+from accounting.models import UsageWindow
+from accounting.queries.ranking import largest, moved_most
+from accounting.queries.selection import Selection, stored_period
+from accounting.queries.usage import usage_rows
+from tests.integration.pages.conftest import NOW, SignIn
+from tests.story import ZONE, Story
+
+WEEK = Selection(
+    EVERYTHING, preset_range("last-7-days", NOW.astimezone(ZONE).date()).period(ZONE)
+)
+CENT = Decimal("0.01")
+
+pytestmark = pytest.mark.usefixtures("story", "db")
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story() -> Iterator[None]:
+    """The process clock stands still; the story's newest window has just ended."""
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("order", "field"), [("charge", "charge"), ("idle", "idle_charge")]
+)
+def test_the_first_of_an_order_are_those_of_the_whole_list(
+    order: str, field: str
+) -> None:
+    by = ("team", "workload")
+    whole = usage_rows(WEEK, by, priced_part=True)
+    whole.sort(key=lambda row: -getattr(row, field))
+    found = largest(WEEK, by, order, 5, 2)
+    assert found.count == len(whole)
+    assert [row.key for row in found.rows] == [row.key for row in whole[:5]]
+    for few, all_ in zip(found.rows, whole, strict=False):
+        assert abs(getattr(few, field) - getattr(all_, field)) <= CENT
+        assert replace(
+            few, charge=None, idle_charge=None, energy_joules=None
+        ) == replace(
+            all_,
+            charge=None,
+            idle_charge=None,
+            energy_joules=None,
+            peak_memory_bytes=None,
+        )
+
+
+def test_what_moved_most_is_what_the_two_lists_differ_by() -> None:
+    by = ("team", "workload")
+    assert WEEK.period is not None
+    before = Period(
+        WEEK.period.start_ms - 14 * DAY_MS, WEEK.period.start_ms - 7 * DAY_MS
+    )
+    amounts: dict[tuple[str, ...], Decimal] = {}
+    for sign, period in ((1, WEEK.period), (-1, before)):
+        for row in usage_rows(replace(WEEK, period=period), by, priced_part=True):
+            key = tuple(row.key.values())
+            amounts[key] = amounts.get(key, Decimal(0)) + sign * (row.charge or 0)
+    expected = sorted((abs(amount) for amount in amounts.values()), reverse=True)
+    found = moved_most(WEEK, before, 6, 2)
+    assert found
+    for mover, amount in zip(found, expected, strict=False):
+        assert abs(abs(mover.change.difference) - amount) <= CENT
+
+
+def test_another_team_is_in_no_list(story: Story) -> None:
+    scope = Scope(frozenset({story.teams["vision"].pk}))
+    mine = replace(WEEK, scope=scope)
+    rows = largest(mine, ("team", "workload"), "charge", 50, 2).rows
+    assert {row.key["team"] for row in rows} == {"vision"}
+    earlier = Period(WEEK.period.start_ms - 7 * DAY_MS, WEEK.period.start_ms)  # type: ignore[union-attr]
+    assert {mover.team for mover in moved_most(mine, earlier, 50, 2)} <= {"vision"}
+
+
+def test_one_gpu_is_read_alone_and_has_the_numbers_of_the_list() -> None:
+    period = Period(
+        to_ms(NOW) - to_ms(NOW) % DAY_MS - DAY_MS, to_ms(NOW) - to_ms(NOW) % DAY_MS
+    )
+    day = replace(WEEK, period=period)
+    everything = {row.key["gpu"]: row for row in usage_rows(day, ("gpu",))}
+    uuid = next(iter(everything))
+    (row,) = usage_rows(replace(day, filters={"gpu": (uuid,)}), ("gpu",))
+    assert (row.busy_ms, row.idle_ms) == (
+        everything[uuid].busy_ms,
+        everything[uuid].idle_ms,
+    )
+    assert usage_rows(replace(day, filters={"gpu": ("GPU-none",)}), ("gpu",)) == []
+
+
+def test_what_is_stored_is_found_without_reading_it() -> None:
+    starts = UsageWindow.objects.order_by("window_start").values_list(
+        "window_start", flat=True
+    )
+    with CaptureQueriesContext(connection) as queries:
+        stored = stored_period()
+    assert stored is not None
+    assert stored.start == starts.first()
+    assert stored.end_ms == to_ms(starts.last()) + 300_000  # type: ignore[arg-type]
+    assert len(queries) == 1
+    assert stored_period("nowhere") is None
+
+
+def test_the_rest_of_a_teams_days_is_what_the_named_workloads_leave(
+    sign_in: SignIn,
+) -> None:
+    breakdown = (
+        sign_in("ana").get("/teams/vision?range=last-7-days").context["breakdown"]
+    )
+    total = breakdown.summary.total
+    named = sum(
+        row.charge for by_day in breakdown.by_day.values() for row in by_day.values()
+    )
+    assert named <= total.charge
+    assert breakdown.unnamed >= 0
+    if not breakdown.unnamed:
+        assert abs(named - total.charge) <= CENT * len(breakdown.by_day)
