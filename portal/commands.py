@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import django
 from django.core.management import execute_from_command_line
+from django.db import OperationalError
 
 from portal.env import ConfigurationError
 from portal.services.errors import ServicesError
@@ -14,6 +15,7 @@ WITHOUT_DATABASE = frozenset(
     {"check", "collectstatic", "compilemessages", "diffsettings", "help", "version"}
 )
 CANNOT_RUN = 3  # beside 0 success, 1 a finding, 2 wrong use
+AGAIN = "What was done is kept: run the command again"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -27,7 +29,12 @@ def run(arguments: Sequence[str]) -> int:
     except (ConfigurationError, ServicesError) as error:
         sys.stderr.write(f"gpu-ledger: {error}\n")
         return CANNOT_RUN
-    execute_from_command_line(list(arguments))
+    try:
+        execute_from_command_line(list(arguments))
+    except OperationalError as error:
+        reason = str(error).strip().splitlines()[0]
+        sys.stderr.write(f"gpu-ledger: the database went away: {reason}. {AGAIN}\n")
+        return CANNOT_RUN
     return 0
 
 

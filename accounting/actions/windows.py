@@ -275,7 +275,8 @@ def fail(claimed: Claim, message: str, wait_s: float = 0.0) -> None:
                         + least(greatest(power(2, least(attempts, 12)) * 15, %s), %s)
                             * interval '1 second'
                 WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
-                  AND split_part(worker, ' ', 2) = pg_backend_pid()::text
+                  AND EXISTS (SELECT FROM pg_stat_activity a
+                              WHERE a.pid::text = split_part(worker, ' ', 2))
                 """,
                 [
                     message[:2000].replace("\0", ""),

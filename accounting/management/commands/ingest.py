@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import InterfaceError, OperationalError, connection
 
 from accounting.access import EVERYTHING
 from accounting.actions import live, windows
@@ -51,12 +52,24 @@ class Command(BaseCommand):
             for cluster in clusters:
                 if selection.period is not None:
                     windows.mark(cluster.pk, [selection.period], "asked", create=True)
-                failed += self._round(cluster)
+                failed += self._try(cluster, is_last=not options["follow"])
             if not options["follow"]:
                 break
             time.sleep(ROUND_S)
         if failed:
             sys.exit(FINDING)
+
+    def _try(self, cluster: Cluster, *, is_last: bool) -> int:
+        """One round; a lost database ends it, and also the command when it is the last."""
+        try:
+            return self._round(cluster)
+        except (OperationalError, InterfaceError) as error:
+            if is_last:
+                raise
+            connection.close()
+            reason = str(error).strip().splitlines()[0]
+            self.stderr.write(f"ingest: the database went away: {reason}; again soon")
+            return 0
 
     def _round(self, cluster: Cluster) -> int:
         live.scrape_cluster(cluster)

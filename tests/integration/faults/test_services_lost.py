@@ -1,10 +1,10 @@
 """Redis lost with every ring in it; PostgreSQL killed under load, and what it forgets.
 
 Aspects: the sweeper derives missing work from PostgreSQL; a worker goes on by itself after
-its server was killed, or after all sessions were ended; what a process remembers of the
-database ends with a life of it. Redis and PostgreSQL are embedded servers of these tests,
-killed by SIGKILL and started again by their keeper; `pg_terminate_backend` is used on the
-database that all tests share. Not here: pages while services are away (portal).
+its server was killed in the middle of commits; a crash is the end of a life of the server.
+Redis and PostgreSQL are embedded servers of these tests, killed by SIGKILL and started
+again by their keeper. Not here: single sessions (test_sessions), pages while services are
+away (portal).
 """
 
 import os
@@ -15,32 +15,21 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import psycopg
 import pytest
 import redis
-from django.db import connection
 
-from accounting.actions import buffer, memory
-from accounting.domain.period import Period
-from accounting.models import BufferBlock, BufferSeries, Cluster, Source
-from accounting.sources.exposition import RawSeries
-from accounting.sources.samples import SampleBatch
+from accounting.actions import memory
 from portal.services import lease, roles
 from portal.services.places import Places
 from portal.services.supervisor import Supervisor, child_environment
-from tests.builders import HOUR_ZERO, SETUP, two_hours
+from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import run
 from tests.integration.faults.support import (
     LONGEST_S,
     ROOT,
     SECRET,
-    ask,
-    environment,
-    ledger,
     process,
-    started,
-    unfinished,
 )
 from tests.processes import processes_of, wait_until
 
@@ -54,11 +43,6 @@ SWEPT_S = 240.0  # a sweep comes each minute; many of these machines are slow
 BACK_S = 90.0  # until a killed server answers again
 KILLS = 3
 HALF_DONE = "facts_copied:sleep:1"  # so that each kill meets a commit that is half done
-STILL = """
-    SELECT 1 FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()
-      AND state LIKE 'idle%%' AND state_change < clock_timestamp() - interval '1.5 s'
-"""  # the worker has come to its failpoint
 REPORTS = (
     ("report", "ledger", "--by=gpu,hour", "--format=json"),
     ("report", "usage", "--by=hour,team,namespace", "--format=json"),
@@ -240,67 +224,3 @@ def test_a_session_that_is_killed_ends_a_life_of_the_server(portal: Portal) -> N
             return False
 
         wait_until(is_another, BACK_S)
-
-
-@pytest.mark.parametrize(
-    "moment", ["read", "folded", "facts_deleted", "before_commit", "rolling_up"]
-)
-def test_sessions_ended_at_any_moment_cost_nothing(
-    moment: str, folder: Path, redis_url: str
-) -> None:
-    run("configure", folder / "setup.yaml")
-    words = ("import_metrics", "--cluster=north", folder / "all.om")
-    run(*words)
-    wanted = ledger()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE accounting_ingestwindow SET state = 'pending', content_hash = NULL;"
-            "TRUNCATE usage_window, usage_hour, usage_day"
-        )
-    with started(environment(redis_url, f"{moment}:sleep:4"), "ingest") as worker:
-        wait_until(lambda: bool(ask(STILL)))
-        ask(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        _, wrong = worker.communicate(timeout=LONGEST_S)
-    assert worker.returncode not in {0, None}
-    assert "terminating connection" in wrong
-    run("ingest")
-    assert unfinished() == []
-    assert ledger() == wanted
-
-
-def batch(uuid: str, at: int) -> SampleBatch:
-    """One sample of one GPU."""
-    raw = RawSeries("DCGM_FI_DEV_GPU_UTIL", (("Hostname", "n1"), ("UUID", uuid)))
-    return SampleBatch(
-        [raw], np.zeros(1, np.int32), np.array([at * 1000]), np.array([50.0])
-    )
-
-
-def test_memory_of_rows_ends_with_the_servers_life() -> None:
-    """The server crashes, loses its last commits and gives their ids to other rows."""
-    cluster = Cluster.objects.create(name="north")
-    source = Source.objects.create(cluster=cluster, name="live", kind="scrape")
-    assert buffer.append(source, batch("GPU-old", HOUR_ZERO)) == 1
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "TRUNCATE accounting_bufferblock, accounting_bufferseries RESTART IDENTITY"
-        )
-    ask("SELECT pg_stat_reset_shared('bgwriter')")  # as every crash does
-    connection.close()
-    assert buffer.append(source, batch("GPU-new", HOUR_ZERO + 30)) == 1
-    assert buffer.append(source, batch("GPU-old", HOUR_ZERO + 60)) == 1
-    assert BufferSeries.objects.count() == 2
-    assert BufferBlock.objects.count() == 2
-    ours = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 300_000)
-    found = {
-        series.gpu.uuid: series.times_ms.tolist()
-        for series in buffer.read(source, ours).series
-        if series.gpu
-    }
-    assert found == {
-        "GPU-new": [(HOUR_ZERO + 30) * 1000],
-        "GPU-old": [(HOUR_ZERO + 60) * 1000],
-    }

@@ -1,0 +1,142 @@
+"""Sessions of PostgreSQL that end under a worker, and what a process may remember then.
+
+Aspects: `pg_terminate_backend` at several moments, of commands and of one that follows;
+rows and partitions that a crash took back. On the database that all tests share. Not here:
+servers that are killed (test_services_lost).
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from accounting.actions import buffer
+from accounting.domain.period import Period
+from accounting.models import BufferBlock, BufferSeries, Cluster, Source
+from accounting.sources.exposition import RawSeries
+from accounting.sources.samples import SampleBatch
+from portal.commands import CANNOT_RUN
+from tests.builders import HOUR_ZERO, SETUP, two_hours
+from tests.integration.accounting.support import run
+from tests.integration.faults.support import (
+    LONGEST_S,
+    ask,
+    environment,
+    ledger,
+    started,
+    unfinished,
+)
+from tests.processes import wait_until
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.redis,
+    pytest.mark.timeout(300),
+]
+
+NEXT_ROUND_S = 120.0  # one that follows looks again after 30 s
+STILL = """
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND state LIKE 'idle%%' AND state_change < clock_timestamp() - interval '1.5 s'
+"""  # the worker has come to its failpoint
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The cluster as a file, and its set-up."""
+    (tmp_path / "setup.yaml").write_text(SETUP)
+    two_hours().write(tmp_path / "all.om")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "moment", ["read", "folded", "facts_deleted", "before_commit", "rolling_up"]
+)
+def test_sessions_ended_at_any_moment_cost_nothing(
+    moment: str, folder: Path, redis_url: str
+) -> None:
+    run("configure", folder / "setup.yaml")
+    words = ("import_metrics", "--cluster=north", folder / "all.om")
+    run(*words)
+    wanted = ledger()
+    forget_facts()
+    with started(environment(redis_url, f"{moment}:sleep:4"), "ingest") as worker:
+        wait_until(lambda: bool(ask(STILL)))
+        end_other_sessions()
+        _, wrong = worker.communicate(timeout=LONGEST_S)
+    assert worker.returncode == CANNOT_RUN
+    assert "the database went away: terminating connection" in wrong
+    assert "Traceback" not in wrong
+    run("ingest")
+    assert unfinished() == []
+    assert ledger() == wanted
+
+
+def test_follower_goes_on_after_its_session_was_ended(
+    folder: Path, redis_url: str
+) -> None:
+    run("configure", folder / "setup.yaml")
+    run("import_metrics", "--cluster=north", folder / "all.om")
+    wanted = ledger()
+    forget_facts()
+    words = ("ingest", "--follow")
+    with started(environment(redis_url, "before_commit:sleep:4"), *words) as worker:
+        wait_until(lambda: bool(ask(STILL)))
+        end_other_sessions()
+        wait_until(lambda: unfinished() == [], NEXT_ROUND_S)
+        assert worker.poll() is None
+    assert ledger() == wanted
+
+
+def forget_facts() -> None:
+    """All windows are due again, as after an import that was never computed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE accounting_ingestwindow SET state = 'pending', content_hash = NULL;"
+            "TRUNCATE usage_window, usage_hour, usage_day"
+        )
+
+
+def end_other_sessions() -> None:
+    """What an administrator does before maintenance."""
+    ask(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+
+
+def batch(uuid: str, at: int) -> SampleBatch:
+    """One sample of one GPU."""
+    raw = RawSeries("DCGM_FI_DEV_GPU_UTIL", (("Hostname", "n1"), ("UUID", uuid)))
+    return SampleBatch(
+        [raw], np.zeros(1, np.int32), np.array([at * 1000]), np.array([50.0])
+    )
+
+
+def test_memory_of_rows_ends_with_the_servers_life() -> None:
+    """The server crashes, loses its last commits and gives their ids to other rows."""
+    cluster = Cluster.objects.create(name="north")
+    source = Source.objects.create(cluster=cluster, name="live", kind="scrape")
+    assert buffer.append(source, batch("GPU-old", HOUR_ZERO)) == 1
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "TRUNCATE accounting_bufferblock, accounting_bufferseries RESTART IDENTITY"
+        )
+    ask("SELECT pg_stat_reset_shared('bgwriter')")  # as every crash does
+    connection.close()
+    assert buffer.append(source, batch("GPU-new", HOUR_ZERO + 30)) == 1
+    assert buffer.append(source, batch("GPU-old", HOUR_ZERO + 60)) == 1
+    assert BufferSeries.objects.count() == 2
+    assert BufferBlock.objects.count() == 2
+    ours = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 300_000)
+    found = {
+        series.gpu.uuid: series.times_ms.tolist()
+        for series in buffer.read(source, ours).series
+        if series.gpu
+    }
+    assert found == {
+        "GPU-new": [(HOUR_ZERO + 30) * 1000],
+        "GPU-old": [(HOUR_ZERO + 60) * 1000],
+    }
