@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import TypeVar
 
+MAX_KNOWN = 100_000  # words of numbers that are remembered (about 15 MB)
 MAX_LINE = 1_048_576  # bytes; labels of 64 KiB fit several times
 EARLIEST_MS = 946_684_800_000  # 2000; clocks that nobody set begin at 1970
 FIRST_TEXT_MS = 100_000_000_000  # 1973; smaller "milliseconds" are really seconds
@@ -24,6 +26,7 @@ _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+", re.ASCII
 )
 _TIME = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
+Number = TypeVar("Number", int, float)
 
 
 class ExpositionError(ValueError):
@@ -56,6 +59,8 @@ class Parser:
     _ids: dict[str, int] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     line: int = 0
+    _values: dict[str, float] = field(default_factory=dict)
+    _times: dict[str, int] = field(default_factory=dict)
 
     def samples(
         self, lines: Iterable[str], *, is_openmetrics: bool
@@ -66,6 +71,7 @@ class Parser:
             ExpositionError: at the first line that is wrong.
         """
         ended = False
+        self._times.clear()  # the other format means other times
         for text in lines:
             self.line += 1
             if ended:
@@ -99,12 +105,16 @@ class Parser:
             raise self._fault(
                 f"no value in {text[:80]!r}", "expected `name value [time]`"
             )
-        value = self._value(words[0])
-        at = (
-            self._time(words[1], is_openmetrics=is_openmetrics)
-            if len(words) == 2
-            else self._now()
-        )
+        value = self._values.get(words[0])
+        if value is None:
+            value = _remember(self._values, words[0], self._value(words[0]))
+        if len(words) == 1:
+            at = self._now()
+        elif (known := self._times.get(words[1])) is not None:
+            at = known
+        else:
+            time = self._time(words[1], is_openmetrics=is_openmetrics)
+            at = _remember(self._times, words[1], time)
         if self.series[series_id] is None:
             return None
         return series_id, at, value
@@ -198,6 +208,14 @@ class Parser:
         return ExpositionError(f"line {self.line}: {what}; {advice}")
 
 
+def _remember(known: dict[str, Number], word: str, number: Number) -> Number:
+    """Keep what a word means: a scrape has one time, and values come again."""
+    if len(known) >= MAX_KNOWN:
+        known.clear()
+    known[word] = number
+    return number
+
+
 def to_milliseconds(seconds: str) -> int:
     """A decimal text of seconds in whole milliseconds, half-even."""
     whole, _, fraction = seconds.partition(".")
@@ -221,9 +239,12 @@ def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:
         *whole, tail = tail.split(b"\n")
         if len(tail) > MAX_LINE:
             raise ExpositionError(f"line {number + len(whole) + 1}: longer than 1 MiB")
-        for line in whole:
-            number += 1
-            yield _decoded(line, number)
+        try:
+            yield from b"\n".join(whole).decode().split("\n") if whole else ()
+        except UnicodeDecodeError:  # say which line it was
+            for i, line in enumerate(whole, start=number + 1):
+                _decoded(line, i)
+        number += len(whole)
     if tail:
         yield _decoded(tail, number + 1)
 

@@ -190,12 +190,16 @@ def _read(
     rows: _Rows = defaultdict(lambda: ([], [], []))
     ids: list[int] = []
     held = 0
+    low = -HOUR_MS  # the hour of `row`
+    row: tuple[list[int], list[int], list[float]] = ([], [], [])
     lines = limited_lines(_chunks(path, on_read))
     for local, at, value in parser.samples(lines, is_openmetrics=_ends_in_eof(path)):
         while len(ids) <= local:
             raw = parser.series[len(ids)]
             ids.append(-1 if raw is None else result.series_id(raw))
-        row = rows[at - at % HOUR_MS]
+        if not low <= at < low + HOUR_MS:
+            low = at - at % HOUR_MS
+            row = rows[low]
         row[0].append(ids[local])
         row[1].append(at)
         row[2].append(value)
@@ -203,7 +207,7 @@ def _read(
         if held >= FLUSH_SAMPLES:
             result.write(rows)
             rows.clear()
-            held = 0
+            low, held = -HOUR_MS, 0
     result.write(rows)
     result.unknown.update(name for name in parser.names if is_unknown_gpu_metric(name))
     if not parser.names:
