@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8, ours and a named rival in the same run, answers compared first.
+"""`make bench`: P1 to P8 and the backfill, against named rivals, answers compared first.
 
 Ends with 1 when a floor is missed. `--only P7,P8` runs some; `--json FILE` keeps the figures.
 """
@@ -17,20 +17,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--only", default="", help="goals, separated by commas")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--hours", type=int, default=24, help="of the backfilled day")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     from bench.database import database
 
     wanted = {name for name in options.only.split(",") if name}
     with database():
-        from bench import decode, endtoend, rollups, writes
+        from bench import backfill, decode, endtoend, rollups, writes
 
         print(
             f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}"
         )
         figures = []
-        for module in (writes, endtoend, decode, rollups):
-            for figure in module.figures(wanted):
+        for found in (
+            writes.figures(wanted),
+            endtoend.figures(wanted),
+            decode.figures(wanted),
+            rollups.figures(wanted),
+            backfill.figures(wanted, options.hours),
+        ):
+            for figure in found:
                 figures.append(figure)
                 print(figure.line(), flush=True)
     if options.json:

@@ -35,9 +35,9 @@ class Figure:
         """One row of the table."""
         sign = "<=" if self.at_most else ">="
         extra = "  ".join(f"{name} {value:.4g}" for name, value in self.detail.items())
-        mark = "ok  " if self.met else "MISS"
+        mark = "met    " if self.met else "NOT met"
         return (
-            f"{mark} {self.goal:<4} {self.what:<62} {self.value:8.3g} {self.unit:<3} "
+            f"{mark} {self.goal:<8} {self.what:<66} {self.value:8.3g} {self.unit:<3} "
             f"({sign} {self.floor:g})  {extra}"
         )
 

@@ -91,13 +91,13 @@ def _fill(rival: "duckdb.DuckDBPyConnection", gpus: int, count: int) -> None:
     import pandas as pd
 
     rival.execute(
-        "CREATE TABLE facts (at BIGINT, pod_id INTEGER, busy_ms INTEGER, idle_ms INTEGER)"
+        "CREATE TABLE facts (second BIGINT, pod_id INTEGER, busy_ms INTEGER, idle_ms INTEGER)"
     )
     for window in range(count):
         rows = cluster.window_rows(gpus, window)
         frame = pd.DataFrame(
             {
-                "at": rows["window_start"].astype("int64") // 1_000_000,
+                "second": rows["window_start"].astype("int64") // 1_000_000,
                 "pod_id": rows["pod_id"].astype("int32"),
                 "busy_ms": rows["busy_ms"].astype("int32"),
                 "idle_ms": rows["idle_ms"].astype("int32"),
@@ -123,7 +123,7 @@ def _rival(rival: "duckdb.DuckDBPyConnection") -> list[tuple[int, int, int, int]
     return [
         tuple(map(int, row))  # type: ignore[misc]
         for row in rival.execute(
-            """SELECT at - at % 3600 AS hour, pod_id % 200 AS team, sum(busy_ms), sum(idle_ms)
+            """SELECT second - second % 3600 AS hour, pod_id % 200 AS team, sum(busy_ms), sum(idle_ms)
                FROM facts GROUP BY 1, 2 ORDER BY 1, 2"""
         ).fetchall()
     ]
