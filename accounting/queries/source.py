@@ -11,15 +11,14 @@ from typing import Any
 
 from accounting.domain.period import Period
 from accounting.models import Gpu
+from accounting.queries.kept import kept_facts
 from accounting.queries.selection import (
-    FACT_DAYS,
     FACT_ONLY,
     Selection,
     SelectionError,
     billing_days,
     is_on_days,
     is_on_hours,
-    stored_period,
 )
 from accounting.queries.sql import parameters, priced_facts
 
@@ -112,19 +111,18 @@ def _hours(period: Period | None) -> Relation:
 
 
 def _facts(selection: Selection, wanted: set[str]) -> Relation:
-    stored = stored_period()
-    period = selection.period
-    if stored is not None and period is not None and period.start.year > 1970:
-        kept_from = stored.end - timedelta(days=FACT_DAYS + 1)
-        if period.start < kept_from and period.start < stored.start:
-            raise SelectionError(
-                f"five-minute facts are kept from {stored.start:%Y-%m-%d} on; ask for a "
-                "later range, or without pod, gpu and node"
-            )
-    if stored is not None:
-        period = (
-            stored if period is None else (period.intersection(stored) or Period(0, 0))
+    kept = kept_facts(selection.period, selection.filters.get("cluster"))
+    if kept.has_expired:
+        since = kept.complete_from
+        state = f"kept from {since:%Y-%m-%d} on" if since else "gone"
+        raise SelectionError(
+            f"five-minute facts are {state}; ask for a later range, or for whole hours "
+            "without pod, gpu and node",
+            parameter="from",
         )
+    period = kept.period
+    if period is not None and selection.period is not None:
+        period = selection.period.intersection(period)
     period = period or Period(0, 0)
     finer = tuple(f"{name}_id" for name in ("gpu", "node", "pod") if name in wanted)
     return Relation(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from accounting.actions import partitions
 from tests.integration.money.books import Books
@@ -14,5 +15,7 @@ def books(db: None, tmp_path: Path) -> Iterator[Books]:
     """Empty books."""
     del db
     partitions.forget_known()
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE usage_window, usage_hour, usage_day")
     yield Books(tmp_path)
     partitions.forget_known()

@@ -1,0 +1,70 @@
+"""Which five-minute facts are kept, and whether a range asks for some that have expired (N32)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from accounting.domain.period import WINDOW_MS, Period
+
+# An hour without facts at its place had some: they have expired, cluster by cluster.
+_KEPT = """
+    SELECT min(oldest), max(newest), bool_or(has_expired),
+           max(oldest) FILTER (WHERE has_expired)
+    FROM (
+        SELECT oldest, newest, EXISTS (
+            SELECT 1 FROM usage_hour h
+            WHERE h.cluster_id = c.id
+              AND h.hour_start >= date_trunc('hour', %(start)s::timestamptz, 'UTC')
+              AND h.hour_start < least(
+                  %(end)s, date_trunc('hour', coalesce(oldest, 'infinity'), 'UTC'))
+        ) AS has_expired
+        FROM accounting_cluster c
+        LEFT JOIN LATERAL (
+            SELECT w.window_start FROM usage_window w
+            WHERE w.cluster_id = c.id ORDER BY w.window_start LIMIT 1
+        ) AS first(oldest) ON true
+        LEFT JOIN LATERAL (
+            SELECT w.window_start FROM usage_window w
+            WHERE w.cluster_id = c.id ORDER BY w.window_start DESC LIMIT 1
+        ) AS last(newest) ON true
+        WHERE %(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s)
+    ) kept
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFacts:
+    """The facts that are stored, and what is missing of a range.
+
+    Attributes:
+        period: from the first to the last stored fact; None without any.
+        has_expired: the range begins before facts that were there once.
+        complete_from: where it would have to begin; None where no fact is left.
+    """
+
+    period: Period | None
+    has_expired: bool
+    complete_from: datetime | None
+
+
+def kept_facts(asked: Period | None, clusters: Sequence[str] | None) -> KeptFacts:
+    """What is kept of some clusters (None: of all); one query.
+
+    Args:
+        asked: the range; None, or one that is open at its start, asks for what is kept.
+    """
+    is_open = asked is None or asked.start_ms == 0
+    values = {
+        "start": "infinity" if is_open or asked is None else asked.start,
+        "end": "infinity" if asked is None else asked.end,
+        "clusters": None if clusters is None else list(clusters),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_KEPT, values)
+        first, last, has_expired, complete_from = cursor.fetchone()
+    period = None
+    if first is not None:
+        period = Period.of(first, last + timedelta(milliseconds=WINDOW_MS))
+    return KeptFacts(period, bool(has_expired), complete_from)
