@@ -143,8 +143,9 @@ def sort_th(
         following = f"-{column}"
     order = ("descending" if is_down else "ascending") if is_now else ""
     return format_html(
-        '<th scope="col"{}{}><a href="{}">{}{}</a></th>',
-        format_html(' class="{}"', css) if css else "",
+        '<th scope="col" class="c-{}{}"{}><a href="{}">{}{}</a></th>',
+        column,
+        f" {css}" if css else "",
         format_html(' aria-sort="{}"', order) if order else "",
         state.url(sort=following, page=""),
         label,
@@ -195,6 +196,21 @@ def workloads_url(context: Mapping[str, Any], line: Any) -> str:
         reverse("team-workloads", args=[line.key]), team="", q=line.workload
     )
     return url
+
+
+@register.simple_tag(takes_context=True)
+def open_url(context: Mapping[str, Any], line: Any) -> str:
+    """The list with the pods of one workload in sight."""
+    url: str = context["state"].url(open=line.open_key)
+    return f"{url}#open"
+
+
+@register.simple_tag(takes_context=True)
+def holds_csv(context: Mapping[str, Any], line: Any) -> str:
+    """All holds of a workload in the range, as the API gives them."""
+    pairs = dict(context["state"].exact)
+    pairs |= {"team": line.key, "namespace": line.namespace, "workload": line.workload}
+    return f"{reverse('api-holds')}?{urlencode(pairs | {'format': 'csv'})}"
 
 
 def report_url(

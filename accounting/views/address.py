@@ -57,13 +57,14 @@ class Address:
 
     def with_filter(self, name: str, value: str) -> str:
         """This page with one more value of a filter."""
-        return self._filtered(name, [*self.query.getlist(name), value])
+        return self.with_values(name, [*self.query.getlist(name), value])
 
     def without_filter(self, name: str, value: str) -> str:
         """This page with one value of a filter less."""
-        return self._filtered(name, [v for v in self.query.getlist(name) if v != value])
+        return self.with_values(name, [v for v in self.query.getlist(name) if v != value])
 
-    def _filtered(self, name: str, values: list[str]) -> str:
+    def with_values(self, name: str, values: list[str]) -> str:
+        """This page with other values of one key of its address."""
         pairs = self._pairs(without=(name, "page"))
         pairs += [(name, value) for value in dict.fromkeys(values)]
         return f"{self.path}?{urlencode(pairs)}" if pairs else self.path

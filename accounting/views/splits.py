@@ -13,7 +13,12 @@ from accounting.views.address import Choice
 from accounting.views.filters import LABELS, facets, words, written
 from accounting.views.state import PageState
 
-SPLITS = ("model", "lifecycle", "tier", "namespace")
+SPLITS = {  # value in the address -> label; the usual one is not written there
+    "": LABELS["model"],
+    "lifecycle": LABELS["lifecycle"],
+    "tier": LABELS["tier"],
+    "namespace": LABELS["namespace"],
+}
 OFFERED = ("team", "model", "lifecycle", "tier")  # in the menu: few values each
 SHOWN = 8  # lines; the CSV holds them all
 
@@ -49,7 +54,7 @@ def split_of(
 ) -> Split:
     """Split a selection as `?split=` says; one query."""
     chosen = state.query.get("split", "")
-    by = chosen if chosen in SPLITS else SPLITS[0]
+    by = chosen if chosen and chosen in SPLITS else "model"
     found = rounded(usage_rows(selection, (by,), priced_part=True), places)
     found.sort(key=lambda row: (-(row.charge or 0), -row.allocated_ms, row.key[by]))
     shown = found if len(found) <= SHOWN + 1 else found[:SHOWN]
@@ -57,20 +62,22 @@ def split_of(
     return Split(
         by,
         LABELS[by],
-        tuple(
-            Choice(
-                name,
-                LABELS[name],
-                state.url(split="" if name == SPLITS[0] else name),
-                name == by,
-            )
-            for name in SPLITS
-        ),
+        tuple(choices(state, "split", SPLITS)),
         tuple(_line(row, by, state, teams) for row in shown),
         total_of(rest) if rest else None,
         len(rest),
         total_of(found),
     )
+
+
+def choices(state: PageState, name: str, offered: Mapping[str, str]) -> list[Choice]:
+    """The values of one key of the address; one that is not offered means the first."""
+    now = state.query.get(name, "")
+    now = now if now in offered else next(iter(offered))
+    return [
+        Choice(value, label, state.with_values(name, [value] if value else []), value == now)
+        for value, label in offered.items()
+    ]
 
 
 def _line(

@@ -1,7 +1,7 @@
 """Lines of tables: report rows with the names, colours and addresses that pages need."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -35,13 +35,22 @@ class TeamLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Department:
+    """Teams that belong together, and what they come to; `head` is a line like theirs."""
+
+    head: TeamLine
+    lines: tuple[TeamLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TeamTable:
-    """Teams with their total."""
+    """Teams with their total; `departments` only where they are asked for."""
 
     lines: tuple[TeamLine, ...]
     total: UsageRow
     hidden: Decimal  # the priced part of rows that are shown without a price
     change: Change | None
+    departments: tuple[Department, ...] = ()
 
 
 def team_url(team: TeamRef) -> str:
@@ -85,6 +94,58 @@ def team_table(lines: Sequence[TeamLine], found: Breakdown, sort: str) -> TeamTa
         hidden=hidden_money([line.row for line in lines]),
         change=found.summary.charge,
     )
+
+
+NO_DEPARTMENT = "No department"
+
+
+def by_department(
+    table: TeamTable, found: Breakdown, sides: Sides | None, sort: str
+) -> TeamTable:
+    """The same table with a subtotal for each department, sorted by the same column.
+
+    Without two departments there is nothing to group.
+    """
+    names = dict.fromkeys(line.department for line in table.lines)
+    if len(names) < 2:
+        return table
+    groups = [
+        _department(
+            name, [x for x in table.lines if x.department == name], found, sides
+        )
+        for name in names
+    ]
+    # a subtotal shows the priced part of its teams, so that is what it is sorted by
+    whole = [replace(g.head, row=replace(g.head.row, unpriced_ms=0)) for g in groups]
+    heads = [head.name for head in ordered(whole, sort, TEAM_COLUMNS, "-charge")]
+    groups.sort(key=lambda group: heads.index(group.head.name))
+    return replace(table, departments=tuple(groups))
+
+
+def _department(
+    name: str, lines: Sequence[TeamLine], found: Breakdown, sides: Sides | None
+) -> Department:
+    total = total_of([line.row for line in lines])
+    if total.unpriced_ms and total.unpriced_ms == total.allocated_ms:
+        total = replace(total, charge=None, idle_charge=None)  # nothing has a price
+    earlier = [found.before[line.key] for line in lines if line.key in found.before]
+    change = None
+    if sides is not None and earlier:
+        change = sides.change(total_of(earlier), total, "charge")
+    averages = [line.average for line in lines if line.average is not None]
+    head = TeamLine(
+        key="",
+        name=name or NO_DEPARTMENT,
+        department=name,
+        slot=0,
+        url="",
+        row=total,
+        change=change,
+        average=sum(averages) if averages else None,
+        parts=(),
+        words="",
+    )
+    return Department(head, tuple(lines))
 
 
 def priced(row: UsageRow, amount: Decimal | None) -> Decimal | None:
@@ -135,7 +196,11 @@ class WorkloadLine:
     kind: str
     model: str
     row: UsageRow
-    pods: int = 0
+
+    @property
+    def open_key(self) -> str:
+        """What `?open=` says to show its pods."""
+        return f"{self.namespace}/{self.kind}/{self.workload}/{self.model}"
 
 
 def workload_lines(rows: Sequence[UsageRow], teams: Teams) -> list[WorkloadLine]:

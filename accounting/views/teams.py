@@ -1,6 +1,7 @@
 """Teams: the list, and a team's summary, workloads and what maps to it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,16 +18,23 @@ from accounting.queries.breakdown import (
 from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
 from accounting.queries.directory import binding_rows
 from accounting.queries.members import member_rows
+from accounting.queries.pods import PodStretch, pods_of_workload
 from accounting.queries.ranking import largest
 from accounting.queries.series import points, week_hours
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views import figures, shapes, tables, timelines
+from accounting.views.columns import (
+    TEAM_COLUMNS,
+    WORKLOAD_COLUMNS,
+    column_choices,
+)
 from accounting.views.filters import LABELS
 from accounting.views.gate import signed_in
-from accounting.views.splits import filtering, split_of
+from accounting.views.splits import choices, filtering, split_of
 from accounting.views.state import PageState
 
+GROUPS = {"": "By department", "none": "Flat"}
 LISTED = 10  # workloads in the list of idle ones
 OF_A_TEAM = tuple(name for name in LABELS if name != "team")
 
@@ -47,10 +55,15 @@ def team_list(request: HttpRequest) -> HttpResponse:
         places=figures.places_of(state.currency),
     )
     lines = tables.team_lines(found, teams, sides, length)
+    table = tables.team_table(lines, found, state.sort)
+    if state.query.get("group", "") != "none":
+        table = tables.by_department(table, found, sides, state.sort)
     context = {
         "state": state,
         "breakdown": found,
-        "teams": tables.team_table(lines, found, state.sort),
+        "teams": table,
+        "groups": choices(state, "group", GROUPS),
+        "columns": column_choices(state, TEAM_COLUMNS),
         "quiet": tables.quiet_teams(lines, teams),
         "missing_days": missing_days(coverage, *state.data_days),
         **filtering(state, teams),
@@ -145,12 +158,37 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
         "team": ref,
         "tab": "workloads",
         "words": words,
+        "columns": column_choices(state, WORKLOAD_COLUMNS),
         "count": len(lines),
         "total": tables.total_line(matching),
+        "opened": _opened(state, slug),
+        "close_url": state.url(open=""),
         "page": tables.paged(chosen, state.query.dict()),
         **filtering(state, {slug: ref}, team=slug),
     }
     return render(request, "accounting/workloads.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The workload whose pods are shown, named as the address does."""
+
+    key: str
+    pods: tuple[PodStretch, ...]
+    count: int
+
+
+def _opened(state: PageState, slug: str) -> Opened | None:
+    """The pods of the workload that `?open=` names; None where it names none."""
+    key = state.query.get("open", "")
+    parts = key.split("/", 3)
+    if len(parts) < 4 or "\0" in key:  # namespace, kind, name, model
+        return None
+    namespace, kind, workload, model = parts
+    pods, count = pods_of_workload(
+        state.selection(team=slug), namespace, kind, workload, model
+    )
+    return Opened(key, tuple(pods), count)
 
 
 @signed_in
