@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Max, Min
 
 from accounting.actions import buffer, ingest, windows
+from accounting.actions.locks import lock
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import Actor, act
@@ -125,7 +126,12 @@ def _buffer(source: Source, spooled: Spool, tell: Progress) -> int:
 
 def _mark(cluster: Cluster, period: Period) -> int:
     """Make due every window that the new samples can change, and the gap to what is
-    there: between a cluster's first and last sample every window has its facts."""
+    there: between a cluster's first and last sample every window has its facts.
+
+    Imports beside each other do this in turn, until their transactions end: else neither
+    would see the other's windows, and the gap between them would be nobody's.
+    """
+    lock("windows", cluster.pk)
     reach = Period(
         max(0, period.start_ms - REACH_BACK_MS), period.end_ms + REACH_AHEAD_MS
     )

@@ -95,7 +95,8 @@ def ingest_next(
         windows.fail(claimed, str(error), error.retry_after_s or 0.0)
         _source_failed(cluster, claimed, error)
         return Ingested(0, 0, 0, failed=len(claimed.windows))
-    except FenceError:
+    except FenceError:  # one was taken over: the others of its hour are due again
+        windows.give_back(claimed)
         return Ingested(0, 0, 0)
     except Exception as error:
         windows.fail(claimed, f"{type(error).__name__}: {error}")

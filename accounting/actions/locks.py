@@ -2,7 +2,13 @@
 
 from django.db import connection
 
-_SPACES = {"evidence": 7101, "facts": 7102, "rollup": 7103, "partitions": 7104}
+_SPACES = {
+    "evidence": 7101,
+    "facts": 7102,
+    "rollup": 7103,
+    "partitions": 7104,
+    "windows": 7105,
+}
 
 
 def lock(space: str, number: int) -> None:

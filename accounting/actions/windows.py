@@ -255,6 +255,21 @@ def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
             raise FenceError("a window was taken over while it was computed")
 
 
+def give_back(claimed: Claim) -> None:
+    """Make those windows due again that nobody has taken over."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
+            UPDATE accounting_ingestwindow SET state = 'pending', lease_until = NULL
+            WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
+            """,
+            [
+                (claimed.cluster_id, to_instant(start_ms), fence)
+                for start_ms, fence in claimed.fences.items()
+            ],
+        )
+
+
 def fail(claimed: Claim, message: str, wait_s: float = 0.0) -> None:
     """Give windows back after an error: they wait longer after each attempt.
 

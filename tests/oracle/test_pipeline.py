@@ -1,0 +1,105 @@
+"""Random fleets from exposition text to the database, against the oracle.
+
+Aspects: one file; files in any order and cut, twice; two workers; a kill at each named
+failpoint. Times to the millisecond, flags and holds. Not here: what values alone can show
+(test_domain); MIG, sharing and other shapes.
+"""
+
+import io
+import signal
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from hypothesis import HealthCheck, Phase, given, settings
+
+from accounting.failpoints import NAMES
+from tests.integration.faults.support import environment, process, started, unfinished
+from tests.oracle.comparison import CLUSTER, clear, differences, imported, write
+from tests.oracle.evidence import Sample
+from tests.oracle.fleets import Plan, plans
+from tests.oracle.ledger import Ledger
+from tests.oracle.oracle import settled
+from tests.oracle.pieces import cut, pieces
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+
+FEW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+# A process takes seconds: what fails is reported as it is, without a search for less.
+AS_DRAWN = settings(FEW, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+
+
+def files(parts: Sequence[Sequence[Sample]], folder: str) -> list[Path]:
+    """The parts as files, in their order."""
+    return [write(part, Path(folder) / f"{n}.om") for n, part in enumerate(parts)]
+
+
+def agrees(book: Ledger) -> None:
+    """The database says what the oracle says, its invariants hold and nothing is due."""
+    assert differences(book) == []
+    assert unfinished() == []
+    call_command("verify", stdout=io.StringIO())
+
+
+@settings(FEW, max_examples=25)
+@given(plans())
+def test_one_file(plan: Plan) -> None:
+    """A fleet in one file."""
+    samples, book = settled(plan)
+    clear()
+    with tempfile.TemporaryDirectory() as folder:
+        imported(files([samples], folder))
+    agrees(book)
+
+
+@settings(FEW, max_examples=25)
+@given(plans(), pieces())
+def test_files_in_any_order_and_again(plan: Plan, how: tuple[str, int]) -> None:
+    """The ledger is that of all samples together, however they came."""
+    samples, book = settled(plan)
+    clear()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = files(cut(samples, how), folder)
+        for path in paths:
+            imported([path])
+        imported(paths[:1])
+    agrees(book)
+
+
+@pytest.mark.redis
+@settings(AS_DRAWN, max_examples=3)
+@given(plan=plans(), how=pieces())
+def test_two_workers(redis_url: str, plan: Plan, how: tuple[str, int]) -> None:
+    """Files imported by processes beside each other."""
+    samples, book = settled(plan)
+    clear()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = files(cut(samples, how), folder)
+        seen = environment(redis_url)
+        words = ("import_metrics", f"--cluster={CLUSTER}")
+        with started(seen, *words, *paths) as one:
+            other = process(seen, *words, *reversed(paths))
+            assert other.returncode == 0, other.stderr
+            assert one.wait(timeout=120) == 0
+    agrees(book)
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("failpoint", NAMES)
+@settings(AS_DRAWN, max_examples=1)
+@given(plan=plans(), how=pieces())
+def test_a_kill(
+    redis_url: str, failpoint: str, plan: Plan, how: tuple[str, int]
+) -> None:
+    """Killed on the way, then run again."""
+    samples, book = settled(plan)
+    clear()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in files(cut(samples, how), folder):
+            words = ("import_metrics", f"--cluster={CLUSTER}", path)
+            done = process(environment(redis_url, failpoint), *words)
+            assert done.returncode in {0, -signal.SIGKILL}, done.stderr
+            imported([path])
+    agrees(book)
