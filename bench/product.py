@@ -47,8 +47,16 @@ class Demo:
         """Ours, without what would lead to other services than the home's."""
         hidden = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "PUBLIC_URL"}
         ours = {name: value for name, value in os.environ.items() if name not in hidden}
-        settings = {"DJANGO_SETTINGS_MODULE": "portal.settings"}
-        return ours | settings | {"GPU_LEDGER_HOME": str(self.home)}
+        return ours | {
+            "DJANGO_SETTINGS_MODULE": "portal.settings",
+            "GPU_LEDGER_HOME": str(self.home),
+            "TMPDIR": str(self.temporary),  # what is killed leaves things there
+        }
+
+    @property
+    def temporary(self) -> Path:
+        """Where its processes put what they need for a moment."""
+        return self.home / "tmp"
 
     @property
     def log(self) -> Path:
@@ -66,6 +74,7 @@ class Demo:
         Raises:
             Finding: it does not come up.
         """
+        self.temporary.mkdir()
         words = [sys.executable, "manage.py", "demo", "--fast", f"--port={free_port()}"]
         self.process = launch.start(
             launch.tethered(words, last_signal=signal.SIGTERM),

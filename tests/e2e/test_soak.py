@@ -66,11 +66,23 @@ def test_two_minutes_with_kills_are_green_and_leave_nothing(folder: Path) -> Non
     assert not processes_of(str(folder))
 
 
-def test_ctrl_c_leaves_nothing(folder: Path) -> None:
+def test_ctrl_c_while_it_starts_leaves_nothing(folder: Path) -> None:
     with soak(folder, SECONDS) as child:
         wait_until(lambda: bool(processes_of(str(folder))))
-        child.send_signal(signal.SIGINT)
-        said, _ = child.communicate(timeout=LONGEST_S)
+        assert_stopped(child, folder)
+
+
+def test_ctrl_c_while_it_runs_leaves_nothing(folder: Path) -> None:
+    with soak(folder, SECONDS) as child:
+        assert child.stdout
+        assert "begin" in child.stdout.readline()
+        assert_stopped(child, folder)
+
+
+def assert_stopped(child: subprocess.Popen[str], folder: Path) -> None:
+    """It ends on Ctrl-C, with its code for that, and all that it started with it."""
+    child.send_signal(signal.SIGINT)
+    said, _ = child.communicate(timeout=LONGEST_S)
     assert child.returncode == 130, said
     assert list(folder.iterdir()) == []
     assert not processes_of(str(folder))
