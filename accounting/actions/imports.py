@@ -5,18 +5,19 @@ all their samples together.
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Max, Min
 
-from accounting.actions import buffer, ingest, windows
+from accounting.actions import buffer, ingest, issues, windows
 from accounting.actions.locks import lock
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import Actor, act
+from accounting.domain.issue import Issue
 from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
@@ -79,6 +80,7 @@ def import_files(
         with transaction.atomic():  # kept samples always have their windows due
             new = _buffer(source, spooled, tell)
             due = _mark(cluster, period) if new else 0
+            issues.record(cluster.pk, _unknown(spooled.unknown, period))
     reach("kept")
     first = ingest.Ingested(0, 0, 0)
     if new:
@@ -113,6 +115,22 @@ def _source(cluster_name: str, actor: Actor) -> tuple[Cluster, Source]:
                 cluster=cluster, name=FILES, kind=SourceKind.OPENMETRICS
             )
     return cluster, source
+
+
+def _unknown(names: Iterable[str], period: Period) -> list[Issue]:
+    """What looks like a GPU's metric and was left out."""
+    return [
+        Issue(
+            code="unknown_metric",
+            subject=name,
+            message="A file shows a metric that no catalogue knows; it was left out.",
+            advice="Import a metric that the catalogue knows, or report the name.",
+            first_ms=period.start_ms,
+            last_ms=period.end_ms,
+            severity="info",
+        )
+        for name in sorted(names)
+    ]
 
 
 def _buffer(source: Source, spooled: Spool, tell: Progress) -> int:

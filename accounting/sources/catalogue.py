@@ -6,20 +6,29 @@ Sources: dcgm-exporter `etc/default-counters.csv` (3.3 to 4.8) and its 4.9 relea
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from accounting.domain.series import GpuKey, PodName, Scraper
 
 MEBIBYTE = 1_048_576.0
+BLANK = 140_737_488_355_328.0  # DCGM's blank of a double; those of 64 bits lie above it
+BLANK_32 = 2_147_483_632.0  # of 32 bits; no power is that high
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a name means: its canonical id and what turns its value into our unit."""
+    """What a name means.
+
+    Attributes:
+        id: canonical.
+        scale: what turns its value into our unit.
+        blank: from this value on, as written, the driver says "none"; for duty N8 decides.
+    """
 
     id: str
     scale: float = 1.0
+    blank: float | None = None
 
 
 EXPORTER_METRICS: Mapping[str, Metric] = {
@@ -27,17 +36,17 @@ EXPORTER_METRICS: Mapping[str, Metric] = {
     "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": Metric("duty_engine"),
     "DCGM_FI_DEV_GPU_UTIL": Metric("duty_util", 0.01),
     "DCGM_FI_DEV_GPU_UTIL_RATIO": Metric("duty_util"),
-    "DCGM_FI_DEV_POWER_USAGE": Metric("power_watts"),
-    "DCGM_FI_DEV_BOARD_POWER_WATTS": Metric("power_watts"),
-    "DCGM_FI_DEV_POWER_MGMT_LIMIT": Metric("power_limit_watts"),
-    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": Metric("energy_joules", 0.001),
-    "DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL": Metric("energy_joules"),
-    "DCGM_FI_DEV_FB_USED": Metric("memory_used_bytes", MEBIBYTE),
-    "DCGM_FI_DEV_FB_USED_BYTES": Metric("memory_used_bytes"),
-    "DCGM_FI_DEV_FB_FREE": Metric("memory_free_bytes", MEBIBYTE),
-    "DCGM_FI_DEV_FB_FREE_BYTES": Metric("memory_free_bytes"),
-    "DCGM_FI_DEV_FB_RESERVED": Metric("memory_reserved_bytes", MEBIBYTE),
-    "DCGM_FI_DEV_FB_RESERVED_BYTES": Metric("memory_reserved_bytes"),
+    "DCGM_FI_DEV_POWER_USAGE": Metric("power_watts", blank=BLANK_32),
+    "DCGM_FI_DEV_BOARD_POWER_WATTS": Metric("power_watts", blank=BLANK_32),
+    "DCGM_FI_DEV_POWER_MGMT_LIMIT": Metric("power_limit_watts", blank=BLANK_32),
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": Metric("energy_joules", 0.001, blank=BLANK),
+    "DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL": Metric("energy_joules", blank=BLANK),
+    "DCGM_FI_DEV_FB_USED": Metric("memory_used_bytes", MEBIBYTE, blank=BLANK),
+    "DCGM_FI_DEV_FB_USED_BYTES": Metric("memory_used_bytes", blank=BLANK),
+    "DCGM_FI_DEV_FB_FREE": Metric("memory_free_bytes", MEBIBYTE, blank=BLANK),
+    "DCGM_FI_DEV_FB_FREE_BYTES": Metric("memory_free_bytes", blank=BLANK),
+    "DCGM_FI_DEV_FB_RESERVED": Metric("memory_reserved_bytes", MEBIBYTE, blank=BLANK),
+    "DCGM_FI_DEV_FB_RESERVED_BYTES": Metric("memory_reserved_bytes", blank=BLANK),
     "DCGM_FI_PROF_SM_ACTIVE": Metric("sm_active"),
     "DCGM_FI_PROF_SM_UTIL_RATIO": Metric("sm_active"),
     "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": Metric("tensor_active"),
@@ -69,7 +78,39 @@ KUBE_METRICS = frozenset(
 KEPT_PREFIXES = ("DCGM_FI_", "DCGM_EXP_")  # other exporter samples prove presence (N14)
 _GPU_LOOKING = re.compile(r"^(DCGM_|dcgm_|nvidia_|gpu_|amd_gpu|habanalabs_)")
 SCALES = {"ratio": 1.0, "percent": 0.01}
-BLANK_SENTINEL = 140737488355328.0  # DCGM's FP64 blank; INT64 blanks lie above it
+
+LONGEST_NAME = 300  # letters of a metric name
+LONGEST_VALUE = 500  # letters of a label that is not in the table
+SHORTEST_LIMIT = 16
+LONGEST: Mapping[str, int] = {
+    "GPU_I_ID": 16,
+    "vgpu": 16,
+    "GPU_I_PROFILE": 32,
+    "namespace": 63,
+    "pod_namespace": 63,
+    "owner_kind": 63,
+    "created_by_kind": 63,
+    "pod_uid": 64,
+    "prometheus_replica": 100,
+    "replica": 100,
+    "__replica__": 100,
+    "prometheus": 100,
+    "modelName": 200,
+    "model_name": 200,
+    "Hostname": 253,
+    "hostname": 253,
+    "node": 253,
+    "pod": 253,
+    "pod_name": 253,
+    "uid": 253,
+    "resource": 253,
+    "owner_name": 253,
+    "created_by_name": 253,
+    "priority_class": 253,
+    "UUID": 300,
+    "uuid": 300,
+    "gpu_uuid": 300,
+}
 
 _NODE = ("Hostname", "hostname", "exported_node", "node")  # rules.md fine print N14
 _REPLICA = ("prometheus_replica", "replica", "__replica__", "prometheus")
@@ -82,8 +123,22 @@ def is_kept(name: str) -> bool:
         name in KUBE_METRICS
         or name in EXPORTER_METRICS
         or name == "up"
-        or name.startswith(KEPT_PREFIXES)
+        or (name.startswith(KEPT_PREFIXES) and len(name) <= LONGEST_NAME)
     )
+
+
+def overlong_label(labels: Iterable[tuple[str, str]]) -> str | None:
+    """The first label whose value is longer than any name of its kind can be."""
+    for key, value in labels:
+        if len(value) > SHORTEST_LIMIT and len(value) > _longest(key):
+            return key
+    return None
+
+
+def _longest(key: str) -> int:
+    if key.startswith("label_"):
+        return 63  # Kubernetes' own limit, as those below
+    return LONGEST.get(key.removeprefix("exported_"), LONGEST_VALUE)
 
 
 def is_unknown_gpu_metric(name: str) -> bool:
@@ -97,7 +152,7 @@ def metric_of(name: str, scales: Mapping[str, str]) -> Metric:
     if known is None:
         return Metric(name if name in KUBE_METRICS or name == "up" else "gpu_other")
     if name in scales:
-        return Metric(known.id, SCALES[scales[name]])
+        return Metric(known.id, SCALES[scales[name]], known.blank)
     return known
 
 

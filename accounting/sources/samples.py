@@ -12,10 +12,17 @@ from accounting.sources.catalogue import (
     Metric,
     gpu_key,
     metric_of,
+    overlong_label,
     scraper_of,
     workload_labels,
 )
 from accounting.sources.exposition import RawSeries
+
+LABEL_CODE = "label_too_long"
+LABEL_MESSAGE = (
+    "Its value is longer than any name of its kind can be: its series are left out. "
+    "Look at what the exporter writes."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,12 +70,15 @@ def build_reading(
     ends = np.append(starts[1:], len(ids))
     declared = tuple(sorted(scales.items()))
     found: list[Series] = []
+    faults: set[tuple[str, str, str]] = set()
     for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
         raw = batch.series[int(ids[low])]
         series = one_series(raw, times[low:high], values[low:high], declared)
         if series is not None:
             found.append(series)
-    return Reading(tuple(found), is_partial, notes, interval_ms)
+        elif label := overlong_label(raw.labels):
+            faults.add((LABEL_CODE, f"{raw.name}: {label}", LABEL_MESSAGE))
+    return Reading(tuple(found), is_partial, (*notes, *sorted(faults)), interval_ms)
 
 
 def one_series(
@@ -81,7 +91,9 @@ def one_series(
     meaning = meaning_of(raw, scales)
     if meaning is None:
         return None
-    scale = meaning.metric.scale
+    scale, blank = meaning.metric.scale, meaning.metric.blank
+    if blank is not None:
+        values = _without_blanks(values, blank)
     return Series(
         metric=meaning.metric.id,
         name=raw.name,
@@ -93,6 +105,12 @@ def one_series(
     )
 
 
+def _without_blanks(values: NDArray[np.float64], blank: float) -> NDArray[np.float64]:
+    """NaN for what is no amount: below zero, infinite, or a way to say that there is none."""
+    good = (values >= 0) & (values < blank)
+    return values if good.all() else np.where(good, values, np.nan)
+
+
 def _scaled(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """Percent divides, so that 85 becomes exactly 0.85; others multiply."""
     return values / round(1 / scale) if scale < 1 else values * scale
@@ -101,6 +119,8 @@ def _scaled(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
 @lru_cache(maxsize=1_000_000)
 def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning | None:
     """What a raw series means; remembered, for a source shows the same ones for hours."""
+    if overlong_label(raw.labels):
+        return None
     labels = dict(raw.labels)
     metric = metric_of(raw.name, dict(scales))
     scraper = scraper_of(labels)

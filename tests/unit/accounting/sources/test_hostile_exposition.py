@@ -219,7 +219,7 @@ GOOD = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_damaged_text_is_read_or_refused_never_worse(data: st.DataObject) -> None:
     body = bytearray(GOOD.encode())
