@@ -1,139 +1,79 @@
 """The whole set-up as one file: read and checked first, then brought about (idempotent)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+import re
+from collections.abc import Collection
 from decimal import Decimal
 from zoneinfo import ZoneInfo, available_timezones
 
 from babel.numbers import list_currencies
 
-from accounting.actions.document import DocumentError, Entry, parse
-from accounting.models import BindingKind, LabelPurpose, SourceKind
-from accounting.sources.catalogue import SCALES, normal_model
+from accounting.actions.configure_sources import read_cluster
+from accounting.actions.document import DocumentError, Entry, once, parse
+from accounting.actions.specs import (
+    LONG_AGO,
+    BindingSpec,
+    Configuration,
+    PriceSpec,
+    TeamSpec,
+)
+from accounting.models import BindingKind, LabelPurpose
+from accounting.queries.selection import LIFECYCLES
+from accounting.sources.catalogue import normal_model
 
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST_TIMEOUT_S = 300
 _SECTIONS = ("billing", "clusters", "teams", "bindings", "prices", "labels")
-_SOURCE_KEYS = (
-    "name",
-    "kind",
-    "interval",
-    "scales",
-    "url",
-    "targets",
-    "headers",
-    "matchers",
-    "parameters",
-    "bearer_token_file",
-    "username",
-    "password_file",
-    "ca_file",
-    "timeout_s",
+_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_PERSON = re.compile(r"[\w.@+-]+")  # Django's own rule for names of users
+_PRICED_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
+_PRICE_KEYS = (
+    "model",
+    "profile",
+    "lifecycle",
+    "cluster",
+    "tier",
+    "rate_per_gpu_hour",
+    "cost_per_gpu_hour",
+    "valid_from",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSpec:
-    """One source of a cluster, as configured."""
-
-    name: str
-    kind: str
-    settings: dict[str, object]
-    interval_s: int | None
-    scales: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSpec:
-    """One cluster, as configured; sources None leaves those that are there."""
-
-    name: str
-    sources: tuple[SourceSpec, ...]
-    kubernetes: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class TeamSpec:
-    """One team, as configured."""
-
-    slug: str
-    name: str
-    department: str
-    cost_centre: str
-    leads: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BindingSpec:
-    """One binding rule, as configured."""
-
-    kind: str
-    label: str
-    glob: str
-    team: str
-    valid_from: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class PriceSpec:
-    """One price, as configured."""
-
-    model: str
-    profile: str
-    lifecycle: str
-    cluster: str
-    tier: str
-    rate: Decimal
-    cost: Decimal | None
-    valid_from: datetime
-
-    @property
-    def key(self) -> tuple[str, str, str, str, str]:
-        """What the price is for."""
-        return self.model, self.profile, self.lifecycle, self.cluster, self.tier
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """A whole set-up. Sections that the file leaves out are None: they stay as they are."""
-
-    currency: str | None = None
-    timezone: str | None = None
-    clusters: tuple[ClusterSpec, ...] = ()
-    teams: tuple[TeamSpec, ...] = ()
-    bindings: tuple[BindingSpec, ...] | None = None
-    prices: tuple[PriceSpec, ...] | None = None
-    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-def read_configuration(text: str, *, known_teams: Sequence[str] = ()) -> Configuration:
+def read_configuration(
+    text: str,
+    *,
+    known_teams: Collection[str] = (),
+    known_clusters: Collection[str] = (),
+    timezone: str = "UTC",
+) -> Configuration:
     """A checked configuration from YAML.
 
     Args:
         text: the file.
         known_teams: slugs that exist already, which bindings may name.
+        known_clusters: clusters that exist already, which prices may name.
+        timezone: in which a date begins where the file sets none.
 
     Raises:
         DocumentError: every fault of the file, each with its line.
     """
     root = parse(text)
     root.allow(*_SECTIONS)
-    currency, timezone = _billing(root)
-    zone = ZoneInfo(timezone or "UTC")
-    teams = tuple(_team(entry) for entry in root.entries("teams"))
-    _once(root, "teams", [team.slug for team in teams], "team")
-    clusters = tuple(_cluster(entry) for entry in root.entries("clusters"))
-    _once(root, "clusters", [cluster.name for cluster in clusters], "cluster")
+    currency, own_timezone = _billing(root)
+    zone = ZoneInfo(own_timezone or timezone)
+    team_entries = list(root.entries("teams"))
+    teams = tuple(_team(entry) for entry in team_entries)
+    once(team_entries, "slug", "team")
+    cluster_entries = list(root.entries("clusters"))
+    clusters = tuple(read_cluster(entry) for entry in cluster_entries)
+    once(cluster_entries, "name", "cluster")
     slugs = {*known_teams, *(team.slug for team in teams)}
+    names = {*known_clusters, *(cluster.name for cluster in clusters)}
     bindings = _bindings(root, slugs, zone)
-    prices = _prices(root, zone)
+    prices = _prices(root, names, zone)
     labels = _labels(root)
     if root.faults:
         raise DocumentError(sorted(root.faults, key=lambda fault: fault.line))
     return Configuration(
         currency=currency,
-        timezone=timezone,
+        timezone=own_timezone,
         clusters=clusters,
         teams=teams,
         bindings=bindings,
@@ -159,7 +99,7 @@ def _billing(root: Entry) -> tuple[str | None, str | None]:
     entry.allow("currency", "timezone")
     currency = entry.text("currency", default="USD")
     if currency not in list_currencies():
-        entry.fail("currency", f"{currency!r} is no ISO 4217 currency")
+        entry.fail("currency", f"{currency!r} is no ISO 4217 currency, like EUR")
     timezone = entry.text("timezone", default="UTC")
     if timezone not in available_timezones():
         entry.fail("timezone", f"{timezone!r} is no IANA time zone, like Europe/Berlin")
@@ -167,178 +107,126 @@ def _billing(root: Entry) -> tuple[str | None, str | None]:
     return currency, timezone
 
 
-def _once(root: Entry, section: str, names: list[str], what: str) -> None:
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        root.fail(section, f"{what} {name!r} stands here twice")
-
-
 def _team(entry: Entry) -> TeamSpec:
     entry.allow("slug", "name", "department", "cost_centre", "leads")
     slug = entry.text("slug", longest=63)
-    if slug and not slug.replace("-", "").isalnum():
-        entry.fail("slug", f"{slug!r} is no slug: letters, digits and dashes only")
+    if slug and not _SLUG.fullmatch(slug):
+        entry.fail(
+            "slug", f"{slug!r} is no slug: letters a to z, digits, dashes and _ only"
+        )
     if slug == "unmapped":
         entry.fail("slug", "'unmapped' is the line of usage without a team")
+    leads = entry.texts("leads", longest=150)
+    for name in leads:
+        if not _PERSON.fullmatch(name):
+            entry.fail("leads", f"{name!r} is no user name: letters, digits and @.+-_")
     return TeamSpec(
         slug=slug,
         name=entry.text("name", default=slug, longest=200),
         department=entry.text("department", default="", longest=200),
         cost_centre=entry.text("cost_centre", default="", longest=100),
-        leads=tuple(entry.texts("leads")),
+        leads=tuple(leads),
     )
 
 
-def _cluster(entry: Entry) -> ClusterSpec:
-    entry.allow("name", "sources", "kubernetes")
-    sources = tuple(_source(item) for item in entry.entries("sources"))
-    _once(entry, "sources", [source.name for source in sources], "source")
-    return ClusterSpec(
-        name=entry.text("name", longest=63),
-        sources=sources,
-        kubernetes=entry.mapping("kubernetes"),
-    )
-
-
-def _source(entry: Entry) -> SourceSpec:
-    entry.allow(*_SOURCE_KEYS)
-    kind = entry.choice("kind", tuple(SourceKind.values))
-    interval = entry.values.get("interval")
-    if interval is not None and (
-        not isinstance(interval, int) or not 1 <= interval <= 300
-    ):
-        entry.fail("interval", "'interval' is a number of seconds from 1 to 300")
-        interval = None
-    scales = entry.mapping("scales")
-    for name, scale in scales.items():
-        if scale not in SCALES:
-            entry.fail(
-                "scales", f"scale of {name!r} is {scale!r}; use ratio or percent"
-            )
-    _check_texts(entry, "headers", "matchers", "parameters")
-    if kind == SourceKind.PROMETHEUS and not str(entry.text("url")).startswith("http"):
-        entry.fail("url", "'url' must start with http:// or https://")
-    if kind == SourceKind.SCRAPE:
-        _check_targets(entry)
-    settings = {
-        key: value
-        for key, value in entry.plain().items()
-        if key not in ("name", "kind", "interval", "scales")
-    }
-    if "timeout_s" in settings:
-        settings["timeout_s"] = _timeout_s(entry)
-    return SourceSpec(
-        entry.text("name", default=kind), kind, settings, interval, scales
-    )
-
-
-def _check_texts(entry: Entry, *keys: str) -> None:
-    for key in keys:
-        for name, value in entry.mapping(key).items():
-            if not isinstance(value, str):
-                entry.fail(key, f"{key!r}: the value of {name!r} must be a text")
-
-
-def _timeout_s(entry: Entry) -> float:
-    """Seconds for one answer; more than a worker's patience is a fault."""
-    try:
-        seconds = float(entry.values["timeout_s"])
-    except (TypeError, ValueError):
-        seconds = 0.0
-    if not 0 < seconds <= LONGEST_TIMEOUT_S:
-        entry.fail(
-            "timeout_s",
-            f"'timeout_s' is a number of seconds above 0, at most {LONGEST_TIMEOUT_S}",
+def _rules(root: Entry, section: str) -> list[Entry] | None:
+    """The mappings of a section that the file replaces as a whole; None leaves it."""
+    if section not in root.values:
+        return None
+    if root.values[section] is None:
+        root.fail(
+            section,
+            f"{section!r} is empty: write [] to have none, or leave it out to keep all",
         )
-    return seconds
-
-
-def _check_targets(entry: Entry) -> None:
-    targets = list(entry.entries("targets"))
-    if not targets:
-        entry.fail("targets", "a scrape source needs `targets`")
-    for target in targets:
-        target.allow("job", "urls")
-        target.text("job")
-        for url in target.texts("urls"):
-            if not url.startswith(("http://", "https://")):
-                target.fail("urls", f"{url!r} must start with http:// or https://")
+    return list(root.entries(section))
 
 
 def _bindings(
     root: Entry, teams: set[str], zone: ZoneInfo
 ) -> tuple[BindingSpec, ...] | None:
-    if "bindings" not in root.values:
+    entries = _rules(root, "bindings")
+    if entries is None:
         return None
     found: list[BindingSpec] = []
-    for entry in root.entries("bindings"):
-        kinds = [kind for kind in BindingKind.values if kind in entry.values]
-        entry.allow(*BindingKind.values, "glob", "team", "valid_from")
-        team = entry.text("team")
-        if team and team not in teams:
-            entry.fail("team", f"no team has the slug {team!r}")
-        if len(kinds) != 1:
-            entry.fail("team", f"give exactly one of {', '.join(BindingKind.values)}")
+    seen: set[object] = set()
+    for entry in entries:
+        spec = _binding(entry, teams, zone)
+        if spec is None:
             continue
-        value = entry.text(kinds[0])
-        is_label = kinds[0] != BindingKind.NAMESPACE
-        spec = BindingSpec(
-            kind=kinds[0],
-            label=value if is_label else "",
-            glob=entry.text("glob", default="*") if is_label else value,
-            team=team,
-            valid_from=entry.instant("valid_from", zone, default=LONG_AGO),
-        )
-        if any(_same_rule(spec, other) for other in found):
+        key = (spec.kind, spec.label, spec.glob, spec.valid_from)
+        if key in seen:
+            what = spec.label or spec.glob
             entry.fail(
-                kinds[0], f"the rule for {value!r} from that time stands here twice"
+                spec.kind, f"the rule for {what!r} from that time stands here twice"
             )
+        seen.add(key)
         found.append(spec)
     return tuple(found)
 
 
-def _same_rule(one: BindingSpec, other: BindingSpec) -> bool:
-    return (one.kind, one.label, one.glob, one.valid_from) == (
-        other.kind,
-        other.label,
-        other.glob,
-        other.valid_from,
+def _binding(entry: Entry, teams: set[str], zone: ZoneInfo) -> BindingSpec | None:
+    entry.allow(*BindingKind.values, "glob", "team", "valid_from")
+    team = entry.text("team")
+    if team and team not in teams:
+        entry.fail("team", f"no team has the slug {team!r}; add it under `teams`")
+    kinds = [kind for kind in BindingKind.values if kind in entry.values]
+    if len(kinds) != 1:
+        entry.fail("team", f"give exactly one of {', '.join(BindingKind.values)}")
+        return None
+    kind = kinds[0]
+    is_label = kind != BindingKind.NAMESPACE
+    value = entry.text(kind, longest=317 if is_label else 253)
+    if not is_label and "glob" in entry.values:
+        entry.fail("glob", "'glob' is for labels; a namespace rule is a glob itself")
+    return BindingSpec(
+        kind=kind,
+        label=value if is_label else "",
+        glob=entry.text("glob", default="*") if is_label else value,
+        team=team,
+        valid_from=entry.instant("valid_from", zone, default=LONG_AGO),
     )
 
 
-def _prices(root: Entry, zone: ZoneInfo) -> tuple[PriceSpec, ...] | None:
-    if "prices" not in root.values:
+def _prices(
+    root: Entry, clusters: set[str], zone: ZoneInfo
+) -> tuple[PriceSpec, ...] | None:
+    entries = _rules(root, "prices")
+    if entries is None:
         return None
     found: list[PriceSpec] = []
-    for entry in root.entries("prices"):
-        entry.allow(
-            "model",
-            "profile",
-            "lifecycle",
-            "cluster",
-            "tier",
-            "rate_per_gpu_hour",
-            "cost_per_gpu_hour",
-            "valid_from",
-        )
-        rate = entry.money("rate_per_gpu_hour")
-        if rate is None:
-            entry.fail("rate_per_gpu_hour", "'rate_per_gpu_hour' is missing or wrong")
-        spec = PriceSpec(
-            model=normal_model(entry.text("model")),
-            profile=entry.text("profile", default=""),
-            lifecycle=entry.text("lifecycle", default=""),
-            cluster=entry.text("cluster", default=""),
-            tier=entry.text("tier", default=""),
-            rate=rate or Decimal(0),
-            cost=entry.money("cost_per_gpu_hour"),
-            valid_from=entry.instant("valid_from", zone, default=LONG_AGO),
-        )
-        if any((spec.key, spec.valid_from) == (p.key, p.valid_from) for p in found):
+    seen: set[object] = set()
+    for entry in entries:
+        spec = _price(entry, clusters, zone)
+        if (spec.key, spec.valid_from) in seen:
             entry.fail(
                 "model", f"the price of {spec.model!r} from that time stands twice"
             )
+        seen.add((spec.key, spec.valid_from))
         found.append(spec)
     return tuple(found)
+
+
+def _price(entry: Entry, clusters: set[str], zone: ZoneInfo) -> PriceSpec:
+    entry.allow(*_PRICE_KEYS)
+    if entry.values.get("rate_per_gpu_hour") is None:
+        entry.fail("rate_per_gpu_hour", "'rate_per_gpu_hour' is missing")
+    cluster = entry.text("cluster", default="")
+    if cluster and cluster not in clusters:
+        entry.fail("cluster", f"no cluster is called {cluster!r}; add it to `clusters`")
+    lifecycle = entry.text("lifecycle", default="")
+    if lifecycle and lifecycle not in _PRICED_LIFECYCLES:
+        known = ", ".join(_PRICED_LIFECYCLES)
+        entry.fail("lifecycle", f"'lifecycle' is {lifecycle!r}; use {known}")
+    return PriceSpec(
+        model=normal_model(entry.text("model", longest=200)),
+        profile=entry.text("profile", default="", longest=64),
+        lifecycle=lifecycle,
+        cluster=cluster,
+        tier=entry.text("tier", default=""),
+        rate=entry.money("rate_per_gpu_hour") or Decimal(0),
+        cost=entry.money("cost_per_gpu_hour"),
+        valid_from=entry.instant("valid_from", zone, default=LONG_AGO),
+    )
 
 
 def _labels(root: Entry) -> dict[str, tuple[str, ...]]:
@@ -349,7 +237,14 @@ def _labels(root: Entry) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for purpose in LabelPurpose.values:
         value = entry.values.get(purpose)
-        if value is not None:
-            names = [value] if isinstance(value, str) else entry.texts(purpose)
-            found[purpose] = tuple(names)
+        if value is None:
+            continue
+        names = (
+            [entry.text(purpose, longest=317)]
+            if isinstance(value, str)
+            else entry.texts(purpose, longest=317)
+        )
+        if len(set(names)) < len(names):
+            entry.fail(purpose, f"a label of {purpose!r} stands here twice")
+        found[purpose] = tuple(names)
     return found

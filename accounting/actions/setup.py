@@ -10,7 +10,8 @@ from django.contrib.auth import get_user_model
 from django.db import models
 
 from accounting.actions.bindings import rebind
-from accounting.actions.configure import (
+from accounting.actions.prices import reprice
+from accounting.actions.specs import (
     LONG_AGO,
     BindingSpec,
     ClusterSpec,
@@ -18,7 +19,6 @@ from accounting.actions.configure import (
     PriceSpec,
     TeamSpec,
 )
-from accounting.actions.prices import reprice
 from accounting.actions.teams import free_slot
 from accounting.audit import Actor, act
 from accounting.models import (

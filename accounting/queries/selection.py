@@ -27,7 +27,6 @@ FILTERS = (
 LIFECYCLES = ("spot", "on-demand", "reserved", "unknown")
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 FACT_ONLY = frozenset({"pod", "gpu", "node"})
-FACT_DAYS = 35  # how long the five-minute facts are kept
 
 
 class SelectionError(ValueError):

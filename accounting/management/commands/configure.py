@@ -8,12 +8,14 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.actions.configure import read_configuration
-from accounting.actions.document import DocumentError
+from accounting.actions.document import DocumentError, decode
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.setup import apply_configuration
 from accounting.audit import SYSTEM
 from accounting.management.output import WRONG_USE
 from accounting.models import Cluster, Team
+from accounting.queries.billing import billing_at
+from accounting.queries.windows import database_now
 
 
 class Command(BaseCommand):
@@ -33,11 +35,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, check, apply, roll up."""
         try:
-            text = options["file"].read_text()
-            known = list(Team.objects.values_list("slug", flat=True))
-            wanted = read_configuration(text, known_teams=known)
-        except (OSError, UnicodeDecodeError) as error:
-            self.stderr.write(f"configure: {options['file']}: {error}")
+            text = decode(options["file"].read_bytes())
+            wanted = read_configuration(
+                text,
+                known_teams=list(Team.objects.values_list("slug", flat=True)),
+                known_clusters=list(Cluster.objects.values_list("name", flat=True)),
+                timezone=billing_at(database_now()).timezone,
+            )
+        except OSError as error:
+            self.stderr.write(f"{options['file']}: cannot be read: {error.strerror}")
             sys.exit(WRONG_USE)
         except DocumentError as error:
             for fault in error.faults:

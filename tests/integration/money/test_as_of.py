@@ -201,9 +201,9 @@ def test_a_rollup_that_runs_again_gives_the_same_rows(hour: Books) -> None:
     def rolled() -> list[tuple[object, ...]]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT * FROM usage_hour ORDER BY 1, 2")
-            hours = cursor.fetchall()
+            rows: list[tuple[object, ...]] = cursor.fetchall()
             cursor.execute("SELECT * FROM usage_day ORDER BY 1, 2")
-            return hours + cursor.fetchall()
+            return [*rows, *cursor.fetchall()]
 
     before = rolled()
     for n in range(2):

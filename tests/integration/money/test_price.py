@@ -16,7 +16,7 @@ billing: {currency: EUR, timezone: UTC}
 clusters: [{name: north}, {name: south}]
 teams: [{slug: vision, name: Vision}]
 bindings: [{namespace: vision, team: vision}]
-prices:
+prices: []
 """
 HOUR = timedelta(hours=1)
 # what a price may set, dearest reason first (N26)
@@ -33,7 +33,7 @@ def prices(*wanted: tuple[dict[str, str], str]) -> str:
         more = "".join(f", {key}: {value}" for key, value in parts.items())
         line = f"{{model: NVIDIA-L40S, rate_per_gpu_hour: '{rate}'{more}}}"
         lines.append(f"  - {line}")
-    return BASE + "\n".join(lines)
+    return BASE.replace("prices: []", "\n".join(["prices:", *lines])) if lines else BASE
 
 
 def held_hour(books: Books, **gpu: str) -> None:

@@ -114,7 +114,7 @@ def expired(books: Books) -> Books:
 
 def total(**options: str) -> int:
     rows = report("usage", **options)
-    return sum(row["allocated_ms"] for row in rows) // HOUR_MS
+    return sum(int(row["allocated_ms"]) for row in rows) // HOUR_MS
 
 
 def _day(n: int) -> str:

@@ -1,0 +1,173 @@
+"""Set-up files with one fault each: where it is, and what is said of it."""
+
+GOOD = """\
+billing:
+  currency: EUR
+  timezone: Europe/Berlin
+clusters:
+  - name: north
+teams:
+  - slug: vision
+    name: Vision
+bindings:
+  - namespace: vision
+    team: vision
+prices:
+  - model: NVIDIA-L40S
+    rate_per_gpu_hour: "2.10"
+labels:
+  workload_type: example.com/type
+"""
+TWICE = "stands here twice"
+Place = tuple[str, int]  # a file, and the line of its fault
+
+
+def at(line: int, *texts: str, fault: int | None = None) -> Place:
+    """The good file with other text in one of its lines; the last of it is at fault."""
+    lines = GOOD.splitlines()
+    lines[line - 1 : line] = texts
+    last = line + len(texts) - 1
+    return "\n".join(lines) + "\n", fault or last
+
+
+def team(text: str) -> Place:
+    """A fault in the line after a team's slug."""
+    return at(8, f"    {text}")
+
+
+def rule(*texts: str, fault: int | None = None) -> Place:
+    """A fault in lines after a rule's team."""
+    return at(11, "    team: vision", *(f"    {text}" for text in texts), fault=fault)
+
+
+def price(text: str) -> Place:
+    """A fault in the line after a price's rate."""
+    return at(14, "    rate_per_gpu_hour: 2", f"    {text}")
+
+
+def rate(text: str) -> Place:
+    """A rate that is wrong."""
+    return at(14, f"    rate_per_gpu_hour: {text}")
+
+
+def since(text: str) -> Place:
+    """A date that is wrong."""
+    return rule(f"valid_from: {text}")
+
+
+RULE = ("  - namespace: vision",)
+RATE = ("    rate_per_gpu_hour: 2",)
+SINCE = ("    team: vision", "    valid_from: 2026-10-01")  # midnight in Berlin
+OTHERWISE = ("    team: vision", "    valid_from: 2026-09-30T22:00:00Z")
+
+WRONG: dict[str, tuple[Place, str]] = {
+    # keys
+    "unknown section": (at(4, "cluster:"), "unknown key 'cluster'; known are"),
+    "unknown key of billing": (at(2, "  money: EUR"), "known are currency, timezone"),
+    "unknown key of a cluster": (at(5, "  - nmae: north"), "unknown key 'nmae'"),
+    "unknown key of a team": (team("nmae: Vision"), "unknown key 'nmae'"),
+    "unknown key of a rule": (rule("form: 2026-10-01"), "unknown key 'form'"),
+    "unknown key of a price": (price("rate: 2"), "unknown key 'rate'"),
+    "unknown purpose of a label": (at(16, "  kind: a"), "unknown key 'kind'"),
+    "a key twice": (team("slug: video"), TWICE),
+    "a section twice": ((GOOD + "teams: []\n", 17), TWICE),
+    "a key that is a list": (("[a]: 1\n", 1), "a key must be a text"),
+    # billing
+    "no such currency": (at(2, "  currency: XYZ"), "ISO 4217 currency, like EUR"),
+    "no such time zone": (at(3, "  timezone: Berlin"), "like Europe/Berlin"),
+    "a number for a time zone": (at(3, "  timezone: 1"), "IANA time zone"),
+    "billing that is a list": (("billing: [EUR]\n", 1), "must be a mapping"),
+    # clusters and teams
+    "two clusters of one name": (at(5, *["  - name: north"] * 2), TWICE),
+    "two teams of one slug": (at(8, "  - slug: vision"), f"team 'vision' {TWICE}"),
+    "a team without a slug": (at(7, "  - department: x"), "'slug' is missing"),
+    "an empty slug": (at(7, '  - slug: ""'), "'slug' is empty"),
+    "a slug with a blank": (at(7, "  - slug: a b"), "is no slug"),
+    "a slug of other letters": (at(7, "  - slug: größe"), "letters a to z"),
+    "a slug that is a word of YAML": (at(7, "  - slug: no"), "put it in quotes"),
+    "a slug that is taken": (at(7, "  - slug: unmapped"), "without a team"),
+    "a name that is too long": (team(f"name: {'x' * 201}"), "longer than 200"),
+    "a name with a NUL": (team('name: "a\\0b"'), "control character"),
+    "a name that is a list": (team("name: [a]"), "must be a text"),
+    "leads that are no list": (team("leads: ana"), "must be a list of texts"),
+    "a lead that is no user name": (team("leads: ['a b']"), "is no user name"),
+    "teams that are no list": (("teams: {}\n", 1), "'teams' must be a list"),
+    "a team that is a text": (("teams:\n  - vision\n", 1), "list of mappings"),
+    # rules
+    "no such team": (at(11, "    team: video"), "no team has the slug 'video'; add it"),
+    "a rule without a team": (
+        at(11, "    valid_from: 2026-10-01", fault=10),
+        "'team' is missing",
+    ),
+    "a rule without a kind": (at(10, "  - glob: x", fault=11), "exactly one of"),
+    "a rule of two kinds": (rule("pod_label: b", fault=11), "give exactly one of"),
+    "a glob beside a namespace": (rule("glob: b"), "'glob' is for labels"),
+    "an empty glob": (at(10, '  - namespace: ""'), "'namespace' is empty"),
+    "too long a glob": (at(10, f"  - namespace: {'x' * 254}"), "longer than 253"),
+    "one rule twice": (
+        at(11, "    team: vision", *RULE, "    team: vision", fault=12),
+        TWICE,
+    ),
+    "one rule twice from one instant": (
+        at(11, *SINCE, *RULE, *OTHERWISE, fault=13),
+        TWICE,
+    ),
+    "no rules": (("bindings:\n", 1), "write [] to have none, or leave it out"),
+    # dates
+    "a date that is none": (since("2026-13-01"), "not a value"),
+    "a word for a date": (since("soon"), "write 2026-10-01"),
+    "a number for a date": (since("20261001"), "no time or date"),
+    "a time without offset": (since("2026-10-01 10:00:00"), "no offset; add Z"),
+    "a date before 1970": (since("1969-12-30"), "between 1970 and 9998"),
+    "a date before all": (
+        since("0001-01-01T00:00:00+14:00"),
+        "'valid_from' is no time",
+    ),
+    "a date after all": (since("9999-12-31T23:59:59-14:00"), "'valid_from' is no time"),
+    # prices
+    "no rate": (at(14, "    tier: low", fault=13), "'rate_per_gpu_hour' is missing"),
+    "no model": (at(13, "  - tier: low"), "'model' is missing"),
+    "a rate below zero": (rate("-0.01"), "negative"),
+    "a word for a rate": (rate("two"), "is no number: 'two'"),
+    "a rate that is NaN": (rate("NaN"), "no finite number"),
+    "a rate that is .nan": (rate(".nan"), "is no number"),
+    "a rate without end": (rate("Infinity"), "no finite number"),
+    "a rate of seven places": (rate("2.1000001"), "more than 6 places"),
+    "too large a rate": (rate("1000000"), "too large"),
+    "a rate of huge digits": (rate("1e999999"), "too large"),
+    "a rate with a comma": (rate("'2,10'"), "is no number"),
+    "a rate in minutes": (rate("2:10"), "is no number"),
+    "a rate that is a list": (rate("[2]"), "is no number"),
+    "a cost of seven places": (price("cost_per_gpu_hour: 1e-7"), "more than 6 places"),
+    "no such lifecycle": (price("lifecycle: sopt"), "use spot, on-demand, reserved"),
+    "a price for unknown": (price("lifecycle: unknown"), "use spot, on-demand"),
+    "no such cluster": (
+        price("cluster: south"),
+        "no cluster is called 'south'; add it",
+    ),
+    "too long a profile": (price(f"profile: {'x' * 65}"), "longer than 64"),
+    "one price twice": (
+        at(14, *RATE, "  - model: NVIDIA L40S", *RATE, fault=15),
+        "the price of 'NVIDIA-L40S' from that time stands twice",
+    ),
+    # labels
+    "a label twice": (at(16, "  workload_type: [a, a]"), TWICE),
+    "a number for a label": (at(16, "  workload_type: 5"), "must be a list of texts"),
+    "an empty label": (at(16, "  workload_type: ['']"), "'workload_type' is empty"),
+    # not YAML, or too much of it
+    "an open bracket": (at(7, "  - slug: [vision", fault=8), "not YAML"),
+    "a tab": (at(7, "\t- slug: vision"), "not YAML"),
+    "two documents": ((GOOD + "---\nteams: []\n", 17), "not YAML"),
+    "no such anchor": (at(7, "  - slug: *vision"), "not YAML"),
+    "a Python object": (team("name: !!python/name:os.system x"), "not a value"),
+    "a Python call": (team("name: !!python/object/apply:os.getcwd []"), "be a text"),
+    "binary in YAML": (team("name: !!binary aGVsbG8="), "binary values"),
+    "only a text": (("configure\n", 1), "must be a mapping of sections"),
+    "a list": (("- teams\n", 1), "must be a mapping of sections"),
+    "an empty file": (("", 1), "must be a mapping of sections"),
+    "only a comment": (("# nothing yet\n", 1), "must be a mapping of sections"),
+    "a web page": (("<!doctype html>\n<p>x</p>\n", 1), "must be a mapping"),
+    "a NUL byte": (("teams: []\nx\0y: 1\n", 2), "is not text"),
+    "a deep nest": (("teams: " + "[" * 20_000, 1), "nested too deeply"),
+    "an alias of itself": (("teams: &a\n  - *a\n", 1), "nested too deeply"),
+}
