@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from django.db.models import Q
 
+from accounting.actions import bulk
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import (
     GpuRecord,
@@ -287,34 +288,36 @@ def ensure_nodes(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
 def _save_gpus(
     cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
 ) -> None:
-    Gpu.objects.bulk_create(
+    bulk.merge(
+        Gpu,
+        ["cluster", "uuid", "model", "is_placeholder"],
         [
-            Gpu(cluster=cluster, uuid=uuid, model=inventory.gpus[uuid].model)
+            (cluster.pk, uuid, inventory.gpus[uuid].model, False)
             for uuid in sorted(touched.gpus)
         ],
-        update_conflicts=True,
-        unique_fields=["cluster", "uuid"],
-        update_fields=["model"],
-        batch_size=BATCH,
+        key=["cluster", "uuid"],
+        update=["model"],
     )
     found = Gpu.objects.filter(cluster=cluster, uuid__in=touched.gpus)
     ids.gpus.update(found.values_list("uuid", "pk"))
-    GpuSpan.objects.filter(gpu__cluster=cluster, gpu__uuid__in=touched.gpus).delete()
-    GpuSpan.objects.bulk_create(
+    changed = [ids.gpus[uuid] for uuid in touched.gpus]
+    GpuSpan.objects.filter(gpu_id__in=changed).delete()
+    bulk.append(
+        GpuSpan,
+        ["gpu", "node", "scraper", "first_ms", "last_ms", "step_ms"],
         [
-            GpuSpan(
-                gpu_id=ids.gpus[uuid],
-                node_id=ids.nodes[place.node],
-                scraper_id=ids.scrapers[place.scraper],
-                first_ms=span.first_ms,
-                last_ms=span.last_ms,
-                step_ms=span.step_ms,
+            (
+                ids.gpus[uuid],
+                ids.nodes[place.node],
+                ids.scrapers[place.scraper],
+                span.first_ms,
+                span.last_ms,
+                span.step_ms,
             )
             for uuid in touched.gpus
             for place, spans in inventory.gpus[uuid].spans.items()
             for span in spans
         ],
-        batch_size=BATCH,
     )
 
 
@@ -370,42 +373,45 @@ def _by_hour(times: Times, period: Period) -> Iterable[tuple[int, slice]]:
 def _save_labels(
     inventory: Inventory, ids: Ids, touched: Touched, period: Period
 ) -> None:
-    GpuLabelHour.objects.bulk_create(
+    bulk.merge(
+        GpuLabelHour,
+        [*_LABEL_KEY, "times", "steps"],
         [
-            GpuLabelHour(
-                gpu_id=ids.gpus[key.uuid],
-                node_id=ids.nodes[key.place.node],
-                scraper_id=ids.scrapers[key.place.scraper],
-                hour_start=to_instant(hour),
-                instance=key.instance,
-                vgpu=key.vgpu,
-                namespace=key.pod.namespace,
-                pod=key.pod.pod,
-                pod_uid=key.pod.uid,
-                is_plain=key.is_plain,
-                times=pack_times(shown.times[part], hour),
-                steps=pack_steps(shown.steps[part]),
+            (
+                ids.gpus[key.uuid],
+                ids.nodes[key.place.node],
+                ids.scrapers[key.place.scraper],
+                to_instant(hour),
+                key.instance,
+                key.vgpu,
+                key.pod.namespace,
+                key.pod.pod,
+                key.pod.uid,
+                key.is_plain,
+                pack_times(shown.times[part], hour),
+                pack_steps(shown.steps[part]),
             )
             for key in touched.labels
             for shown in [inventory.gpu_labels[key]]
             for hour, part in _by_hour(shown.times, period)
         ],
-        update_conflicts=True,
-        unique_fields=[
-            "gpu",
-            "node",
-            "scraper",
-            "hour_start",
-            "instance",
-            "vgpu",
-            "namespace",
-            "pod",
-            "pod_uid",
-            "is_plain",
-        ],
-        update_fields=["times", "steps"],
-        batch_size=BATCH,
+        key=_LABEL_KEY,
+        update=["times", "steps"],
     )
+
+
+_LABEL_KEY = (
+    "gpu",
+    "node",
+    "scraper",
+    "hour_start",
+    "instance",
+    "vgpu",
+    "namespace",
+    "pod",
+    "pod_uid",
+    "is_plain",
+)
 
 
 def _save_namespaces(
@@ -442,6 +448,10 @@ def ensure_namespaces(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
     ids.namespaces.update(found.values_list("name", "pk"))
 
 
+_POD_KEY = ("cluster", "uid")
+_POD_STATE = ("node", "priority_class", "is_inferred", "first_ms", "last_ms", "record")
+
+
 def _save_pods(
     cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
 ) -> None:
@@ -450,32 +460,26 @@ def _save_pods(
         ids,
         {inventory.pods[u].node for u in touched.pods if inventory.pods[u].node},
     )
-    Pod.objects.bulk_create(
+    bulk.merge(
+        Pod,
+        [*_POD_KEY, "namespace", "name", *_POD_STATE],
         [
-            Pod(
-                cluster=cluster,
-                uid=uid,
-                namespace_id=ids.namespaces[pod.namespace],
-                name=pod.name,
-                node_id=ids.nodes[pod.node] if pod.node else None,
-                priority_class=pod.priority_class,
-                first_ms=pod.first_ms,
-                last_ms=pod.last_ms,
-                record=pod_to_json(pod),
+            (
+                cluster.pk,
+                uid,
+                ids.namespaces[pod.namespace],
+                pod.name,
+                ids.nodes[pod.node] if pod.node else None,
+                pod.priority_class,
+                False,  # labels may have shown it before kube-state did
+                pod.first_ms,
+                pod.last_ms,
+                pod_to_json(pod),
             )
             for uid, pod in ((uid, inventory.pods[uid]) for uid in sorted(touched.pods))
         ],
-        update_conflicts=True,
-        unique_fields=["cluster", "uid"],
-        update_fields=[
-            "node",
-            "priority_class",
-            "is_inferred",  # labels showed it before kube-state did
-            "first_ms",
-            "last_ms",
-            "record",
-        ],
-        batch_size=BATCH,
+        key=_POD_KEY,
+        update=_POD_STATE,
     )
     found = Pod.objects.filter(cluster=cluster, uid__in=touched.pods)
     ids.pods.update(found.values_list("uid", "pk"))

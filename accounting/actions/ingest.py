@@ -13,6 +13,7 @@ from django.db import connection, transaction
 
 from accounting.actions import derived, evidence, facts, issues, partitions, windows
 from accounting.actions.locks import lock
+from accounting.actions.pause import no_cycle_search
 from accounting.actions.reading import ClusterReader, reader_of
 from accounting.actions.windows import Claim, FenceError, Outcome
 from accounting.actions.workloads import resolve_pods
@@ -58,6 +59,7 @@ class _State:
     until_ms: int
 
 
+@no_cycle_search()
 def ingest_next(
     cluster: Cluster,
     *,
@@ -129,6 +131,7 @@ def ingest_all(
             on_progress(total)
 
 
+@no_cycle_search()
 def observe_period(
     cluster: Cluster,
     reader: ClusterReader,

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
+from django.db import connection
+
 from accounting.actions.evidence import BATCH
 from accounting.domain.period import to_instant, to_ms
 from accounting.models import (
@@ -99,7 +101,13 @@ def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> None:
     moved = [pod for pod in pods if pod.workload_id != found[keys[pod.pk]]]
     for pod in moved:
         pod.workload_id = found[keys[pod.pk]]
-    Pod.objects.bulk_update(moved, ["workload"], batch_size=BATCH)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE accounting_pod p SET workload_id = m.workload_id
+               FROM unnest(%s::bigint[], %s::bigint[]) AS m(id, workload_id)
+               WHERE p.id = m.id""",
+            [[pod.pk for pod in moved], [pod.workload_id for pod in moved]],
+        )
 
 
 Attribution = tuple[datetime, datetime, int | None, str, str]
