@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection
 
+from accounting.models import Cluster, Source, SourceKind
 from tests.oracle.evidence import Sample
 from tests.oracle.fleets import text
 from tests.oracle.ledger import Fact, Key, Ledger
@@ -34,6 +35,15 @@ def clear() -> None:
         cursor.execute(
             "TRUNCATE accounting_cluster, usage_window, usage_hour, usage_day CASCADE"
         )
+
+
+def start(interval: int | None) -> None:
+    """A database without facts, and a cluster whose files declare an interval."""
+    clear()
+    cluster = Cluster.objects.create(name=CLUSTER)
+    Source.objects.create(
+        cluster=cluster, name="files", kind=SourceKind.OPENMETRICS, interval_s=interval
+    )
 
 
 def write(samples: Iterable[Sample], path: Path) -> Path:

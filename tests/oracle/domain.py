@@ -20,7 +20,7 @@ from tests.oracle.ledger import Fact, Key
 FLAGS = 3  # estimated and inferred
 
 
-def reading_of(samples: Sequence[Sample]) -> Reading:
+def reading_of(samples: Sequence[Sample], interval: int | None = None) -> Reading:
     """Samples as a door would yield them."""
     series: dict[RawSeries, int] = {}
     ids = [
@@ -33,12 +33,15 @@ def reading_of(samples: Sequence[Sample]) -> Reading:
         np.array([s.at for s in samples], np.int64),
         np.array([s.value for s in samples], np.float64),
     )
-    return build_reading(batch, scales={})
+    interval_ms = None if interval is None else interval * 1000
+    return build_reading(batch, scales={}, interval_ms=interval_ms)
 
 
-def computed(samples: Sequence[Sample]) -> tuple[dict[Key, Fact], list[HoldRow]]:
+def computed(
+    samples: Sequence[Sample], interval: int | None = None
+) -> tuple[dict[Key, Fact], list[HoldRow]]:
     """Facts and holds of samples that are all read at once."""
-    reading = reading_of(samples)
+    reading = reading_of(samples, interval)
     inventory = Inventory()
     times = [s.at for s in samples]
     period = Period(min(times), max(times) + 1)

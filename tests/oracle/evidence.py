@@ -2,7 +2,7 @@
 
 One half of the independent oracle (the other is `ledger`): plain Python, exact fractions,
 no code shared with the product. It covers whole NVIDIA GPUs and kube-state, without MIG,
-sharing, DRA or `interval` and `scales` of a source.
+sharing, DRA or `scales` of a source.
 """
 
 import math
@@ -102,8 +102,9 @@ class Track(NamedTuple):
 class Evidence:
     """All samples, sorted into tracks, proofs, pods and nodes."""
 
-    def __init__(self, samples: Iterable[Sample]) -> None:
-        """Sort the samples; equal ones count once (N2)."""
+    def __init__(self, samples: Iterable[Sample], interval: int | None = None) -> None:
+        """Sort the samples; equal ones count once (N2). `interval` in seconds (N4)."""
+        self.interval = interval
         self.values: dict[Track, dict[int, tuple[bool, int]]] = defaultdict(dict)
         self.nodes_of: dict[Track, dict[int, str]] = defaultdict(dict)
         self.scrapes: dict[Scraper, set[int]] = defaultdict(set)
@@ -172,6 +173,8 @@ class Evidence:
 
     def _step(self, track: Track, at: int) -> int:
         """The step of a sample (N4)."""
+        if self.interval is not None:
+            return min(self.interval * SECOND, WINDOW)
         own = median_gap(self.times(track), at)
         if own is not None:
             return own
@@ -219,6 +222,8 @@ class Evidence:
             _show(pod, sample)
 
     def _kube_step(self, scraper: Scraper, at: int) -> int:
+        if self.interval is not None:
+            return min(self.interval * SECOND, WINDOW)
         return median_gap(sorted(self.scrapes[scraper]), at) or 30 * SECOND
 
     def step_of_scrapers(self, scrapers: Iterable[Scraper], at: int) -> int:

@@ -85,6 +85,7 @@ class Plan:
     odd: float  # share of values that are no data
     twice: float  # share of samples that come twice
     seed: int
+    interval: int | None  # seconds, as the source declares
 
 
 def maybe(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
@@ -160,6 +161,7 @@ def plans(draw: st.DrawFn) -> Plan:
         odd=draw(st.sampled_from([0.0, 0.0, 0.05])),
         twice=draw(st.sampled_from([0.0, 0.0, 0.1])),
         seed=draw(st.integers(0, 2**16)),
+        interval=draw(st.sampled_from([None, None, None, 15, 30, 60])),
     )
 
 

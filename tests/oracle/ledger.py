@@ -55,9 +55,9 @@ class Ledger:
     holds: list[Hold] = field(default_factory=list)
 
 
-def ledger(samples: Iterable[Sample]) -> Ledger:
-    """The ledger of a fleet."""
-    return _Book(Evidence(samples)).write()
+def ledger(samples: Iterable[Sample], interval: int | None = None) -> Ledger:
+    """The ledger of a fleet; `interval` in seconds where its source declares one."""
+    return _Book(Evidence(samples, interval)).write()
 
 
 class _Book:

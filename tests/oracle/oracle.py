@@ -12,7 +12,7 @@ def settled(plan: Plan) -> tuple[list[Sample], Ledger]:
     samples = scrape(plan)
     assume(any(sample.name != "up" for sample in samples))
     try:
-        return samples, ledger(samples)
+        return samples, ledger(samples, plan.interval)
     except Unsettled:
         assume(False)
         raise

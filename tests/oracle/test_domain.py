@@ -17,6 +17,6 @@ EXAMPLES = 150
 def test_the_domain_says_what_the_rules_say(plan: Plan) -> None:
     """Every hold and every fact to the millisecond, with its flags."""
     samples, book = settled(plan)
-    facts, holds = computed(samples)
+    facts, holds = computed(samples, plan.interval)
     assert holds == expected_holds(book)
     assert facts == book.facts

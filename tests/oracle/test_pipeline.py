@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from accounting.failpoints import NAMES
 from tests.integration.faults.support import environment, process, started, unfinished
-from tests.oracle.comparison import CLUSTER, clear, differences, imported, write
+from tests.oracle.comparison import CLUSTER, differences, imported, start, write
 from tests.oracle.evidence import Sample
 from tests.oracle.fleets import Plan, plans
 from tests.oracle.ledger import Ledger
@@ -48,7 +48,7 @@ def agrees(book: Ledger) -> None:
 def test_one_file(plan: Plan) -> None:
     """A fleet in one file."""
     samples, book = settled(plan)
-    clear()
+    start(plan.interval)
     with tempfile.TemporaryDirectory() as folder:
         imported(files([samples], folder))
     agrees(book)
@@ -59,7 +59,7 @@ def test_one_file(plan: Plan) -> None:
 def test_files_in_any_order_and_again(plan: Plan, how: tuple[str, int]) -> None:
     """The ledger is that of all samples together, however they came."""
     samples, book = settled(plan)
-    clear()
+    start(plan.interval)
     with tempfile.TemporaryDirectory() as folder:
         paths = files(cut(samples, how), folder)
         for path in paths:
@@ -74,7 +74,7 @@ def test_files_in_any_order_and_again(plan: Plan, how: tuple[str, int]) -> None:
 def test_two_workers(redis_url: str, plan: Plan, how: tuple[str, int]) -> None:
     """Files imported by processes beside each other."""
     samples, book = settled(plan)
-    clear()
+    start(plan.interval)
     with tempfile.TemporaryDirectory() as folder:
         paths = files(cut(samples, how), folder)
         seen = environment(redis_url)
@@ -95,7 +95,7 @@ def test_a_kill(
 ) -> None:
     """Killed on the way, then run again."""
     samples, book = settled(plan)
-    clear()
+    start(plan.interval)
     with tempfile.TemporaryDirectory() as folder:
         for path in files(cut(samples, how), folder):
             words = ("import_metrics", f"--cluster={CLUSTER}", path)
