@@ -57,6 +57,8 @@ class Command(BaseCommand):
 
 def _rows(what: str, selection: Selection, by: str | None) -> list[Mapping[str, Any]]:
     default = {"usage": "team", "ledger": "cluster"}.get(what, "")
+    if by is not None and not default:
+        raise SelectionError(f"{what} are not grouped; leave --by out")
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
         return [usage_fields(row) for row in usage_rows(selection, names)]
