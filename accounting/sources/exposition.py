@@ -14,6 +14,7 @@ from typing import TypeVar
 
 MAX_KNOWN = 100_000  # words of numbers that are remembered (about 15 MB)
 MAX_LINE = 1_048_576  # bytes; labels of 64 KiB fit several times
+REMEMBERED = 10_000  # unwanted series that are not checked again; memory stays bounded
 EARLIEST_MS = 946_684_800_000  # 2000; clocks that nobody set begin at 1970
 FIRST_TEXT_MS = 100_000_000_000  # 1973; smaller "milliseconds" are really seconds
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -46,7 +47,7 @@ class Parser:
     """Turns lines into (series id, time, value); series are numbered as they appear.
 
     Attributes:
-        series: by id.
+        series: the wanted ones, by id.
         default_ms: the time of samples that carry none; None refuses such samples.
         latest_ms: later times are a fault; None allows any.
         keep: names that are wanted; others are checked for form only.
@@ -55,8 +56,9 @@ class Parser:
     keep: Callable[[str], bool] | None = None
     default_ms: int | None = None
     latest_ms: int | None = None
-    series: list[RawSeries | None] = field(default_factory=list)
+    series: list[RawSeries] = field(default_factory=list)
     _ids: dict[str, int] = field(default_factory=dict)
+    _unwanted: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     line: int = 0
     _values: dict[str, float] = field(default_factory=dict)
@@ -96,7 +98,7 @@ class Parser:
     ) -> tuple[int, int, float] | None:
         head, rest = self._head(text)
         series_id = self._ids.get(head)
-        if series_id is None:
+        if series_id is None and head not in self._unwanted:
             series_id = self._new(head)
         if "#" in rest:  # an exemplar
             rest = rest.partition("#")[0]
@@ -115,9 +117,7 @@ class Parser:
         else:
             time = self._time(words[1], is_openmetrics=is_openmetrics)
             at = _remember(self._times, words[1], time)
-        if self.series[series_id] is None:
-            return None
-        return series_id, at, value
+        return None if series_id is None else (series_id, at, value)
 
     def _head(self, text: str) -> tuple[str, str]:
         if "#" in text:  # an exemplar, or a label value that looks like one
@@ -131,7 +131,8 @@ class Parser:
         head, _, rest = text.partition(" ")
         return head, rest
 
-    def _new(self, head: str) -> int:
+    def _new(self, head: str) -> int | None:
+        """The id of a series that has not been seen; None when nobody wants it."""
         name, brace, body = head.partition("{")
         if not _NAME.fullmatch(name):
             raise self._fault(
@@ -139,9 +140,13 @@ class Parser:
             )
         labels = self._labels(body.removesuffix("}")) if brace else ()
         self.names.add(name)
-        wanted = self.keep is None or self.keep(name)
+        if self.keep is not None and not self.keep(name):
+            if len(self._unwanted) >= REMEMBERED:
+                self._unwanted.clear()
+            self._unwanted.add(head)
+            return None
         self._ids[head] = len(self.series)
-        self.series.append(RawSeries(name, labels) if wanted else None)
+        self.series.append(RawSeries(name, labels))
         return self._ids[head]
 
     def _labels(self, body: str) -> tuple[tuple[str, str], ...]:

@@ -195,8 +195,7 @@ def _read(
     lines = limited_lines(_chunks(path, on_read))
     for local, at, value in parser.samples(lines, is_openmetrics=_ends_in_eof(path)):
         while len(ids) <= local:
-            raw = parser.series[len(ids)]
-            ids.append(-1 if raw is None else result.series_id(raw))
+            ids.append(result.series_id(parser.series[len(ids)]))
         if not low <= at < low + HOUR_MS:
             low = at - at % HOUR_MS
             row = rows[low]

@@ -120,12 +120,8 @@ def _parsed(
         raise WrongAnswer(f"{target.url}: {error}") from error
 
 
-def _labelled(
-    raw: RawSeries | None, identity: tuple[tuple[str, str], ...]
-) -> RawSeries:
+def _labelled(raw: RawSeries, identity: tuple[tuple[str, str], ...]) -> RawSeries:
     """A scraped series with its target's labels, as Prometheus adds them."""
-    if raw is None:
-        return RawSeries("", ())
     own = {key for key, _ in identity}
     renamed = tuple(
         (f"exported_{key}" if key in own else key, value) for key, value in raw.labels

@@ -197,7 +197,6 @@ def samples_of(text: str) -> Iterator[tuple[RawSeries, float]]:
     lines = limited_lines([text.encode()])
     for series, _, value in parser.samples(lines, is_openmetrics=False):
         raw = parser.series[series]
-        assert raw is not None
         yield raw, value
 
 

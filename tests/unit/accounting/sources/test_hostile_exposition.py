@@ -31,7 +31,6 @@ def read(text: str | bytes, *, is_openmetrics: bool = False) -> list[Found]:
     lines = limited_lines([body])
     for series_id, at, value in parser.samples(lines, is_openmetrics=is_openmetrics):
         raw = parser.series[series_id]
-        assert raw is not None
         found.append((raw, at, repr(value)))
     return found
 
