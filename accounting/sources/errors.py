@@ -14,7 +14,7 @@ class SourceError(Exception):
 
 
 class Unavailable(SourceError):
-    """Down, slow, hanging or overloaded: try again later."""
+    """Down or overloaded: try again later."""
 
     is_temporary = True
 
@@ -24,7 +24,7 @@ class Unavailable(SourceError):
 
 
 class TooMuch(SourceError):
-    """The question was too large (422, 503, a time-out, a limit): ask for less."""
+    """The question was too large (422, a time-out, a limit): ask for less."""
 
     is_temporary = True
 

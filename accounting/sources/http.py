@@ -86,8 +86,8 @@ def fetch(
             **options,  # type: ignore[arg-type]  # passed on as requests takes them
         ) as answer:
             body = _read(answer, deadline, access.max_bytes, url)
-    except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
-        raise Unavailable(
+    except (requests.ReadTimeout, urllib3.exceptions.ReadTimeoutError) as error:
+        raise TooMuch(
             f"{url}: no answer within {access.timeout_s:g} s; "
             "is it overloaded, or timeout_s too short?"
         ) from error
@@ -115,9 +115,9 @@ def _read(
         parts.append(part)
         size += len(part)
         if size > max_bytes:
-            raise WrongAnswer(f"{url}: the answer is larger than {max_bytes} bytes")
+            raise TooMuch(f"{url}: the answer is larger than {max_bytes} bytes")
         if time.monotonic() > deadline:
-            raise Unavailable(
+            raise TooMuch(
                 f"{url}: the answer came too slowly and was cut off; "
                 "is it overloaded, or timeout_s too short?"
             )

@@ -9,7 +9,7 @@ Sources: Prometheus HTTP API; migration guide of version 3.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -83,6 +83,7 @@ class Prometheus:
     scales: Mapping[str, str] = field(default_factory=dict)
     interval_ms: int | None = None
     _connection: PrometheusConnect | None = None
+    _part_ms: int = LONGEST_QUERY_MS
 
     def read(self, period: Period) -> Reading:
         """Every sample of the catalogue's metrics in a period.
@@ -92,8 +93,7 @@ class Prometheus:
         """
         collected = _Collected()
         for names in (sorted(EXPORTER_METRICS), sorted(KUBE_METRICS), ["up"]):
-            for part in _parts(period):
-                self._collect(self._selector(names), part, collected)
+            self._collect(self._selector(names), period, collected)
         return build_reading(
             collected.batch(period),
             scales=self.scales,
@@ -106,20 +106,20 @@ class Prometheus:
         )
 
     def _collect(self, selector: str, period: Period, into: "_Collected") -> None:
-        """Read a period, in halves where the server says that it is too much."""
-        try:
-            answer = self._retried(selector, period)
-        except TooMuch:
-            if period.length_ms <= SHORTEST_QUERY_MS:
-                raise
-            middle = (period.start_ms + period.end_ms) // 2
-            self._collect(selector, Period(period.start_ms, middle), into)
-            self._collect(selector, Period(middle, period.end_ms), into)
-            return
-        try:
-            into.add(answer, period)
-        except ValueError as error:
-            raise WrongAnswer(f"{self.url}: a value is wrong: {error}") from error
+        """Read a period in parts; in smaller ones once the server says: too much."""
+        start_ms = period.start_ms
+        while start_ms < period.end_ms:
+            part = Period(start_ms, min(start_ms + self._part_ms, period.end_ms))
+            try:
+                into.add(self._retried(selector, part), part)
+            except TooMuch:
+                if part.length_ms <= SHORTEST_QUERY_MS:
+                    raise
+                self._part_ms = max(SHORTEST_QUERY_MS, part.length_ms // 2)
+                continue
+            except ValueError as error:
+                raise WrongAnswer(f"{self.url}: a value is wrong: {error}") from error
+            start_ms = part.end_ms
 
     def _retried(self, selector: str, period: Period) -> _Answer:
         retrying = Retrying(
@@ -187,14 +187,6 @@ def _wait(state: object) -> float:
         return float(asked)
     jittered = wait_exponential_jitter(multiplier=0.2, max=LONGEST_WAIT_S)
     return float(jittered(state))  # type: ignore[arg-type]  # tenacity's own state
-
-
-def _parts(period: Period) -> Iterator[Period]:
-    start = period.start_ms
-    while start < period.end_ms:
-        end = min(start + LONGEST_QUERY_MS, period.end_ms)
-        yield Period(start, end)
-        start = end
 
 
 def _checked(body: bytes, address: str) -> _Answer:

@@ -48,10 +48,10 @@ def odd_value(question: Question) -> Answer:
 
 FAULTS: dict[str, Fault] = {
     "hanging": Fault(
-        always(Answer(is_silent=True)), Unavailable, ("no answer within 0.3 s",)
+        always(Answer(is_silent=True)), TooMuch, ("no answer within 0.3 s",)
     ),
     "slow": Fault(
-        always(Answer(body=b" " * 200, drip_s=0.1)), Unavailable, ("too slowly",)
+        always(Answer(body=b" " * 200, drip_s=0.1)), TooMuch, ("too slowly",)
     ),
     "cut off": Fault(
         always(Answer(body=b'{"status"', length=9000)), Unavailable, ("cut off",)

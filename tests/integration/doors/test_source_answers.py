@@ -10,13 +10,19 @@ import pytest
 from django.db.models.functions import Now
 
 from accounting.models import IngestWindow, WindowState
+from accounting.sources.catalogue import EXPORTER_METRICS
+from accounting.sources.http import Access
+from accounting.sources.prometheus import Prometheus
 from tests.integration.accounting.support import facts, report
 from tests.integration.doors.faults import GOOD
 from tests.integration.doors.replay import Answer, Question, Script
-from tests.integration.doors.source import COUNT, Source, let_time_pass
+from tests.integration.doors.source import COUNT, HOUR, Source, let_time_pass
 from tests.integration.doors.stand_in import answer_of, error_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+ALL_NAMES = f'{{__name__=~"{"|".join(EXPORTER_METRICS)}"}}[{HOUR.length_ms}ms]'
 
 
 def in_turn(*answers: Answer) -> Script:
@@ -58,15 +64,80 @@ def test_long_wish_for_rest_is_granted_by_the_windows(source: Source) -> None:
     assert 890 < wait <= 900
 
 
+def length_ms(question: Question) -> int:
+    """The length of the range that was asked for."""
+    return int(question.parameters["query"].split("[")[1].removesuffix("ms]"))
+
+
+TOO_MUCH = {
+    "an error": error_of(422, "execution", "too many samples"),
+    "a time-out of its own": error_of(503, "timeout", "query timed out"),
+    "silence": Answer(is_silent=True),
+    "a slow answer": Answer(body=b" " * 100, drip_s=0.1),
+}
+
+
+@pytest.mark.parametrize("said", TOO_MUCH)
 def test_too_much_is_asked_in_parts(
-    source: Source, facts_without_fault: list[tuple[Any, ...]]
+    said: str, source: Source, facts_without_fault: list[tuple[Any, ...]]
 ) -> None:
+    refused: list[Question] = []
+
     def limited(question: Question) -> Answer:
-        if int(question.parameters["query"].split("[")[1][:-3]) > 600_000:
-            return error_of(422, "execution", "too many samples")
+        if length_ms(question) > 600_000:
+            refused.append(question)
+            return TOO_MUCH[said]
         return GOOD(question)
 
     source.script = limited
+    assert source.read() == 0
+    assert facts() == facts_without_fault
+    assert len(refused) == 3, "what was too much once is not asked again"
+
+
+def test_answer_that_is_too_large_is_asked_in_parts(source: Source) -> None:
+    def times(door: Prometheus) -> int:
+        return sum(len(series.times_ms) for series in door.read(HOUR).series)
+
+    whole = GOOD(
+        Question("", {"query": ALL_NAMES, "time": str(HOUR.end_ms / 1000)}, {})
+    )
+    small = Access(max_bytes=len(whole.body) // 3)
+    assert times(Prometheus(source.address, small)) == times(Prometheus(source.address))
+
+
+@pytest.mark.parametrize(
+    "text", ["\0", "a\0b", "\x1b[0m", "\u202e", "x" * 70_000, "😀"]
+)
+def test_odd_label_harms_nobody_else(
+    text: str, source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    def with_odd_labels(question: Question) -> Answer:
+        result = GOOD.result(question)
+        odd = [
+            series | {"metric": series["metric"] | {"UUID": text, "Hostname": "odd"}}
+            for series in result
+            if "UUID" in series["metric"]
+        ]
+        return answer_of([*result, *odd])
+
+    source.script = with_odd_labels
+    assert source.read() == 0
+    others = [row for row in facts() if row[4] != "odd"]
+    assert others == facts_without_fault
+
+
+@pytest.mark.parametrize("at", [-1, 0, 1e17, 1e300, HOUR.start_ms / 1000 - 1e6])
+def test_sample_outside_the_question_is_dropped(
+    at: float, source: Source, facts_without_fault: list[tuple[Any, ...]]
+) -> None:
+    def with_odd_times(question: Question) -> Answer:
+        result = GOOD.result(question)
+        for series in result:
+            series["values"].append([at, "0.5"])
+        return answer_of(result)
+
+    source.script = with_odd_times
     assert source.read() == 0
     assert facts() == facts_without_fault
 
