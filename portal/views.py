@@ -31,13 +31,16 @@ from accounting.queries.teams import visible_teams
 from accounting.queries.verify import verdicts
 from accounting.views import figures, shapes, tables
 from accounting.views.chip import chip_of
+from accounting.views.download import csv_answer
 from accounting.views.filters import LABELS
 from accounting.views.gate import admins, sees_all, signed_in, visitor_of
 from accounting.views.splits import filtering, split_of
 from accounting.views.state import PageState
+from portal.health_csv import health_csv
 from portal.navigation import NAVIGATION
 
 LEDGER_FILTERS = {"model", "lifecycle"}  # what time that nobody held has too
+ALL = 1_000_000  # rows of a download
 LISTED = 8  # workloads in a list of the overview
 CALENDAR_DAYS = 84  # twelve weeks
 CALENDAR_LEGEND = (
@@ -54,6 +57,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     """Where the GPU-hours and the money went; a person with one team lands on it."""
     state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
+    if "csv" in state.query:
+        return _changes_csv(state)
     if not state.visitor.scope.sees_all and len(teams) == 1:
         return redirect(tables.team_url(next(iter(teams.values()))) + state.carry)
     selection = state.selection()
@@ -91,6 +96,28 @@ def overview(request: HttpRequest) -> HttpResponse:
     if state.visitor.scope.sees_all and not set(state.filters) - LEDGER_FILTERS:
         context |= _capacity(state, missing, length, places)
     return render(request, "portal/overview.html", context)
+
+
+def _changes_csv(state: PageState) -> HttpResponse:
+    """Every workload whose charge moved, and by how much."""
+    columns = ("team", "namespace", "workload", "before", "after", "change", "currency")
+    found = []
+    if state.before_period is not None:
+        places = figures.places_of(state.currency)
+        found = moved_most(state.selection(), state.before_period, ALL, places)
+    rows = [
+        (
+            one.team,
+            one.namespace,
+            one.workload,
+            one.change.before,
+            one.change.after,
+            one.change.difference,
+            state.currency,
+        )
+        for one in found
+    ]
+    return csv_answer("changes", columns, rows)
 
 
 def _capacity(
@@ -142,12 +169,14 @@ def _hit_url(hit: Hit) -> str:
 @signed_in
 def data_health(request: HttpRequest) -> HttpResponse:
     """Whether the numbers can be trusted: sources, coverage, gaps, runs, issues."""
-    state = PageState(request)
+    state = PageState(request, compares=False)
     scope = state.visitor.scope
     last = state.today
     span = DayRange(last - timedelta(days=CALENDAR_DAYS - 1), last + timedelta(days=1))
     coverage = day_coverage(span, state.zone, state.cluster)
     known = {day: one.ratio for day, one in coverage.items() if _has_begun(day, state)}
+    if wanted := state.query.get("csv"):
+        return health_csv(wanted, scope, [coverage[day] for day in sorted(known)])
     context = {
         "state": None,
         "chip": state.chip,

@@ -152,6 +152,7 @@ def _counted(count: int, unit: str, today: date) -> DayRange:
 
 COMPARISONS = {
     "prev": "Previous period",
+    "weekdays": "Same weekdays before",
     "month": "Same days a month earlier",
     "year": "Same days a year earlier",
     "off": "No comparison",
@@ -162,13 +163,17 @@ def compared_with(days: DayRange, mode: str) -> DayRange | None:
     """The days that a range is compared with; None for `off`.
 
     The previous period of a range that starts with a month and stays inside it is the same
-    elapsed days of the month before, so that a running month is compared fairly.
+    elapsed days of the month before, so that a running month is compared fairly. `weekdays`
+    goes back whole weeks, as few as do not overlap: a Monday is compared with a Monday.
 
     Raises:
         ValueError: there is no such comparison.
     """
     if mode == "off":
         return None
+    if mode == "weekdays":
+        shift = timedelta(weeks=-(-days.days // 7))
+        return DayRange(days.first - shift, days.after - shift)
     if mode == "year":
         return _shifted(days, -12)
     if mode == "month":

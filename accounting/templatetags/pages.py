@@ -199,6 +199,13 @@ def workloads_url(context: Mapping[str, Any], line: Any) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def changes_csv(context: Mapping[str, Any]) -> str:
+    """Every workload that moved, as a file."""
+    url: str = context["state"].url(csv="changes")
+    return url
+
+
+@register.simple_tag(takes_context=True)
 def open_url(context: Mapping[str, Any], line: Any) -> str:
     """The list with the pods of one workload in sight."""
     url: str = context["state"].url(open=line.open_key)
@@ -270,3 +277,9 @@ def named(teams: Mapping[str, Any], slug: str) -> str:
 def lower_first(text: str) -> str:
     """A label inside a sentence; names in capitals stay as they are."""
     return text if text[:2].isupper() else text[:1].lower() + text[1:]
+
+
+@register.filter
+def entry(table: Mapping[str, Any], key: str) -> Any:
+    """What a table holds under a key that is only known in the template."""
+    return table.get(key) if table else None

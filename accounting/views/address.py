@@ -61,7 +61,9 @@ class Address:
 
     def without_filter(self, name: str, value: str) -> str:
         """This page with one value of a filter less."""
-        return self.with_values(name, [v for v in self.query.getlist(name) if v != value])
+        return self.with_values(
+            name, [v for v in self.query.getlist(name) if v != value]
+        )
 
     def with_values(self, name: str, values: list[str]) -> str:
         """This page with other values of one key of its address."""

@@ -1,5 +1,6 @@
 """GPUs and nodes: the grid, the table, and one GPU."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,15 +13,20 @@ from accounting.charts import grids
 from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
 from accounting.domain.stretch import stretches
 from accounting.queries.gpus import GpuRow, Holding, gpu_rows, gpu_slices
-from accounting.queries.selection import Selection
+from accounting.queries.ledger import ledger_rows
+from accounting.queries.selection import Selection, stored_period
 from accounting.queries.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views import figures, shapes, tables, timelines
 from accounting.views.address import Choice
+from accounting.views.earnings import earnings
+from accounting.views.filters import facets
 from accounting.views.gate import sees_all, signed_in
+from accounting.views.pager import paged
 from accounting.views.state import PageState
 
 SPANS = {"hour": ("Last hour", HOUR_MS), "day": ("Last 24 hours", DAY_MS)}
+LONGEST_MS = 7 * DAY_MS  # of the grid: what it reads grows with GPUs times windows
 GPU_SPAN_MS = 3 * DAY_MS  # one GPU's page: three days of windows are 864 lines
 
 
@@ -39,6 +45,7 @@ class GpuLine:
     team: TeamRef | None
     look: str  # q0..q9 busy share, free, dark
     words: str
+    is_present: bool = True  # there in the newest window
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +58,24 @@ class NodeGroup:
     lines: tuple[GpuLine, ...]
 
 
-def _span(state: PageState) -> tuple[str, Period | None]:
+def _span(state: PageState) -> tuple[str, Period]:
     """Which time the grid shows: the newest hour or day, or the range at the top."""
     chosen = state.query.get("over", "day")
     until = state.chip.until
     if chosen == "range" or until is None:
-        return "range", state.period
+        return "range", newest_facts(state.period, LONGEST_MS)
     name = chosen if chosen in SPANS else "day"
     end = to_ms(until)
     return name, Period(end - SPANS[name][1], end)
+
+
+def newest_facts(period: Period, longest_ms: int) -> Period:
+    """The newest part of a period that five-minute facts are there for; empty without any."""
+    stored = stored_period()
+    both = period.intersection(stored) if stored else None
+    if both is None:
+        return Period(period.end_ms, period.end_ms)
+    return Period(max(both.start_ms, both.end_ms - longest_ms), both.end_ms)
 
 
 def _choices(state: PageState, chosen: str) -> list[Choice]:
@@ -75,21 +91,28 @@ def _choices(state: PageState, chosen: str) -> list[Choice]:
 @signed_in
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every GPU for finance and admins; for others those that their teams held."""
-    state = PageState(request, compares=False)
+    state = PageState(request, compares=False, filters=("model",))
     chosen, period = _span(state)
     teams = visible_teams(state.visitor.scope)
     selection = replace(state.selection(), period=period)
     sees_everything = state.visitor.scope.sees_all
     lines = _all(selection, teams) if sees_everything else _held(selection, teams)
+    nodes = _nodes(lines)
+    held = sorted({line.model for line in lines} | set(state.filters.get("model", ())))
     context = {
         "state": state,
+        "chips": state.filter_chips(teams),
+        "facets": facets({"model": held}, teams, state.filters),
+        "is_cut": chosen == "range" and period.start_ms > state.elapsed.start_ms,
+        "period": period,
+        "free_blocks": _free_blocks(nodes) if sees_everything else [],
         "choices": _choices(state, chosen),
         "span": chosen,
-        "nodes": _nodes(lines),
+        "nodes": nodes,
         "count": len(lines),
         "free": sum(1 for line in lines if not line.holders and line.look == "free"),
         "is_partial": not sees_everything,
-        "page": tables.paged(
+        "page": paged(
             tables.ordered(lines, state.sort, GPU_COLUMNS, "node"), state.query.dict()
         ),
     }
@@ -125,12 +148,15 @@ def _line(row: GpuRow, teams: Mapping[str, TeamRef]) -> GpuLine:
         team=team_named(dict(teams), holder.team) if holder else None,
         look=look,
         words=words + (f", held by {holder.pod}" if holder else ", held by nobody now"),
+        is_present=row.is_present,
     )
 
 
 def _held(selection: Selection, teams: Mapping[str, TeamRef]) -> list[GpuLine]:
     """The GPUs that the visitor's teams held; others stay unseen."""
-    lines = []
+    lines: list[GpuLine] = []
+    if selection.period is None or not selection.period.length_ms:
+        return lines
     for row in usage_rows(selection, ("cluster", "node", "gpu", "model", "team")):
         look, words = _look(row.efficiency, 1.0)
         lines.append(
@@ -175,34 +201,58 @@ def _nodes(lines: Sequence[GpuLine]) -> list[NodeGroup]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class FreeBlock:
+    """How many nodes have just so many GPUs that nobody holds now."""
+
+    size: int
+    nodes: int
+    share: float  # of the nodes with any
+
+
+def _free_blocks(nodes: Sequence[NodeGroup]) -> list[FreeBlock]:
+    """Free GPUs by node: what the next pod with many GPUs can hope for."""
+    sizes = Counter(
+        sum(1 for line in node.lines if line.is_present and not line.holders)
+        for node in nodes
+    )
+    sizes.pop(0, None)
+    largest = max(sizes.values(), default=1)
+    return [
+        FreeBlock(size, count, count / largest)
+        for size, count in sorted(sizes.items(), reverse=True)
+    ]
+
+
 @sees_all
 def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     """One GPU: who held it, and what it did in each hour."""
     state = PageState(request, compares=False)
-    until = state.chip.until
-    end = (
-        state.period.end_ms if until is None else min(state.period.end_ms, to_ms(until))
-    )
-    start = max(state.period.start_ms, end - GPU_SPAN_MS)
-    period = Period(min(start, end), end)
-    selection = replace(state.selection(), period=period)
+    period = newest_facts(state.period, GPU_SPAN_MS)
+    selection = replace(state.selection(gpu=uuid), period=period)
     rows = gpu_rows(selection, uuid=uuid)
     if not rows:
         raise Http404("no such GPU in this range")
     slices = gpu_slices(selection, uuid)
     teams = visible_teams(state.visitor.scope)
+    ledger, pods = None, []
+    if period.length_ms:
+        ledger = next(iter(ledger_rows(selection, ("gpu",))), None)
+        pods = usage_rows(selection, ("team", "pod"))
+    places = figures.places_of(state.currency)
     context = {
         "state": state,
         "gpu": _line(rows[0], teams),
         "row": rows[0],
         "period": period,
-        "is_cut": start > state.period.start_ms,
+        "is_cut": period.start_ms > state.elapsed.start_ms,
         "hours": timelines.minutes_by_hour(slices, state),
-        "capacity": shapes.capacity(
-            rows[0].ledger, period.length_ms, figures.places_of(state.currency)
-        )
-        if rows[0].ledger
+        "capacity": shapes.capacity(ledger, period.length_ms, places)
+        if ledger
         else None,
+        "earned": earnings(pods, ledger, teams, places) if ledger else None,
+        "owners": {row.key["pod"]: team_named(teams, row.key["team"]) for row in pods},
+        "namespaces": {row.key["pod"]: row.key["namespace"] for row in pods},
         "stretches": list(reversed(stretches(slices)))[:50],
         "used": sum(one.samples_used for one in slices),
         "expected": sum(one.samples_expected for one in slices),

@@ -75,7 +75,12 @@ def choices(state: PageState, name: str, offered: Mapping[str, str]) -> list[Cho
     now = state.query.get(name, "")
     now = now if now in offered else next(iter(offered))
     return [
-        Choice(value, label, state.with_values(name, [value] if value else []), value == now)
+        Choice(
+            value,
+            label,
+            state.with_values(name, [value] if value else []),
+            value == now,
+        )
         for value, label in offered.items()
     ]
 

@@ -31,6 +31,7 @@ from accounting.views.columns import (
 )
 from accounting.views.filters import LABELS
 from accounting.views.gate import signed_in
+from accounting.views.pager import paged
 from accounting.views.splits import choices, filtering, split_of
 from accounting.views.state import PageState
 
@@ -163,7 +164,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
         "total": tables.total_line(matching),
         "opened": _opened(state, slug),
         "close_url": state.url(open=""),
-        "page": tables.paged(chosen, state.query.dict()),
+        "page": paged(chosen, state.query.dict()),
         **filtering(state, {slug: ref}, team=slug),
     }
     return render(request, "accounting/workloads.html", context)

@@ -87,9 +87,8 @@ def test_another_team_is_in_no_list(story: Story) -> None:
 
 
 def test_one_gpu_is_read_alone_and_has_the_numbers_of_the_list() -> None:
-    period = Period(
-        to_ms(NOW) - to_ms(NOW) % DAY_MS - DAY_MS, to_ms(NOW) - to_ms(NOW) % DAY_MS
-    )
+    end = to_ms(NOW) - to_ms(NOW) % 3_600_000
+    period = Period(end - 3_600_000, end)
     day = replace(WEEK, period=period)
     everything = {row.key["gpu"]: row for row in usage_rows(day, ("gpu",))}
     uuid = next(iter(everything))

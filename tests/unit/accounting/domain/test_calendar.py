@@ -3,7 +3,7 @@
 Skipped: each preset at each date; month ends and leap days stand for them.
 """
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -169,3 +169,14 @@ def test_days_tile_their_range(first: date, count: int) -> None:
     assert all(
         a.end_ms == b.start_ms for a, b in zip(periods, periods[1:], strict=False)
     )
+
+
+@pytest.mark.parametrize("length", [1, 6, 7, 8, 20, 28])
+def test_matching_weekdays_goes_back_whole_weeks_without_overlap(length: int) -> None:
+    days = DayRange(date(2026, 11, 3), date(2026, 11, 3) + timedelta(days=length))
+    before = compared_with(days, "weekdays")
+    assert before is not None
+    assert before.days == length
+    assert before.first.weekday() == days.first.weekday()
+    assert before.after <= days.first
+    assert (days.first - before.after).days < 7

@@ -1,0 +1,95 @@
+"""Where the money of one GPU comes from: its teams, and the platform's line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from accounting.domain.report import LedgerRow, UsageRow
+from accounting.domain.rounding import split_money
+from accounting.queries.teams import TeamRef, team_named
+from accounting.views.tables import team_url
+
+HELD = ("busy", "idle", "unknown")
+PLATFORM = ("free", "stranded", "stray", "dark")  # rules.md N29
+
+
+@dataclass(frozen=True, slots=True)
+class Earned:
+    """One payer. `charge` is None where some of its time has no price."""
+
+    name: str
+    slot: int
+    url: str
+    milliseconds: int
+    efficiency: float | None
+    charge: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Earnings:
+    """Every payer of a GPU's time; together all of its time and money."""
+
+    lines: tuple[Earned, ...]
+    milliseconds: int
+    charge: Decimal | None
+
+
+def earnings(
+    pods: Sequence[UsageRow],
+    ledger: LedgerRow,
+    teams: Mapping[str, TeamRef],
+    places: int,
+) -> Earnings:
+    """Teams by charge, then the platform's line; rounded once, on the total (N28).
+
+    Args:
+        pods: held time of the GPU by pod and team.
+        ledger: its seven states with money.
+    """
+    by_team: dict[str, list[UsageRow]] = {}
+    for row in pods:
+        by_team.setdefault(row.key["team"], []).append(row)
+    cells: dict[tuple[str, str], Fraction | Decimal] = {}
+    for slug, rows in by_team.items():
+        charges = [row.charge for row in rows]
+        if None not in charges:
+            cells["team", slug] = sum((c for c in charges if c is not None), Decimal(0))
+    platform = [ledger.charges[state] for state in PLATFORM]
+    if None not in platform:
+        cells["~platform", ""] = sum((c for c in platform if c), Decimal(0))
+    amounts = split_money(cells, places)
+    lines = [
+        _of_team(team_named(teams, slug), rows, amounts.get(("team", slug)))
+        for slug, rows in by_team.items()
+    ]
+    lines.sort(key=lambda line: (-(line.charge or 0), -line.milliseconds, line.name))
+    rest = Earned(
+        name="Platform",
+        slot=0,
+        url="",
+        milliseconds=sum(ledger.milliseconds[state] for state in PLATFORM),
+        efficiency=None,
+        charge=amounts.get(("~platform", "")),
+    )
+    lines.append(rest)
+    known = [line.charge for line in lines if line.charge is not None]
+    is_whole = len(known) == len(lines)
+    return Earnings(
+        tuple(lines),
+        sum(line.milliseconds for line in lines),
+        sum(known, Decimal(0)) if is_whole else None,
+    )
+
+
+def _of_team(team: TeamRef, rows: Sequence[UsageRow], charge: Decimal | None) -> Earned:
+    busy = sum(row.busy_ms for row in rows)
+    observed = busy + sum(row.idle_ms for row in rows)
+    return Earned(
+        team.name,
+        team.slot,
+        team_url(team),
+        sum(row.allocated_ms for row in rows),
+        busy / observed if observed else None,
+        charge,
+    )

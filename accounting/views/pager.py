@@ -1,0 +1,43 @@
+"""One page of a long list, as the address asks for it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a long list."""
+
+    lines: tuple[Any, ...]
+    number: int
+    pages: int
+    count: int
+    size: int
+
+    @property
+    def first(self) -> int:
+        """Position of the first line, from 1."""
+        return (self.number - 1) * self.size + 1 if self.count else 0
+
+    @property
+    def last(self) -> int:
+        """Position of the last line."""
+        return min(self.number * self.size, self.count)
+
+
+SIZES = (25, 50, 100, 250)
+
+
+def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> Page:
+    """The page that an address asks for; 50 lines, or one of SIZES."""
+    size = _number(query.get("rows", ""), 50)
+    size = size if size in SIZES else 50
+    pages = max(1, -(-len(lines) // size))
+    number = min(max(_number(query.get("page", ""), 1), 1), pages)
+    start = (number - 1) * size
+    return Page(tuple(lines[start : start + size]), number, pages, len(lines), size)
+
+
+def _number(text: str, default: int) -> int:
+    return int(text) if text.isdecimal() and len(text) < 7 else default

@@ -1,0 +1,60 @@
+"""The tables of the data health page as files."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import Http404, HttpResponse
+
+from accounting.access import Scope
+from accounting.queries.coverage import DayCoverage
+from accounting.queries.freshness import RunRow, gaps, last_runs, source_rows
+from accounting.views.download import csv_answer
+
+MOST = 100_000  # rows of a file
+_RUN = (
+    "cluster",
+    "window_start",
+    "state",
+    "reason",
+    "rows",
+    "samples_seen",
+    "samples_expected",
+    "read_ms",
+    "read_at",
+    "attempts",
+    "last_error",
+)
+_SOURCE = (
+    "cluster",
+    "name",
+    "kind",
+    "is_active",
+    "interval_s",
+    "last_read_at",
+    "last_sample_at",
+    "last_error",
+)
+_DAY = ("day", "windows", "samples_seen", "samples_expected", "waiting", "ratio")
+
+
+def health_csv(name: str, scope: Scope, days: Sequence[DayCoverage]) -> HttpResponse:
+    """One of the page's tables, whole.
+
+    Raises:
+        Http404: there is no such table, or not for this scope.
+    """
+    if name == "coverage":
+        return csv_answer(name, _DAY, [_values(one, _DAY) for one in days])
+    if not scope.sees_all or name not in {"sources", "gaps", "runs"}:
+        raise Http404("no such table")
+    if name == "sources":
+        sources = [_values(one, _SOURCE) for one in source_rows(scope)]
+        return csv_answer(name, _SOURCE, sources)
+    runs: list[RunRow] = (gaps if name == "gaps" else last_runs)(scope, MOST)
+    return csv_answer(name, _RUN, [_values(one, _RUN) for one in runs])
+
+
+def _values(row: Any, names: Sequence[str]) -> list[Any]:
+    """Fields of a row; times as ISO 8601."""
+    found = [getattr(row, name) for name in names]
+    return [one.isoformat() if hasattr(one, "isoformat") else one for one in found]

@@ -1,0 +1,86 @@
+"""Files of tables that only pages have, and the links to all others."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import time_machine
+
+from accounting.models import Source
+from tests.integration.pages.conftest import NOW, SignIn
+
+WEEK = "range=last-7-days"
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story() -> Iterator[None]:
+    """The process clock stands still; the story's newest window has just ended."""
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def rows_of(answer: Any) -> list[dict[str, str]]:
+    """The rows of a file."""
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    text = b"".join(answer) if answer.streaming else answer.content
+    return list(csv.DictReader(io.StringIO(text.decode())))
+
+
+def test_the_file_of_changes_holds_all_of_them(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    page = client.get(f"/?{WEEK}")
+    link = re.search(r'href="([^"]*csv=changes[^"]*)"', page.content.decode())
+    assert link is not None
+    rows = rows_of(client.get(link[1].replace("&amp;", "&")))
+    shown = page.context["movers"]
+    assert len(rows) >= len(shown) > 0
+    for row, line in zip(rows, shown, strict=False):
+        assert row["workload"] == line.workload
+        assert Decimal(row["change"]) == line.change.difference
+        assert Decimal(row["after"]) - Decimal(row["before"]) == Decimal(row["change"])
+
+
+def test_nothing_to_compare_with_is_an_empty_file(sign_in: SignIn) -> None:
+    answer = sign_in("ana").get(f"/?{WEEK}&cmp=off&csv=changes")
+    assert rows_of(answer) == []
+    assert answer.content.decode().startswith("team,namespace,workload,before")
+
+
+@pytest.mark.parametrize("name", ["coverage", "sources", "gaps", "runs"])
+def test_data_health_has_a_file_of_each_table(sign_in: SignIn, name: str) -> None:
+    client = sign_in("ana")
+    if name != "gaps":  # all windows of the story are whole
+        assert f'href="?csv={name}"' in client.get("/data-health").content.decode()
+    answer = client.get(f"/data-health?csv={name}")
+    rows = rows_of(answer)
+    assert rows or name == "gaps"
+    assert f'filename="{name}.csv"' in answer.headers["Content-Disposition"]
+
+
+def test_files_of_data_health_keep_to_the_scope(sign_in: SignIn) -> None:
+    client = sign_in("luis")
+    assert rows_of(client.get("/data-health?csv=coverage"))
+    for name in ("sources", "gaps", "runs", "nonsense"):
+        assert client.get(f"/data-health?csv={name}").status_code == 404
+
+
+def test_a_formula_in_a_file_is_text(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    Source.objects.update(last_error="=1+1")
+    rows = rows_of(client.get("/data-health?csv=sources"))
+    assert {row["last_error"] for row in rows} == {"'=1+1"}
+
+
+def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    page = client.get(f"/teams/vision?{WEEK}").content.decode()
+    links = re.findall(r'href="(/api/v1/[^"]+format=csv)"', page)
+    assert len(links) >= 5
+    for link in links:
+        assert "team=vision" in link
+        assert rows_of(client.get(link.replace("&amp;", "&")))

@@ -1,0 +1,131 @@
+"""GPUs: the grid's filter and span, free blocks, and the money of one GPU."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+import time_machine
+
+from accounting.access import EVERYTHING
+from accounting.domain.period import DAY_MS, Period
+from accounting.models import Gpu
+from accounting.queries.ledger import ledger_rows
+from accounting.queries.selection import Selection, stored_period
+from accounting.queries.usage import usage_rows
+from accounting.views.fleet import newest_facts
+from tests.integration.pages.conftest import NOW, SignIn
+from tests.story import Story
+
+pytestmark = pytest.mark.usefixtures("story", "db")
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story() -> Iterator[None]:
+    """The process clock stands still; the story's newest window has just ended."""
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def held_gpu(story: Story) -> str:
+    """A GPU that a team with a price held all the time."""
+    held = next(h for h in story.held if h.team and h.team.slug == "vision")
+    return str(held.gpus[0].uuid)
+
+
+def test_the_money_of_a_gpu_is_all_of_its_time(sign_in: SignIn, story: Story) -> None:
+    uuid = held_gpu(story)
+    context = sign_in("ana").get(f"/gpus/{uuid}?range=last-7-days").context
+    period: Period = context["period"]
+    assert 0 < period.length_ms <= 3 * DAY_MS
+    selection = Selection(EVERYTHING, period, {"gpu": (uuid,)})
+    (ledger,) = ledger_rows(selection, ("gpu",))
+    earned = context["earned"]
+    assert earned.milliseconds == ledger.wall_ms == period.length_ms
+    assert earned.charge == round(ledger.wall_charge or Decimal(0), 2)
+    assert earned.charge == sum(line.charge for line in earned.lines)
+    team = usage_rows(selection, ("team",))
+    assert [line.name for line in earned.lines] == ["Vision", "Platform"]
+    assert earned.lines[0].milliseconds == team[0].allocated_ms
+    assert context["capacity"].wall_ms == ledger.wall_ms
+
+
+def test_a_gpu_without_a_price_has_no_total(sign_in: SignIn) -> None:
+    bare = Gpu.objects.filter(model="NVIDIA-A10").order_by("uuid")[0]
+    answer = sign_in("ana").get(f"/gpus/{bare.uuid}?range=last-7-days")
+    assert answer.context["earned"].charge is None
+    assert "No price" in answer.content.decode()
+
+
+def test_who_had_it_names_the_team(sign_in: SignIn, story: Story) -> None:
+    page = sign_in("ana").get(f"/gpus/{held_gpu(story)}").content.decode()
+    assert ">Vision<" in page.replace("\n", "") or "Vision</span>" in page
+    assert "by=pod" in page
+
+
+def test_a_model_filters_grid_and_table(sign_in: SignIn) -> None:
+    context = sign_in("ana").get("/gpus?model=NVIDIA-A10").context
+    assert context["count"] == Gpu.objects.filter(model="NVIDIA-A10").count()
+    assert {line.model for node in context["nodes"] for line in node.lines} == {
+        "NVIDIA-A10"
+    }
+    assert [chip.value for chip in context["chips"]] == ["NVIDIA-A10"]
+    none = sign_in("ana").get("/gpus?model=NVIDIA-NONE").content.decode()
+    assert "GPU model is NVIDIA-NONE" in none
+
+
+def test_a_long_range_is_cut_and_says_so(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    answer = client.get("/gpus?over=range&range=last-28-days")
+    stored = stored_period()
+    assert stored is not None
+    assert answer.context["is_cut"]
+    assert answer.context["period"] == newest_facts(stored, 7 * DAY_MS)
+    assert "at most seven days" in answer.content.decode()
+    assert not client.get("/gpus?over=range&range=today").context["is_cut"]
+
+
+def test_a_range_whose_facts_are_gone_says_so(sign_in: SignIn, story: Story) -> None:
+    client = sign_in("ana")
+    gone = "from=2026-10-15&to=2026-10-20"
+    grid = client.get(f"/gpus?over=range&{gone}")
+    assert "No five-minute facts are kept" in grid.content.decode()
+    one = client.get(f"/gpus/{held_gpu(story)}?{gone}")
+    assert one.status_code == 200
+    assert "No five-minute facts are kept" in one.content.decode()
+    assert one.context["earned"] is None
+    member = sign_in("luis").get(f"/gpus?over=range&{gone}")
+    assert member.status_code == 200
+    assert member.context["count"] == 0
+
+
+def test_only_the_newest_part_of_a_period_is_taken() -> None:
+    stored = stored_period()
+    assert stored is not None
+    whole = Period(stored.start_ms - DAY_MS, stored.end_ms + DAY_MS)
+    assert newest_facts(whole, 90 * DAY_MS) == stored
+    assert newest_facts(whole, 3_600_000).length_ms == 3_600_000
+    before = Period(stored.start_ms - 2 * DAY_MS, stored.start_ms - DAY_MS)
+    assert newest_facts(before, DAY_MS).length_ms == 0
+
+
+def test_free_blocks_count_the_nodes_with_room(sign_in: SignIn) -> None:
+    context = sign_in("ana").get("/gpus").context
+    free = sum(block.size * block.nodes for block in context["free_blocks"])
+    lines = [line for node in context["nodes"] for line in node.lines]
+    assert free == sum(1 for line in lines if not line.holders)
+    assert sign_in("luis").get("/gpus").context["free_blocks"] == []
+
+
+def test_states_of_the_grid_are_those_of_the_ledger(sign_in: SignIn) -> None:
+    answer = sign_in("ana").get("/gpus?over=range&range=last-7-days")
+    period = answer.context["period"]
+    rows = ledger_rows(replace(Selection(EVERYTHING), period=period), ("gpu",))
+    expected = {
+        row.key["gpu"]: row.milliseconds["busy"]
+        / (row.milliseconds["busy"] + row.milliseconds["idle"])
+        for row in rows
+        if row.milliseconds["busy"] + row.milliseconds["idle"]
+    }
+    lines = [line for node in answer.context["nodes"] for line in node.lines]
+    assert {line.uuid: line.busy for line in lines if line.busy is not None} == expected
