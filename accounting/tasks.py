@@ -13,6 +13,7 @@ from accounting.models import Cluster, SourceKind
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
+WORK_S = 300  # of one ring: a long backfill goes on with the next one
 
 
 @shared_task(name="accounting.tasks.scrape", soft_time_limit=SOFT_S, time_limit=HARD_S)
@@ -43,7 +44,7 @@ def sweep() -> None:
 @shared_task(name="accounting.tasks.ingest", soft_time_limit=SOFT_S, time_limit=HARD_S)
 def ingest(cluster_id: int) -> None:
     """Compute a cluster's due windows and roll up what they changed."""
-    done = ingest_all(Cluster.objects.get(pk=cluster_id))
+    done = ingest_all(Cluster.objects.get(pk=cluster_id), for_s=WORK_S)
     hours = roll_up_dirty_hours(cluster_id)
     log.info("ingested", cluster=cluster_id, windows=done.windows, hours=hours)
 

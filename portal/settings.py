@@ -91,7 +91,18 @@ REDIS_URL = (
 )
 DATABASES = {"default": database_settings(DATABASE_URL)}
 DATABASES["default"]["CONN_MAX_AGE"] = 60  # seconds; a new connection costs 5 ms
-DATABASES["default"]["OPTIONS"].setdefault("options", "-c jit=off")  # short queries
+# Short queries need no compiler. A worker that falls silent in a transaction (its machine
+# lost power, or it was stopped) has locks that others wait for: the server ends it.
+SESSION = {
+    "jit": "off",
+    "idle_in_transaction_session_timeout": "10min",  # as long as a lease
+    "tcp_keepalives_idle": "60",  # seconds; Linux would wait for two hours
+    "tcp_keepalives_interval": "15",
+    "tcp_keepalives_count": "4",
+}
+DATABASES["default"]["OPTIONS"].setdefault(
+    "options", " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+)
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # survives a restart of PostgreSQL
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {

@@ -4,6 +4,7 @@ Any step may run twice, late, out of order or beside itself. Between any two ste
 process may die: the ledger then still says what is due.
 """
 
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -111,10 +112,12 @@ def ingest_all(
     within: Period | None = None,
     newest_first: bool = True,
     observed: Collection[int] = (),
+    for_s: float = math.inf,
     on_progress: Callable[[Ingested], None] | None = None,
 ) -> Ingested:
-    """Compute due windows until none is left."""
+    """Compute due windows until none is left, or begin no more after `for_s` seconds."""
     total = Ingested(0, 0, 0)
+    end = time.monotonic() + for_s
     while True:
         done = ingest_next(
             cluster, within=within, newest_first=newest_first, observed=observed
@@ -129,6 +132,8 @@ def ingest_all(
         )
         if on_progress is not None:
             on_progress(total)
+        if time.monotonic() >= end:
+            return total
 
 
 @no_cycle_search()

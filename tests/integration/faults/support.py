@@ -20,10 +20,16 @@ SECRET = "of processes that tests start, and of nothing else"
 Row = tuple[Any, ...]
 
 
-def environment(redis_url: str, failpoint: str = "") -> dict[str, str]:
-    """What a process of ours sees: the test's database, and where it shall die."""
+def environment(redis_url: str, failpoint: str = "", **session: str) -> dict[str, str]:
+    """What a process of ours sees: the test's database, and where it shall die.
+
+    `session` are settings of PostgreSQL that its sessions begin with.
+    """
     database = connection.settings_dict
-    query = urlencode({"host": database["HOST"], "port": database["PORT"] or 5432})
+    address = {"host": database["HOST"], "port": database["PORT"] or 5432}
+    if session:
+        address["options"] = " ".join(f"-c {k}={v}" for k, v in session.items())
+    query = urlencode(address)
     who = quote(database["USER"])
     if database["PASSWORD"]:
         who += f":{quote(database['PASSWORD'])}"

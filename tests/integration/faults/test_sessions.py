@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from accounting.actions import buffer
+from accounting.actions.ingest import ingest_all
 from accounting.domain.period import Period
 from accounting.models import BufferBlock, BufferSeries, Cluster, Source
 from accounting.sources.exposition import RawSeries
@@ -88,6 +90,45 @@ def test_follower_goes_on_after_its_session_was_ended(
         wait_until(lambda: unfinished() == [], NEXT_ROUND_S)
         assert worker.poll() is None
     assert ledger() == wanted
+
+
+def test_worker_that_falls_silent_in_a_transaction_is_ended_by_the_server(
+    folder: Path, redis_url: str
+) -> None:
+    """As one whose machine lost power: it has locks, and will never say anything again."""
+    run("configure", folder / "setup.yaml")
+    run("import_metrics", "--cluster=north", folder / "all.om")
+    wanted = ledger()
+    forget_facts()
+    quick = {"idle_in_transaction_session_timeout": "3s"}  # SESSION has ten minutes
+    assert set(quick) <= set(settings.SESSION)
+    seen = environment(redis_url, "before_commit:sleep:300", **quick)
+    with started(seen, "ingest") as worker:
+        wait_until(lambda: bool(ask(STILL)))
+        run("ingest")  # waits for its locks
+        assert worker.poll() is None
+    run("ingest")  # what was claimed by it when the first one began
+    assert unfinished() == []
+    assert ledger() == wanted
+
+
+def test_every_session_begins_with_the_settings() -> None:
+    for name, value in settings.SESSION.items():
+        [(found,)] = ask("SELECT current_setting(%s)", [name])
+        on_socket = {"0"} if name.startswith("tcp_") else set()
+        assert found in {value} | on_socket, name
+
+
+def test_long_backfill_is_done_ring_by_ring(folder: Path, redis_url: str) -> None:
+    run("configure", folder / "setup.yaml")
+    run("import_metrics", "--cluster=north", folder / "all.om")
+    forget_facts()
+    cluster = Cluster.objects.get(name="north")
+    rings = 0
+    while ingest_all(cluster, for_s=0).windows:
+        rings += 1
+    assert rings == 3  # one hour each
+    assert ask("SELECT 1 FROM accounting_ingestwindow WHERE state <> 'done'") == []
 
 
 def forget_facts() -> None:
