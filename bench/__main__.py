@@ -27,7 +27,8 @@ def main() -> int:
         from bench import backfill, decode, endtoend, rollups, writes
 
         print(
-            f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+            f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()},"
+            f" load {os.getloadavg()[0]:.1f} before"
         )
         figures = []
         for found in (
@@ -39,7 +40,7 @@ def main() -> int:
         ):
             for figure in found:
                 figures.append(figure)
-                print(figure.line(), flush=True)
+                print(f"{figure.line()}  load {os.getloadavg()[0]:.1f}", flush=True)
     if options.json:
         options.json.write_text(json.dumps([asdict(f) for f in figures], indent=1))
     missed = [figure.goal for figure in figures if not figure.met]

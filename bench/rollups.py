@@ -110,7 +110,8 @@ def _ours() -> list[tuple[int, int, int, int]]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             "SET LOCAL jit = off; SET LOCAL work_mem = '256MB';"
-            "SET LOCAL max_parallel_workers_per_gather = 1"
+            "SET LOCAL max_parallel_workers_per_gather = 1;"  # and the leader: two
+            "SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0"
         )
         cursor.execute(_OURS.replace("%%", "%"))
         return [
@@ -123,7 +124,8 @@ def _rival(rival: "duckdb.DuckDBPyConnection") -> list[tuple[int, int, int, int]
     return [
         tuple(map(int, row))  # type: ignore[misc]
         for row in rival.execute(
-            """SELECT second - second % 3600 AS hour, pod_id % 200 AS team, sum(busy_ms), sum(idle_ms)
+            """SELECT second - second % 3600 AS hour, pod_id % 200 AS team,
+                      sum(busy_ms), sum(idle_ms)
                FROM facts GROUP BY 1, 2 ORDER BY 1, 2"""
         ).fetchall()
     ]
