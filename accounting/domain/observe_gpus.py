@@ -2,9 +2,9 @@
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accounting.domain.fold import (
     Everything,
@@ -23,9 +23,9 @@ from accounting.domain.inventory import (
     Span,
 )
 from accounting.domain.label import is_own, label_of, union_of
-from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.period import Period
 from accounting.domain.series import GpuKey, Times
-from accounting.domain.track import Steps
+from accounting.domain.track import Steps, steps_at
 
 
 def observe_gpus(
@@ -68,13 +68,23 @@ def _steps(everything: Everything) -> Tracks:
     found: Tracks = {}
     for key, parts in arrays.items():
         node = key[1].node
-        times = np.unique(np.concatenate(list(parts.values())))
-        steps = known.setdefault(
-            (node, times.tobytes()), Steps(times.tolist(), intervals[key], others[node])
-        )
+        times = _together(list(parts.values()))
+        same = (node, times.tobytes())
+        steps = known.get(same)
+        if steps is None:
+            steps = known[same] = Steps(times.tolist(), intervals[key], others[node])
         others[node].append(steps)
         found[key] = steps
     return found
+
+
+def _together(parts: Sequence[Times]) -> Times:
+    """Every time of ascending parts once."""
+    if len(parts) == 1 and bool(np.all(np.diff(parts[0]) > 0)):
+        return parts[0]
+    times: Times = np.sort(np.concatenate(parts))
+    once: Times = times[np.diff(times, prepend=times[0] - 1) > 0]
+    return once
 
 
 def _labels(
@@ -86,6 +96,7 @@ def _labels(
 ) -> None:
     """When samples named which pod."""
     shown: dict[LabelKey, dict[bytes, Naming]] = defaultdict(dict)
+    made: dict[tuple[int, bytes], Naming] = {}  # the GPUs of one exporter share these
     for series, _ in everything:
         label = label_of(series)
         if label is None or is_own(label, inventory):
@@ -94,7 +105,10 @@ def _labels(
         key = times.tobytes()
         if len(times) and key not in shown[label]:
             track = steps[label.uuid, label.place]
-            shown[label][key] = Naming(times, _steps_at(track, times))
+            same = (id(track), key)
+            if same not in made:
+                made[same] = Naming(times, steps_at(track, times).astype(np.int32))
+            shown[label][key] = made[same]
     for label, parts in shown.items():
         new = union_of(parts.values())
         known = inventory.gpu_labels.get(label)
@@ -104,12 +118,6 @@ def _labels(
         if known is None or not _equal(known, new):
             inventory.gpu_labels[label] = new
             touched.labels.add(label)
-
-
-def _steps_at(steps: Steps, times: Times) -> NDArray[np.int32]:
-    """The step of each sample; all samples of a window have one (N4)."""
-    windows, of = np.unique(times - times % WINDOW_MS, return_inverse=True)
-    return np.array([steps.at(at) for at in windows.tolist()], np.int32)[of]
 
 
 def _equal(a: Naming, b: Naming) -> bool:

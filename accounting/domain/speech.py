@@ -6,12 +6,12 @@ number; a number and an instant make one key, so that one sorted array serves al
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.period import WINDOW_MS
-from accounting.domain.track import Steps, Track
+from accounting.domain.track import Track, steps_at
 
 Integers = NDArray[np.int64]
 _REACH_MS = 1 << 34  # half a year: more than is ever read at once
@@ -108,7 +108,8 @@ def speech(
 
 
 def _flat(parts: Sequence[Sequence[int]]) -> Integers:
-    return np.array([value for part in parts for value in part], np.int64)
+    count = sum(map(len, parts))
+    return np.fromiter(chain.from_iterable(parts), np.int64, count)
 
 
 def _before(values: NDArray[np.int64] | NDArray[np.bool_]) -> Integers:
@@ -127,12 +128,6 @@ def _steps(tracks: Sequence[Track]) -> Integers:
     if not tracks:
         return np.empty(0, np.int64)
     return np.concatenate([known[id(track.steps)] for track in tracks])
-
-
-def steps_at(steps: Steps, times: Integers) -> Integers:
-    """The steps of samples of one track."""
-    windows, of = np.unique(times - times % WINDOW_MS, return_inverse=True)
-    return np.array([steps.at(at) for at in windows.tolist()], np.int64)[of]
 
 
 def _validity(  # all that decides how long a sample speaks

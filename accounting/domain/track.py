@@ -84,6 +84,15 @@ class Steps:
         return found[(len(found) - 1) // 2] if found else DEFAULT_STEP_MS
 
 
+def steps_at(steps: Steps, times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The step of each of a track's samples: those of a window have one (N4)."""
+    windows = times - times % WINDOW_MS
+    is_new = np.diff(windows, prepend=windows[:1] - 1) > 0
+    found = np.array([steps.at(at) for at in windows[is_new].tolist()], np.int64)
+    every: NDArray[np.int64] = found[np.cumsum(is_new) - 1]
+    return every
+
+
 @dataclass(slots=True)
 class Track:
     """The samples with data of one GPU (part) and metric from one scraper.

@@ -217,20 +217,37 @@ class _Collected:
     series: list[RawSeries] = field(default_factory=list)
     warnings: set[str] = field(default_factory=set)
     _ids: dict[RawSeries, int] = field(default_factory=dict)
-    _blocks: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
+    _blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(
+        default_factory=list
+    )
 
     def add(self, answer: _Answer, period: Period) -> None:
         """Take over an answer's samples; those outside the period are dropped."""
         self.warnings.update(answer.warnings)
         assert answer.data is not None  # _checked  # noqa: S101
-        for vector in answer.data.result:
-            samples = vector.values
-            times = np.rint(np.array([sample.at_s for sample in samples]) * 1000.0)
-            values = np.array([float(sample.value) for sample in samples])
-            inside = (times >= period.start_ms) & (times < period.end_ms)
-            if inside.any():
-                kept = times[inside].astype(np.int64)
-                self._blocks.append((self._id(vector.metric), kept, values[inside]))
+        found = answer.data.result
+        lengths = [len(vector.values) for vector in found]
+        count = sum(lengths)
+        every = [vector.values for vector in found]
+        at_s = np.fromiter((s.at_s for part in every for s in part), float, count)
+        values = np.fromiter(
+            (float(s.value) for part in every for s in part), float, count
+        )
+        times = np.rint(at_s * 1000.0)
+        inside = (times >= period.start_ms) & (times < period.end_ms)
+        owner = np.repeat(np.arange(len(found)), lengths)[inside]
+        kept = np.bincount(owner, minlength=len(found)).tolist()
+        ids = np.array(
+            [
+                self._id(vector.metric) if n else -1
+                for vector, n in zip(found, kept, strict=True)
+            ],
+            np.int32,
+        )
+        if len(owner):
+            self._blocks.append(
+                (ids[owner], times[inside].astype(np.int64), values[inside])
+            )
 
     def batch(self, period: Period) -> SampleBatch:
         """Everything collected."""
@@ -239,14 +256,10 @@ class _Collected:
             return SampleBatch(
                 self.series, empty.astype(np.int32), empty, empty.astype(float)
             )
-        lengths = [len(times) for _, times, _ in self._blocks]
-        ids = np.repeat([block[0] for block in self._blocks], lengths).astype(np.int32)
-        return SampleBatch(
-            self.series,
-            ids,
-            np.concatenate([block[1] for block in self._blocks]),
-            np.concatenate([block[2] for block in self._blocks]),
+        ids, times, values = (
+            np.concatenate(parts) for parts in zip(*self._blocks, strict=True)
         )
+        return SampleBatch(self.series, ids, times, values)
 
     def _id(self, metric: dict[str, str]) -> int:
         name = metric.pop("__name__", "")
