@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import DateTimeField, Value
+from django.db.models.functions import Greatest, Now
+
 from accounting.actions import buffer
-from accounting.domain.period import Period
+from accounting.domain.period import Period, to_instant
 from accounting.domain.series import Reading
 from accounting.models import Cluster, Source, SourceKind
+from accounting.sources.errors import SourceError
 from accounting.sources.http import Access
 from accounting.sources.prometheus import Prometheus
 
@@ -64,9 +68,27 @@ def reader_of(cluster: Cluster) -> ClusterReader:
 
 def read_source(source: Source, period: Period) -> Reading:
     """One source's samples of a period: from the buffer, or by asking Prometheus."""
-    if source.kind == SourceKind.PROMETHEUS:
-        return prometheus_of(source).read(period)
-    return buffer.read(source, period)
+    if source.kind != SourceKind.PROMETHEUS:
+        return buffer.read(source, period)
+    try:
+        reading = prometheus_of(source).read(period)
+    except SourceError as error:
+        _note(source, str(error))
+        raise
+    _note(source, "", max((int(s.times_ms[-1]) for s in reading.series), default=None))
+    return reading
+
+
+def _note(source: Source, error: str, latest_ms: int | None = None) -> None:
+    """Keep for data health how asking went; an old period's samples are not the latest."""
+    noted: dict[str, Any] = {
+        "last_read_at": Now(),
+        "last_error": error.replace("\0", ""),
+    }
+    if latest_ms is not None:
+        latest = Value(to_instant(latest_ms), DateTimeField())
+        noted["last_sample_at"] = Greatest("last_sample_at", latest)
+    Source.objects.filter(pk=source.pk).update(**noted)
 
 
 def prometheus_of(source: Source) -> Prometheus:

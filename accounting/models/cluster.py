@@ -30,7 +30,7 @@ class SourceKind(models.TextChoices):
     OPENMETRICS = "openmetrics"
 
 
-@pghistory.track()
+@pghistory.track(exclude=["last_read_at", "last_sample_at", "last_error"])
 class Source(models.Model):
     """One place that a cluster's metrics are read from.
 

@@ -8,14 +8,18 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db.models.functions import Now
 
+from accounting.actions import windows
 from accounting.actions.reading import prometheus_of
+from accounting.domain.period import Period, to_instant
 from accounting.models import (
     DirtyHour,
     Gpu,
@@ -96,6 +100,43 @@ def test_each_failure_waits_longer_and_is_counted(source: Source) -> None:
         waits.append((window.next_attempt_at - window.now).total_seconds())
         let_time_pass()
     assert waits == pytest.approx([30, 60, 120], abs=5)
+
+
+def test_data_health_knows_how_asking_went(source: Source) -> None:
+    def noted() -> tuple[str, datetime | None, datetime | None]:
+        row = source.cluster.sources.get()
+        return row.last_error, row.last_read_at, row.last_sample_at
+
+    assert noted() == ("", None, None)
+    source.script = FAULTS["401"].script
+    source.read()
+    error, first_read, latest = noted()
+    assert "401" in error
+    assert first_read is not None
+    assert latest is None
+
+    source.script = GOOD
+    let_time_pass()
+    source.read()
+    error, second_read, latest = noted()
+    assert error == ""
+    assert second_read is not None
+    assert second_read > first_read
+    # the last scrape within ten minutes after the hour, 11 s after the half minute
+    assert latest == to_instant(HOUR.end_ms + 600_000 - 19_000)
+
+    windows.mark(
+        source.cluster.pk,
+        [Period(HOUR.start_ms, HOUR.start_ms + 1)],
+        "asked",
+        create=True,
+    )
+    source.read()
+    assert noted()[2] == latest, "older samples are not the latest"
+    history = apps.get_model("accounting", "SourceEvent").objects
+    assert set(history.values_list("pgh_label", flat=True)) == {"insert"}, (
+        "no setting changed"
+    )
 
 
 def test_source_that_is_down_heals_when_it_is_up(configure: Configure) -> None:
