@@ -46,11 +46,13 @@ function draw(box) {
   });
 }
 
-// A click on a bar goes where its series leads; the click names every series of its day.
+// A click on a bar goes where its series leads. The click names every series of its day, each
+// with the top of its bar: the one that was meant has the lowest top that is not below the hand.
 function open(target, { points, event }) {
   const y = event.clientY - target.getBoundingClientRect().top;
-  const hit = points.find(({ bbox, data }) => bbox && data.meta && bbox.y0 <= y && y <= bbox.y1);
-  if (hit) location.assign(hit.data.meta);
+  const above = points.filter(({ bbox, data }) => bbox && data.type === "bar" && bbox.y0 <= y);
+  const hit = above.reduce((best, one) => (best && best.bbox.y0 >= one.bbox.y0 ? best : one), null);
+  if (hit?.data.meta) location.assign(hit.data.meta);
 }
 
 // Dragging over days writes the range into the address, so that Back restores what was there.
