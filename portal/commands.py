@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import django
 from django.core.management import execute_from_command_line
-from django.db import OperationalError
+from django.db import Error, InterfaceError, OperationalError
 
 from portal.env import ConfigurationError
 from portal.services.errors import ServicesError
@@ -31,11 +31,20 @@ def run(arguments: Sequence[str]) -> int:
         return CANNOT_RUN
     try:
         execute_from_command_line(list(arguments))
-    except OperationalError as error:
-        reason = str(error).strip().splitlines()[0]
+    except (OperationalError, InterfaceError) as error:
+        reason = first_reason(error)
         sys.stderr.write(f"gpu-ledger: the database went away: {reason}. {AGAIN}\n")
         return CANNOT_RUN
     return 0
+
+
+def first_reason(error: BaseException) -> str:
+    """What the database said first, in one line; then all it says is "closed"."""
+    chain = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(before)
+    first = next(each for each in reversed(chain) if isinstance(each, Error))
+    return str(first).strip().splitlines()[0]
 
 
 def needs_database(arguments: Sequence[str]) -> bool:

@@ -4,12 +4,25 @@ Django's bulk_create builds an object and a parameter for every value; a window'
 thousands of GPUs is written several times faster so.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from django.db import connection, models
+from psycopg import Copy
 from psycopg.types.json import Jsonb
 
 Row = Sequence[object]
+
+
+@contextmanager
+def copying(statement: str) -> Iterator[Copy]:
+    """A COPY that is under way; its errors are Django's, as those of any statement."""
+    with (
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+        cursor.copy(statement) as copy,
+    ):
+        yield copy
 
 
 def append(
@@ -72,7 +85,7 @@ def _columns(model: type[models.Model], names: Sequence[str]) -> list[str]:
 
 def _copy(table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
     statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+    with copying(statement) as copy:
         for row in rows:
             copy.write_row(
                 [Jsonb(value) if isinstance(value, dict) else value for value in row]

@@ -11,6 +11,7 @@ from datetime import datetime
 import numpy as np
 from django.db import connection
 
+from accounting.actions.bulk import copying
 from accounting.domain.attribution import WindowLedger
 from accounting.domain.line import COUNTED, Line, LineTable
 from accounting.failpoints import reach
@@ -129,7 +130,7 @@ def copy_rows(rows: "np.ndarray") -> None:
     """Append facts by binary COPY, in the current transaction."""
     names = ", ".join(name for name, _ in COLUMNS)
     statement = f"COPY usage_window ({names}) FROM STDIN (FORMAT binary)"
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+    with copying(statement) as copy:
         copy.write(_HEADER)
         for start in range(0, len(rows), CHUNK_ROWS):
             copy.write(_packed(rows[start : start + CHUNK_ROWS]))

@@ -7,10 +7,11 @@ process may die: the ledger then still says what is due.
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 
 from accounting.actions import derived, evidence, facts, issues, partitions, windows
 from accounting.actions.locks import lock
@@ -102,7 +103,8 @@ def ingest_next(
         windows.give_back(claimed)
         return Ingested(0, 0, 0)
     except Exception as error:
-        windows.fail(claimed, f"{type(error).__name__}: {error}")
+        with suppress(Error):  # a lost database: the claim lapses by itself
+            windows.fail(claimed, f"{type(error).__name__}: {error}")
         raise
 
 

@@ -19,6 +19,7 @@ from portal.services.errors import ServicesError
 
 POLL = 0.2  # seconds
 PATIENCE = 10.0  # seconds from asking a command to stop until it is killed
+LAST_MOMENT = 2.0  # seconds from SIGKILL until nothing of a group is left
 FIRST_PAUSE = 0.5  # seconds before a command that died returns; then doubled
 LONGEST_PAUSE = 10.0  # seconds
 STABLE = 30.0  # seconds of life after which an earlier death is forgotten
@@ -63,6 +64,14 @@ class Child:
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
+
+    def wait_for_group(self) -> None:
+        """After SIGKILL: return when the last of the group is gone, or nobody reaps it."""
+        deadline = time.monotonic() + LAST_MOMENT
+        with suppress(ProcessLookupError):
+            while self.process is not None and time.monotonic() < deadline:
+                os.killpg(self.process.pid, 0)
+                time.sleep(0.01)
 
 
 @dataclass(slots=True)
@@ -115,6 +124,7 @@ class Supervisor:
                 self.say(f"{child.name} does not stop: killed")
             child.signal_group(signal.SIGKILL)  # also what outlived its head
             child.process.wait()
+            child.wait_for_group()
         self.children.clear()
 
     def _look(self, child: Child, now: float) -> None:

@@ -68,7 +68,7 @@ def test_sessions_ended_at_any_moment_cost_nothing(
         wait_until(lambda: bool(ask(STILL)))
         end_other_sessions()
         _, wrong = worker.communicate(timeout=LONGEST_S)
-    assert worker.returncode == CANNOT_RUN
+    assert worker.returncode == CANNOT_RUN, wrong
     assert "the database went away: terminating connection" in wrong
     assert "Traceback" not in wrong
     run("ingest")
