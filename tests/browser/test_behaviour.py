@@ -40,7 +40,7 @@ def test_every_money_and_time_cell_of_the_teams_table_is_a_button(
     sign_in: SignIn,
 ) -> None:
     page = sign_in("ana").open("/teams")
-    row = page.locator("tbody tr").first
+    row = page.locator("tbody tr[data-href]").first
     assert row.locator("button[data-explain]").count() == 5
 
 
@@ -104,7 +104,7 @@ def test_keys_go_places(sign_in: SignIn) -> None:
     page.wait_for_url("**/teams?from=*")
     page.keyboard.press("j")
     page.keyboard.press("j")
-    expect(page.locator("tbody tr").nth(1)).to_have_attribute("data-at", "")
+    expect(page.locator("tbody tr[data-href]").nth(1)).to_have_attribute("data-at", "")
     page.keyboard.press("e")
     expect(page.locator("#drawer")).to_be_visible()
     page.keyboard.press("Escape")
