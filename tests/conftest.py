@@ -17,7 +17,7 @@ from tests.programs import obstacle
 
 TESTS = Path(__file__).resolve().parent
 TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e")}
-TIERS |= {"acceptance": "integration", "oracle": "integration"}
+TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
 ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
 

@@ -1,0 +1,71 @@
+"""T13: shares that do not add up to the card. The card costs EUR 2.10 an hour."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.traps.scene import HOUR_MS, Pod, Scene, gpus, usage
+from tests.traps.shapes import PENDING, mig_node, part
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MEMORY = {"1g.10gb": 1, "2g.20gb": 2, "3g.40gb": 4}  # slices of 8
+
+
+def held_card(layout: Sequence[str], duty: float = 0.5) -> Scene:
+    """A card whose instances are all held, one pod each."""
+    told = Scene()
+    mig_node(told, {profile: layout.count(profile) for profile in set(layout)})
+    for n, profile in enumerate(layout, start=1):
+        resource = "nvidia_com_mig_" + profile.replace(".", "_")
+        told.pod(Pod(f"pod-{n}", resource=resource))
+        labels = part(profile, n) | {"namespace": "vision", "pod": f"pod-{n}"}
+        told.gpu("GPU-1", duty, labels)
+    return told
+
+
+def naive_dominant(layout: Sequence[str]) -> float:
+    """max(compute, memory) of each instance, not normalised."""
+    return sum(max(int(p[0]) / 7, MEMORY[p] / 8) for p in layout)
+
+
+@PENDING
+def test_t13a_what_nobody_can_hold_is_stranded(tmp_path: Path) -> None:
+    layout = ["3g.40gb", "3g.40gb"]
+    assert naive_dominant(layout) * 2.10 == 2.10  # 1.05 + 1.05, and nothing stranded
+
+    held_card(layout).read(tmp_path)
+
+    assert {pod: row["charge"] for pod, row in usage("pod").items()} == {
+        "pod-1": "0.900000",
+        "pod-2": "0.900000",
+    }
+    card = gpus()["GPU-1"]
+    assert card["stranded_charge"] == "0.300000"
+    assert card["wall_charge"] == "2.100000"
+    assert card["wall_ms"] == HOUR_MS
+
+
+@PENDING
+def test_t13b_a_balanced_layout_costs_what_the_card_costs(tmp_path: Path) -> None:
+    layout = ["1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb"]
+    assert naive_dominant(layout) * 2.10 == pytest.approx(2.25)
+
+    held_card(layout).read(tmp_path)
+
+    charges = [row["charge"] for _, row in sorted(usage("pod").items())]
+    assert charges == ["0.300000", "0.300000", "0.600000", "0.900000"]
+    assert usage("team")["vision"]["charge"] == "2.100000"
+    assert gpus()["GPU-1"]["stranded_ms"] == 0
+
+
+@PENDING
+def test_t13c_seven_sevenths_are_one(tmp_path: Path) -> None:
+    held_card(["1g.10gb"] * 7, duty=1 / 3).read(tmp_path)
+
+    rows = usage("pod")
+    assert sum(row["allocated_ms"] for row in rows.values()) == HOUR_MS
+    assert gpus()["GPU-1"]["busy_ms"] == pytest.approx(HOUR_MS / 3, abs=1)
+    card = gpus()["GPU-1"]
+    assert card["busy_ms"] + card["idle_ms"] == card["wall_ms"] == HOUR_MS
