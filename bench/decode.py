@@ -1,6 +1,5 @@
 """P4, P5: a Prometheus answer into arrays, against prometheus-api-client and a DataFrame."""
 
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ import numpy as np
 
 from accounting.domain.period import Period
 from accounting.sources.prometheus import _checked, _Collected
-from bench.measure import Figure, interleaved, ratio
+from bench.measure import Figure, interleaved, peak_rss, ratio
 
 SERIES, POINTS, STEP_S = 2000, 288, 30
 START_S = 1_790_812_800
@@ -89,7 +88,7 @@ def _memory() -> Figure:
 
 
 def _peak(what: str) -> int:
-    """Peak resident bytes of a process that decodes one answer (or only makes it)."""
+    """Peak bytes of a process that decodes one answer (or only makes it)."""
     words = [sys.executable, "-m", "bench.decode", what]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     return int(done.stdout)
@@ -104,4 +103,4 @@ if __name__ == "__main__":
         ours(made)
     elif sys.argv[1] == "rival":
         rival(made)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    print(peak_rss())

@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 ROUNDS = 5
 
@@ -68,3 +69,14 @@ def interleaved(
 def ratio(rival: list[float], ours: list[float]) -> float:
     """How many times faster we are: median of the rounds' own ratios."""
     return statistics.median(a / b for a, b in zip(rival, ours, strict=True))
+
+
+def peak_rss() -> int:
+    """Peak resident bytes of this program alone.
+
+    `ru_maxrss` would not do: Linux lets it begin with the size of the process that
+    started us.
+    """
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
