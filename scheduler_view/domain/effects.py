@@ -1,0 +1,267 @@
+"""What a change will do, in words and numbers, from the ledger, the prices and the cluster.
+
+The words are the product's promise of product.md 4.7: what keeps running, what is refused, what
+a team can be charged at most, what is committed against what is there.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+MONTH_HOURS = 30 * 24
+
+
+class EffectCode(StrEnum):
+    """What a sentence is about; pages choose their picture by it."""
+
+    OVER_NEW_LIMIT = "over_new_limit"
+    UNDER_NEW_LIMIT = "under_new_limit"
+    PEAK = "peak"
+    SPEND = "spend"
+    COMMITTED = "committed"
+    UNLIMITED = "unlimited"
+    PRIORITY_KEPT = "priority_kept"
+    PREEMPTION = "preemption"
+    SPLIT = "split"
+
+
+Say = Callable[[EffectCode, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One sentence; `team` and `pool` are empty for tiers."""
+
+    code: EffectCode
+    text: str
+    team: str = ""
+    pool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaFacts:
+    """What is known of a team's use of a pool in one cluster.
+
+    Attributes:
+        before, after: GPUs of the quota; None for none.
+        in_use: units held now, of the pods that the quota counts.
+        peak: the most held at once in the last 30 days; None where nothing is recorded.
+        days_over: billing days of the last 30 on which more than `after` was held.
+        idle_percent: of what was held and observed in 30 days; None where not observed.
+        rate: the dearest rate per hour of one unit of the pool; None without a price.
+        split: the rule of the division, in words.
+    """
+
+    team: str
+    pool: str
+    tier: str
+    before: int | None
+    after: int | None
+    in_use: int
+    peak: int | None
+    days_over: int
+    idle_percent: int | None
+    rate: Decimal | None
+    currency: str
+    split: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """One pool of a cluster: the sum of all quotas, and what is there.
+
+    Attributes:
+        committed_before, committed_after: GPUs promised by all quotas for all tiers.
+        capacity: units of the nodes; None where no node reports the resource.
+        peak: the most held at once by all in the last 30 days.
+    """
+
+    pool: str
+    committed_before: int
+    committed_after: int
+    capacity: int | None
+    peak: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """A tier whose number changes.
+
+    Attributes:
+        old_class, new_class: PriorityClass names; equal where one is replaced in place.
+        pods: GPU pods that name the old class now.
+    """
+
+    tier: str
+    old_class: str
+    new_class: str
+    old_value: int
+    new_value: int
+    preempts: bool
+    pods: int
+
+
+def quota_effects(facts: QuotaFacts) -> list[Effect]:
+    """Sentences of one changed quota."""
+    found = []
+
+    def say(code: EffectCode, text: str) -> None:
+        found.append(Effect(code, text, facts.team, facts.pool))
+
+    who, what = facts.team, units(facts.pool)
+    of_tier = f" in tier {facts.tier}" if facts.tier else ""
+    if facts.after is None:
+        say(
+            EffectCode.UNLIMITED,
+            f"{who} holds {facts.in_use} {what}{of_tier} now; after this nothing limits "
+            "how many it may hold.",
+        )
+    elif facts.in_use > facts.after:
+        say(
+            EffectCode.OVER_NEW_LIMIT,
+            f"{who} holds {facts.in_use} {what}{of_tier} now and the new limit is "
+            f"{facts.after}. Running pods are not stopped. New pods are refused until "
+            f"{who} holds fewer than {facts.after}."
+            if facts.after
+            else f"{who} holds {facts.in_use} {what}{of_tier} now and the new limit is 0. "
+            "Running pods are not stopped. Every new pod is refused.",
+        )
+    else:
+        say(
+            EffectCode.UNDER_NEW_LIMIT,
+            f"{who} holds {facts.in_use} {what}{of_tier} now and may hold {facts.after}: "
+            f"{facts.after - facts.in_use} more.",
+        )
+    _peak(facts, say)
+    _spend(facts, say)
+    if facts.split:
+        say(EffectCode.SPLIT, f"{who}'s quota is divided: {facts.split}.")
+    return found
+
+
+def pool_effect(facts: PoolFacts) -> Effect:
+    """What is promised against what is there."""
+    what = units(facts.pool)
+    text = f"Committed quota becomes {facts.committed_after}"
+    if facts.committed_after == facts.committed_before:
+        text = f"Committed quota stays {facts.committed_after}"
+    if facts.capacity is None:
+        text += f" {what}; no node of the cluster reports this resource now."
+    elif facts.capacity == 0:
+        text += f" of 0 {what}."
+    else:
+        share = round(100 * facts.committed_after / facts.capacity)
+        text += f" of {facts.capacity} {what} ({share}%)."
+        if facts.committed_after > facts.capacity:
+            text += " Over-commitment is allowed"
+            text += (
+                "." if facts.peak is None else f"; the peak in use was {facts.peak}."
+            )
+    return Effect(EffectCode.COMMITTED, text, pool=facts.pool)
+
+
+def class_effects(facts: ClassFacts) -> list[Effect]:
+    """Sentences of one changed tier."""
+    found = []
+    if facts.pods and facts.old_value != facts.new_value:
+        verb = "keeps" if facts.pods == 1 else "keep"
+        found.append(
+            Effect(
+                EffectCode.PRIORITY_KEPT,
+                f"{counted(facts.pods, 'running GPU pod')} {verb} priority "
+                f"{facts.old_value}: "
+                "a pod's number is set when it is created. Pods created from now on that "
+                f"name {facts.new_class} get {facts.new_value}.",
+            )
+        )
+    found.append(
+        Effect(
+            EffectCode.PREEMPTION,
+            f"Pods of {facts.new_class} can push out pods of lower priority."
+            if facts.preempts
+            else f"Pods of {facts.new_class} do not push others out; they can still be "
+            "pushed out.",
+        )
+    )
+    if facts.old_class and facts.old_class != facts.new_class:
+        found.append(
+            Effect(
+                EffectCode.PRIORITY_KEPT,
+                f"{facts.old_class} stays for what names it; work that should have tier "
+                f"{facts.tier} names {facts.new_class} from now on.",
+            )
+        )
+    return found
+
+
+def units(pool: str) -> str:
+    """What one unit of a pool is called."""
+    if pool.endswith(".deviceclass.resource.k8s.io/devices"):
+        return f"devices of {pool.partition('.deviceclass.')[0]}"
+    name = pool.rpartition("/")[2]
+    if name.startswith("mig-"):
+        return f"MIG {name.removeprefix('mig-')}"
+    return "GPUs" if name == "gpu" else f"{name} units"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def money(amount: Decimal, currency: str) -> str:
+    """`EUR 12,345.00`; pages use the person's own way of writing it."""
+    return f"{currency} {amount:,.2f}"
+
+
+def highest(rates: Iterable[Decimal | None]) -> Decimal | None:
+    """The dearest of some rates; None when one is not known."""
+    found: Sequence[Decimal | None] = list(rates)
+    if not found or any(rate is None for rate in found):
+        return None
+    return max(rate for rate in found if rate is not None)
+
+
+def _peak(facts: QuotaFacts, say: Say) -> None:
+    if facts.peak is None:
+        return
+    text = f"In the last 30 days {facts.team} held at most {facts.peak}"
+    if facts.after is not None and facts.days_over:
+        text = (
+            f"In the last 30 days {facts.team} held more than {facts.after} on "
+            f"{counted(facts.days_over, 'day')} (at most {facts.peak})"
+        )
+    if facts.idle_percent is not None:
+        text += f"; {facts.idle_percent}% of what it held was idle"
+    say(EffectCode.PEAK, text + ".")
+
+
+def _spend(facts: QuotaFacts, say: Say) -> None:
+    if facts.rate is None:
+        say(
+            EffectCode.SPEND,
+            f"The most {facts.team} can be charged is not known: a model that "
+            f"{facts.pool} may give has no price.",
+        )
+        return
+    monthly = facts.rate * MONTH_HOURS
+    begin = f"The most {facts.team} can be charged in a 30-day month"
+    rate = f"{money(facts.rate, facts.currency)} an hour"
+    if facts.after is None:
+        say(EffectCode.SPEND, f"{begin} is no longer limited by a quota.")
+        return
+    after = money(monthly * facts.after, facts.currency)
+    if facts.before is None:
+        say(EffectCode.SPEND, f"{begin} becomes {after} ({facts.after} at {rate}).")
+        return
+    before = money(monthly * facts.before, facts.currency)
+    if facts.before == facts.after:
+        say(EffectCode.SPEND, f"{begin} stays {after} ({facts.after} at {rate}).")
+        return
+    verb = "rises" if facts.after > facts.before else "falls"
+    say(
+        EffectCode.SPEND,
+        f"{begin} {verb} from {before} to {after} ({facts.before} → {facts.after} at "
+        f"{rate}).",
+    )

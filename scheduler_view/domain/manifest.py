@@ -1,0 +1,175 @@
+"""Live objects as the API server sends them, and what is pinned of them.
+
+A quota's `resourceVersion` moves with every pod, because the status is part of the object, and
+there is no `generation` (control-plane.md). So a plan pins the object's `uid`, a hash of what
+the object wants and a hash of who manages which field of that.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MANAGER = "gpu-ledger"  # of server-side apply
+OWNER_LABEL, OWNER = "app.kubernetes.io/managed-by", "gpu-ledger"
+QUOTA, CLASS = "ResourceQuota", "PriorityClass"
+
+Manifest = Mapping[str, Any]
+Path = tuple[str, ...]
+
+_WANTED = {
+    QUOTA: ("spec",),
+    CLASS: ("value", "preemptionPolicy", "globalDefault", "description"),
+}
+_GIT = {
+    "argocd": "Argo CD",
+    "kustomize-controller": "Flux",
+    "helm-controller": "Flux",
+    "helm": "Helm",
+    "fleet": "Fleet",
+    "kapp": "kapp",
+    "rancher": "Rancher",
+    "config-sync": "Config Sync",
+    "configsync": "Config Sync",
+}
+_GIT_MARKS = {
+    "argocd.argoproj.io/tracking-id": "Argo CD",
+    "argocd.argoproj.io/instance": "Argo CD",
+    "kustomize.toolkit.fluxcd.io/name": "Flux",
+    "helm.toolkit.fluxcd.io/name": "Flux",
+    "meta.helm.sh/release-name": "Helm",
+    "configmanagement.gke.io/managed": "Config Sync",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What an object was when it was planned; empty texts for one that was not there.
+
+    Attributes:
+        uid: of the object.
+        spec: hash of what it wants, its labels and whether it is going away.
+        managers: hash of who manages which of those fields.
+        namespace_uid: of the namespace it lies in; empty for cluster-wide objects.
+    """
+
+    uid: str = ""
+    spec: str = ""
+    managers: str = ""
+    namespace_uid: str = ""
+
+    @property
+    def is_absent(self) -> bool:
+        """True when there was no object."""
+        return not self.uid
+
+    def difference(self, now: "Pin") -> str:
+        """Why a plan made at this pin does not fit what is there now; empty if it does."""
+        if self.namespace_uid != now.namespace_uid:
+            return "the namespace was removed or made again since this plan"
+        if self.uid != now.uid:
+            if self.is_absent:
+                return "the object was created by somebody since this plan"
+            gone = "removed" if now.is_absent else "removed and created again"
+            return f"the object was {gone} since this plan"
+        if self.spec != now.spec:
+            return "the object was changed since this plan"
+        if self.managers != now.managers:
+            return "other managers have taken or left fields of it since this plan"
+        return ""
+
+
+def pin_of(live: Manifest | None, namespace_uid: str = "") -> Pin:
+    """What to remember of an object, or of its absence."""
+    if live is None:
+        return Pin(namespace_uid=namespace_uid)
+    meta = live["metadata"]
+    wanted = {name: live.get(name) for name in _WANTED[kind_of(live)]}
+    wanted["labels"] = meta.get("labels") or {}
+    wanted["deleting"] = bool(meta.get("deletionTimestamp"))
+    managers = sorted(
+        [
+            entry.get("manager", ""),
+            entry.get("operation", ""),
+            _digest(entry["fieldsV1"]),
+        ]
+        for entry in _entries(live)
+    )
+    return Pin(meta["uid"], _digest(wanted), _digest(managers), namespace_uid)
+
+
+def kind_of(live: Manifest) -> str:
+    """`kind`; clients leave it out of the items of a list."""
+    return live.get("kind") or (CLASS if "value" in live else QUOTA)
+
+
+def is_ours(live: Manifest) -> bool:
+    """True when it carries our owner label."""
+    return (live["metadata"].get("labels") or {}).get(OWNER_LABEL) == OWNER
+
+
+def owners(live: Manifest) -> dict[Path, set[str]]:
+    """Who manages each field that the object wants, e.g. ("spec", "hard", "pods")."""
+    found: dict[Path, set[str]] = {}
+    for entry in _entries(live):
+        for path in _leaves(entry["fieldsV1"]):
+            found.setdefault(path, set()).add(entry.get("manager", ""))
+    return found
+
+
+def owned_keys(live: Manifest, manager: str = MANAGER) -> set[str]:
+    """The keys of a quota's `spec.hard` that a manager set by apply."""
+    return {
+        path[2]
+        for path, names in owners(live).items()
+        if path[:2] == ("spec", "hard") and len(path) > 2 and manager in names
+    }
+
+
+def other_owners(live: Manifest) -> dict[str, set[str]]:
+    """Managers beside us, by the key of `spec.hard` that they manage."""
+    found: dict[str, set[str]] = {}
+    for path, names in owners(live).items():
+        if path[:2] == ("spec", "hard") and len(path) > 2 and names - {MANAGER}:
+            found.setdefault(path[2], set()).update(names - {MANAGER})
+    return found
+
+
+def git_owner(live: Manifest) -> str:
+    """The tool that keeps an object as Git has it; empty when none is known."""
+    meta = live["metadata"]
+    marks = {**(meta.get("labels") or {}), **(meta.get("annotations") or {})}
+    for name, tool in _GIT_MARKS.items():
+        if name in marks:
+            return tool
+    managers = {name for names in owners(live).values() for name in names}
+    for manager in sorted(managers):
+        for begin, tool in _GIT.items():
+            if manager.lower().startswith(begin):
+                return tool
+    return ""
+
+
+def _entries(live: Manifest) -> Iterator[Mapping[str, Any]]:
+    """Managed fields but those of the status, which every pod moves."""
+    for entry in live["metadata"].get("managedFields") or []:
+        if entry.get("subresource") != "status" and entry.get("fieldsV1"):
+            yield entry
+
+
+def _leaves(fields: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
+    for name, inner in fields.items():
+        if not name.startswith("f:"):
+            continue
+        path = (*above, name.removeprefix("f:"))
+        below = {key: value for key, value in inner.items() if key != "."}
+        if below:
+            yield from _leaves(below, path)
+        else:
+            yield path
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,76 @@
+"""Kubernetes quantities, exactly; and GPU counts, which are whole.
+
+Grammar: apimachinery `pkg/api/resource/quantity.go`. The API server accepts fractions and
+milli-units for extended resources in a quota and then counts wrongly with them
+(semantics.md T25), so GPU counts are checked here and not there.
+"""
+
+import re
+from fractions import Fraction
+
+MOST_GPUS = 1_000_000  # no cluster has more; a longer number is a slip of the hand
+
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))"
+    r"(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3}|)",
+    re.ASCII,
+)
+_BINARY: dict[str, int] = {name: 1024**i for i, name in enumerate("KMGTPE", start=1)}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9}
+_DECIMAL |= {"T": 12, "P": 15, "E": 18}
+
+
+class QuantityError(ValueError):
+    """A text is no quantity, or no number of GPUs."""
+
+
+def parse_quantity(text: str) -> Fraction:
+    """The exact number that a quantity says: `2000m` is 2, `1Ki` is 1024.
+
+    Raises:
+        QuantityError: not a quantity of Kubernetes.
+    """
+    found = _QUANTITY.fullmatch(text) if len(text) <= 64 else None
+    if found is None:
+        raise QuantityError(f"{text[:64]!r} is no quantity; write a number such as 8")
+    number, suffix = Fraction(found["number"]), found["suffix"]
+    if suffix.endswith("i"):
+        return number * _BINARY[suffix[0]]
+    if suffix in _DECIMAL:
+        return number * _ten(_DECIMAL[suffix])
+    return number * _ten(int(suffix[1:]))
+
+
+def _ten(power: int) -> Fraction:
+    return Fraction(10**power) if power >= 0 else Fraction(1, 10**-power)
+
+
+def whole_gpus(value: str | int) -> int:
+    """A number of GPUs (or of MIG devices, or of DRA devices).
+
+    Raises:
+        QuantityError: no quantity, a fraction, negative, or more than MOST_GPUS.
+    """
+    if isinstance(value, bool):
+        raise QuantityError(f"{value} is no number of GPUs; write a number such as 8")
+    number = parse_quantity(str(value).strip())
+    if number.denominator != 1:
+        raise QuantityError(
+            f"{value} is a fraction; GPUs are counted whole: use a MIG profile or a "
+            "shared resource for parts of a GPU"
+        )
+    if number < 0:
+        raise QuantityError(f"{value} is negative; 0 lets nobody hold a GPU")
+    if number > MOST_GPUS:
+        raise QuantityError(f"{value} is more than {MOST_GPUS:,} GPUs")
+    return int(number)
+
+
+def gpus_or_none(text: str | int | None) -> int | None:
+    """Whole GPUs of a live object; None where absent or where it says something else."""
+    if text is None:
+        return None
+    try:
+        return whole_gpus(text)
+    except QuantityError:
+        return None

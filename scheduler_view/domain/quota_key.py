@@ -1,0 +1,129 @@
+"""Which keys of a ResourceQuota limit GPUs, and one resource spelled in three ways.
+
+A *pool* is what one key counts, in Kubernetes' spelling of the resource: `nvidia.com/gpu`,
+`nvidia.com/mig-1g.10gb`, or the whole key of a DRA device class. Only two kinds of key do
+anything (semantics.md T25, measured in control-plane.md): `requests.<resource>` and
+`<class>.deviceclass.resource.k8s.io/devices`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from accounting.domain.unit import kubernetes_resource
+
+REQUESTS, LIMITS = "requests.", "limits."
+DRA_SUFFIX = ".deviceclass.resource.k8s.io/devices"
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+)
+_EXAMPLES = (
+    "requests.nvidia.com/gpu, requests.nvidia.com/mig-1g.10gb or "
+    f"gpu.nvidia.com{DRA_SUFFIX}"
+)
+
+
+class KeyRefused(ValueError):
+    """A key that would limit nothing, or that is none of ours to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaKey:
+    """A key that limits GPUs.
+
+    Attributes:
+        pool: what it counts.
+        note: what was rewritten, in words; empty when it was spelled right.
+    """
+
+    pool: str
+    note: str = ""
+
+    @property
+    def key(self) -> str:
+        """As it stands in `spec.hard`."""
+        return key_of(self.pool)
+
+
+def key_of(pool: str) -> str:
+    """The quota key of a pool."""
+    return pool if is_dra(pool) else REQUESTS + pool
+
+
+def is_dra(pool: str) -> bool:
+    """True for a DRA device class."""
+    return pool.endswith(DRA_SUFFIX)
+
+
+def is_mig(pool: str) -> bool:
+    """True for a MIG profile."""
+    return "/mig-" in pool
+
+
+def resource_of(text: str) -> str | None:
+    """One GPU resource, however spelled; None for anything else.
+
+    Kubernetes writes `nvidia.com/gpu`, kube-state-metrics `nvidia_com_gpu`, a quota
+    `requests.nvidia.com/gpu`.
+    """
+    bare = text.removeprefix(REQUESTS).removeprefix(LIMITS)
+    if is_dra(bare):
+        return bare
+    return kubernetes_resource(re.sub(r"[^A-Za-z0-9]", "_", bare))
+
+
+def quota_key(text: str) -> QuotaKey:
+    """The key that somebody means.
+
+    Raises:
+        KeyRefused: no key of a GPU resource; says why and what to write.
+    """
+    text = text.strip()
+    if is_dra(text):
+        return _device_class(text)
+    resource = resource_of(text)
+    if resource is None:
+        raise KeyRefused(_why_not(text))
+    if text in (resource, key_of(resource)):
+        return QuotaKey(resource)
+    if text.startswith(LIMITS):
+        return QuotaKey(
+            resource,
+            f"{text} is accepted by Kubernetes and limits nothing; "
+            f"{key_of(resource)} is used instead",
+        )
+    return QuotaKey(resource, f"{text} is written {key_of(resource)}")
+
+
+def does_nothing(key: str) -> str:
+    """Why a key found in a live quota limits no GPU; empty for one that works."""
+    resource = resource_of(key)
+    if resource is None or is_dra(key):
+        return ""
+    if key.startswith(LIMITS):
+        return f"{key} is not enforced for GPUs; {key_of(resource)} is"
+    if not key.startswith(REQUESTS):
+        return f"{key} has no `requests.` before it and limits nothing"
+    return ""
+
+
+def _device_class(text: str) -> QuotaKey:
+    name = text.removesuffix(DRA_SUFFIX)
+    if len(name) > 253 - len(DRA_SUFFIX) or not _SUBDOMAIN.fullmatch(name):
+        raise KeyRefused(
+            f"{text[:80]!r} does not begin with the name of a device class: small "
+            "letters, digits, dashes and dots"
+        )
+    return QuotaKey(text)
+
+
+def _why_not(text: str) -> str:
+    shown = repr(text[:80])
+    if len(text) > 317:  # prefix 253 + "/" + name 63
+        return f"{shown}... is longer than a name may be"
+    if text.startswith("count/"):
+        return f"{shown} counts objects, not GPUs; write {_EXAMPLES}"
+    if "/" not in text:
+        return (
+            f"{shown} is no GPU resource: only GPU keys are set here; write {_EXAMPLES}"
+        )
+    return f"{shown} is not known as a GPU resource; write {_EXAMPLES}"

@@ -1,0 +1,90 @@
+"""A team's quota over its namespaces, by a rule that can be read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from accounting.domain.rounding import largest_remainder
+
+
+class SplitRule(StrEnum):
+    """How a team's quota is divided."""
+
+    EVENLY = "evenly"
+    BY_USE = "by_use"
+    WEIGHTS = "weights"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A division, and the rule in words."""
+
+    parts: Mapping[str, int]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitWish:
+    """What an admin asks for; `weights` by namespace for the rule of that name."""
+
+    rule: SplitRule = SplitRule.EVENLY
+    weights: Mapping[str, int] = field(default_factory=dict)
+
+
+class SplitRefused(ValueError):
+    """A quota that cannot be divided so."""
+
+
+def divide(
+    gpus: int,
+    namespaces: Sequence[str],
+    wish: SplitWish,
+    peaks: Mapping[str, int] | None = None,
+) -> Split:
+    """Whole GPUs for each namespace; they sum to `gpus`.
+
+    Args:
+        gpus: the team's quota.
+        namespaces: those of the team in one cluster.
+        wish: the rule.
+        peaks: the most GPUs each held in the last 30 days, for BY_USE.
+
+    Raises:
+        SplitRefused: no namespace, a negative weight, or a weight for a namespace that is
+            not the team's.
+    """
+    names = sorted(set(namespaces))
+    if not names:
+        raise SplitRefused(
+            "the team has no namespace in this cluster; bind one to it first"
+        )
+    weights, words = _weights(names, wish, peaks or {})
+    if len(names) == 1:
+        return Split({names[0]: gpus}, f"all of it to {names[0]}")
+    whole = sum(weights.values())
+    parts = largest_remainder(
+        [(name, gpus * weights[name]) for name in names], whole, gpus
+    )
+    return Split(parts, words)
+
+
+def _weights(
+    names: Sequence[str], wish: SplitWish, peaks: Mapping[str, int]
+) -> tuple[dict[str, int], str]:
+    even = dict.fromkeys(names, 1)
+    if wish.rule == SplitRule.BY_USE:
+        used = {name: peaks.get(name, 0) for name in names}
+        if not any(used.values()):
+            return even, "evenly, for none of them held a GPU in 30 days"
+        shown = ", ".join(f"{name} {peak}" for name, peak in used.items())
+        return used, f"by the most each held in 30 days ({shown})"
+    if wish.rule == SplitRule.WEIGHTS:
+        foreign = sorted(set(wish.weights) - set(names))
+        if foreign:
+            raise SplitRefused(f"{', '.join(foreign)}: not a namespace of this team")
+        if min(wish.weights.values(), default=0) < 0 or not any(wish.weights.values()):
+            raise SplitRefused("weights are 0 or more, and one of them is more than 0")
+        given = {name: wish.weights.get(name, 0) for name in names}
+        shown = " : ".join(f"{name} {weight}" for name, weight in given.items())
+        return given, f"by weights ({shown})"
+    return even, f"evenly over {len(names)} namespaces"

@@ -1,0 +1,134 @@
+"""What a plan warns of: what will not work as one may think, named with its object."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from scheduler_view.domain import limit_range
+from scheduler_view.domain.manifest import CLASS, Manifest, git_owner, is_ours
+from scheduler_view.domain.plan import Action, Observed, Step
+from scheduler_view.domain.quantity import gpus_or_none
+from scheduler_view.domain.quota_key import does_nothing, is_mig, resource_of
+
+
+class WarningCode(StrEnum):
+    """What a warning is about."""
+
+    GIT_OWNER = "git_owner"
+    OTHER_MANAGER = "other_manager"
+    KEY_DOES_NOTHING = "key_does_nothing"
+    UNCOVERED_KEY = "uncovered_key"
+    TIGHTER_QUOTA = "tighter_quota"
+    SECOND_DEFAULT = "second_default"
+    LIMIT_RANGE = "limit_range"
+    TERMINATING = "terminating"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """One sentence; it names the object, or is empty for a cluster-wide one."""
+
+    code: WarningCode
+    text: str
+    about: str = ""
+
+
+def object_warnings(steps: Iterable[Step], observed: Observed) -> list[PlanWarning]:
+    """Other managers, and tools that would put the old value back."""
+    found = []
+    for step in steps:
+        live = observed.objects.get(step.key)
+        if live is None or step.action == Action.KEEP:
+            continue
+        tool = git_owner(live)
+        if tool:
+            text = (
+                f"{step.key} is kept by {tool}: it will put back what Git says. Change it "
+                "there as well."
+            )
+            found.append(PlanWarning(WarningCode.GIT_OWNER, text, str(step.key)))
+        for name, managers in step.others.items():
+            change = next((c for c in step.changes if c.field == name), None)
+            if change is None or tool:
+                continue
+            text = (
+                f"{name} of {step.key} is also managed by {', '.join(managers)}, who "
+                f"says {change.before}: it is refused unless you tick the object."
+            )
+            found.append(PlanWarning(WarningCode.OTHER_MANAGER, text, str(step.key)))
+    return found
+
+
+def namespace_warnings(
+    namespace: str,
+    limited: Mapping[str, int],
+    quotas: Sequence[Manifest],
+    offered: Iterable[str],
+) -> list[PlanWarning]:
+    """What quotas of one namespace do not do.
+
+    Args:
+        namespace: its name.
+        limited: GPUs by pool, as this change set leaves them, for all tiers.
+        quotas: every live quota of the namespace.
+        offered: GPU resources that nodes of the cluster have.
+    """
+    found = []
+    covered = set(limited)
+    for quota in quotas:
+        hard = (quota.get("spec") or {}).get("hard") or {}
+        name = quota["metadata"]["name"]
+        for key, value in sorted(hard.items()):
+            if why := does_nothing(key):
+                text = f"{name} in {namespace}: {why}."
+                found.append(PlanWarning(WarningCode.KEY_DOES_NOTHING, text, name))
+                continue
+            pool, number = resource_of(key), gpus_or_none(value)
+            if pool is None:
+                continue
+            covered.add(pool)
+            is_tighter = number is not None and number < limited.get(pool, -1)
+            if is_tighter and not is_ours(quota):
+                text = (
+                    f"{name} in {namespace}, which is not ours, allows only {number} of "
+                    f"{pool}; the least of all quotas counts."
+                )
+                found.append(PlanWarning(WarningCode.TIGHTER_QUOTA, text, name))
+    if any(not is_mig(pool) for pool in limited):
+        bare = sorted(pool for pool in set(offered) - covered if is_mig(pool))
+        if bare:
+            text = (
+                f"{', '.join(bare)} is not limited in {namespace}: a quota of whole GPUs "
+                "does not count MIG devices."
+            )
+            found.append(PlanWarning(WarningCode.UNCOVERED_KEY, text, namespace))
+    return found
+
+
+def limit_range_warnings(
+    namespace: str, items: Sequence[Mapping[str, Any]]
+) -> list[PlanWarning]:
+    """What LimitRanges of a namespace do to pods without GPUs."""
+    found = []
+    for resource in sorted(limit_range.ranged_resources(items)):
+        text = limit_range.words(
+            limit_range.predict(items, resource), namespace, resource
+        )
+        if text:
+            found.append(PlanWarning(WarningCode.LIMIT_RANGE, text, namespace))
+    return found
+
+
+def second_default(classes: Iterable[Manifest]) -> list[PlanWarning]:
+    """Default classes that are not ours, for whoever plans one."""
+    return [
+        PlanWarning(
+            WarningCode.SECOND_DEFAULT,
+            f"{one['metadata']['name']} is the default class of the cluster already and "
+            "is not managed by GPU Ledger; Kubernetes allows one.",
+            f"{CLASS} {one['metadata']['name']}",
+        )
+        for one in classes
+        if one.get("globalDefault") and not is_ours(one)
+    ]
