@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,19 +15,21 @@ from accounting.models import Cluster, Source, SourceKind
 from tests.oracle.evidence import Sample
 from tests.oracle.fleets import text
 from tests.oracle.ledger import Fact, Key, Ledger
+from tests.oracle.units import spelled
 
 CLUSTER = "north"
 _FACTS = """
-    SELECT extract(epoch FROM w.window_start)::bigint * 1000, g.uuid, coalesce(p.uid, ''),
+    SELECT extract(epoch FROM w.window_start)::bigint * 1000, g.uuid, w.instance,
+           coalesce(p.uid, ''),
            sum(busy_ms), sum(idle_ms), sum(unknown_ms), sum(free_ms), sum(stranded_ms),
            sum(stray_ms), sum(dark_ms), bit_or(flags) & 3
     FROM usage_window w
     JOIN accounting_gpu g ON g.id = w.gpu_id
     LEFT JOIN accounting_pod p ON p.id = w.pod_id
     WHERE busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms > 0
-    GROUP BY 1, 2, 3
+    GROUP BY 1, 2, 3, 4
 """
-HoldRow = tuple[str, str, int, int | None, int, int | None, str | None]
+HoldRow = tuple[str, str, str, int, str, int | None, int, int | None, str | None]
 
 
 def clear() -> None:
@@ -63,7 +66,18 @@ def stored_facts() -> dict[Key, Fact]:
     with connection.cursor() as cursor:
         cursor.execute(_FACTS)
         rows = cursor.fetchall()
-    return {(row[0], row[1], row[2]): Fact(tuple(row[3:10]), row[10]) for row in rows}
+    return of_gpus({tuple(row[:4]): Fact(tuple(row[4:11]), row[11]) for row in rows})
+
+
+def of_gpus(facts: dict[Key, Fact]) -> dict[Key, Fact]:
+    """Facts with the flags of their GPU, window and pod (fine print N19)."""
+    flags: dict[tuple[int, str, str], int] = defaultdict(int)
+    for (window, uuid, _, uid), fact in facts.items():
+        flags[window, uuid, uid] |= fact.flags
+    return {
+        key: Fact(fact.states, flags[key[0], key[1], key[3]])
+        for key, fact in facts.items()
+    }
 
 
 def reported(kind: str, *options: str) -> list[dict[str, Any]]:
@@ -80,7 +94,9 @@ def stored_holds() -> list[HoldRow]:
         (
             row["uid"],
             row["node"],
+            row["resource"],
             row["units"],
+            row["share"],
             _ms(row["created"]),
             _ms(row["bound"]) or 0,
             _ms(row["ended"]),
@@ -93,7 +109,17 @@ def stored_holds() -> list[HoldRow]:
 def expected_holds(book: Ledger) -> list[HoldRow]:
     """The oracle's holds as values."""
     return sorted(
-        (h.uid, h.node, h.units, h.created, h.start, h.ended, h.ended_by or None)
+        (
+            h.uid,
+            h.node,
+            spelled(h.resource),
+            h.units,
+            str(h.share),
+            h.created,
+            h.start,
+            h.ended,
+            h.ended_by or None,
+        )
         for h in book.holds
     )
 

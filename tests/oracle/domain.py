@@ -13,7 +13,7 @@ from accounting.domain.series import Reading
 from accounting.domain.timeline import data_end_ms, derive, node_timelines
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch, build_reading
-from tests.oracle.comparison import HoldRow
+from tests.oracle.comparison import HoldRow, of_gpus
 from tests.oracle.evidence import Sample
 from tests.oracle.ledger import Fact, Key
 
@@ -57,13 +57,15 @@ def computed(
     for book in attribute(windows, [reading], timelines):
         for line in book.lines:
             if line.total_ms:
-                key = (book.window.start_ms, line.uuid, line.pod_uid)
+                key = (book.window.start_ms, line.uuid, line.instance, line.pod_uid)
                 lines.setdefault(key, []).append(line)
     holds = sorted(
         (
             h.uid,
             h.node,
+            h.resource,
             h.units,
+            str(h.share),
             h.created_ms,
             h.bound_ms,
             h.ended_ms,
@@ -71,7 +73,7 @@ def computed(
         )
         for h in derived.holds
     )
-    return {key: _fact(found) for key, found in lines.items()}, holds
+    return of_gpus({key: _fact(found) for key, found in lines.items()}), holds
 
 
 def _fact(lines: Sequence[Line]) -> Fact:

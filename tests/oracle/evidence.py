@@ -1,8 +1,8 @@
 """What the raw samples of a small fleet show, by rules.md N2-N5, N8, N9 and N14.
 
 One half of the independent oracle (the other is `ledger`): plain Python, exact fractions,
-no code shared with the product. It covers whole NVIDIA GPUs and kube-state, without MIG,
-sharing, DRA or `scales` of a source.
+no code shared with the product. It covers NVIDIA GPUs (whole, MIG, shared) and kube-state,
+without DRA or `scales` of a source.
 """
 
 import math
@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from tests.oracle.units import Said, gpus_of
 
 SECOND = 1000
 WINDOW = 300 * SECOND
@@ -55,6 +57,24 @@ class Label(NamedTuple):
     uid: str
 
 
+class Part(NamedTuple):
+    """A GPU or one of its instances: number and profile."""
+
+    number: int
+    profile: str
+
+
+WHOLE = Part(-1, "")
+
+
+class Place(NamedTuple):
+    """Where a label counts as one unit (N17); `vgpu` empty where there is none."""
+
+    uuid: str
+    part: Part
+    vgpu: str
+
+
 class Proof(NamedTuple):
     """An exporter sample of any metric: the GPU was there, and whose label it bore."""
 
@@ -63,6 +83,7 @@ class Proof(NamedTuple):
     at: int
     step: int
     label: Label | None
+    place: Place
 
 
 @dataclass
@@ -78,25 +99,31 @@ class Pod:
     on_node: int | None = None  # first sample that shows a node
     terminal: tuple[int, str] | None = None  # first sample that says so, phase
     completion: tuple[int, int] | None = None  # sample time, value
-    main: dict[str, int] = field(default_factory=dict)
-    init: dict[str, int] = field(default_factory=dict)
+    main: dict[tuple[str, str], int] = field(default_factory=dict)
+    init: dict[tuple[str, str], int] = field(default_factory=dict)
     sidecars: set[str] = field(default_factory=set)
     seen: dict[int, set[Scraper]] = field(default_factory=lambda: defaultdict(set))
 
     @property
-    def units(self) -> int:
-        """The effective request: sidecars + max(sum of main, largest init)."""
-        beside = sum(n for name, n in self.init.items() if name in self.sidecars)
-        before = [n for name, n in self.init.items() if name not in self.sidecars]
-        return beside + max([sum(self.main.values()), *before])
+    def units(self) -> dict[str, int]:
+        """The effective request by resource: sidecars + max(sum of main, largest init)."""
+        found = {}
+        for resource in sorted({r for _, r in self.main} | {r for _, r in self.init}):
+            main = sum(n for (_, r), n in self.main.items() if r == resource)
+            init = {c: n for (c, r), n in self.init.items() if r == resource}
+            beside = sum(n for name, n in init.items() if name in self.sidecars)
+            before = [n for name, n in init.items() if name not in self.sidecars]
+            found[resource] = beside + max([main, *before])
+        return {resource: units for resource, units in found.items() if units}
 
 
 class Track(NamedTuple):
-    """Samples of one GPU and metric from one scraper (N3)."""
+    """Samples of one GPU or instance and metric from one scraper (N3)."""
 
     uuid: str
     metric: str
     scraper: Scraper
+    part: Part = WHOLE
 
 
 class Evidence:
@@ -110,7 +137,12 @@ class Evidence:
         self.scrapes: dict[Scraper, set[int]] = defaultdict(set)
         self.pods: dict[str, Pod] = {}
         self.objects: dict[str, dict[int, set[Scraper]]] = {}
-        self.capacity: dict[str, dict[int, int]] = defaultdict(dict)
+        self.capacity: dict[str, dict[int, dict[str, int]]] = defaultdict(dict)
+        self.labels: dict[str, dict[int, dict[str, str]]] = defaultdict(dict)
+        self.parts: dict[str, dict[int, set[Part]]] = defaultdict(dict)
+        self.models: dict[str, str] = {}
+        self.processes: dict[Track, dict[int, dict[Label, int]]] = defaultdict(dict)
+        self.devices: dict[Track, set[int]] = defaultdict(set)
         kept = one_a_millisecond(samples)
         self.exporter = [s for s in kept if s.name.startswith("DCGM_")]
         self.with_exported = {
@@ -128,22 +160,37 @@ class Evidence:
                 self._kube_sample(sample)
         self.step = cache(self._step)
         self.kube_step = cache(self._kube_step)
+        self.said = cache(self._said)
         self.proofs = self._proofs()
         self.seen = self._seen()
+        self.named: dict[tuple[str, Part, int], set[Label]] = defaultdict(set)
+        for proof in self.proofs:
+            if proof.label is not None:
+                key = (proof.uuid, proof.place.part, proof.at)
+                self.named[key].add(proof.label)
 
     # --- exporters -------------------------------------------------------------------
 
     def _exporter_sample(self, sample: Sample) -> None:
         track = track_of(sample)
-        proof = track._replace(metric=ANY)
+        proof = track._replace(metric=ANY, part=WHOLE)
+        shown = self.parts[track.uuid].setdefault(sample.at, set())
+        shown |= {track.part} - {WHOLE}
+        self.models[track.uuid] = sample.labels.get("modelName", "")
         self.nodes_of[track][sample.at] = host_of(sample)
         self.nodes_of[proof][sample.at] = host_of(sample)
         self.values[proof][sample.at] = (True, 0)
         value = reading_of(sample)
         if value is None:
             return
+        label = self.label_of(sample)
+        if label is None:
+            self.devices[track].add(sample.at)
+        else:
+            ours = self.processes[track].setdefault(sample.at, {})
+            ours[label] = max(ours.get(label, 0), value)
         # of several at one time the one without a workload, else the largest
-        rank = (self.label_of(sample) is None, value)
+        rank = (label is None, value)
         known = self.values[track].get(sample.at)
         if known is None or rank > known:
             self.values[track][sample.at] = rank
@@ -196,14 +243,17 @@ class Evidence:
         steps: dict[tuple[str, int], int] = defaultdict(int)
         for sample in self.exporter:
             key = (sample.labels["UUID"], sample.at)
-            track = track_of(sample)._replace(metric=ANY)
+            track = track_of(sample)._replace(metric=ANY, part=WHOLE)
             steps[key] = max(steps[key], self.step(track, sample.at))
         for sample in self.exporter:
             uuid, label = sample.labels["UUID"], self.label_of(sample)
             step = steps[uuid, sample.at]
-            proofs.append(Proof(uuid, host_of(sample), sample.at, step, label))
+            place = Place(uuid, part_of(sample.labels), sample.labels.get("vgpu", ""))
+            host = host_of(sample)
+            proofs.append(Proof(uuid, host, sample.at, step, label, place))
         return sorted(
-            proofs, key=lambda p: (p.at, p.uuid, p.node, p.label or ("",) * 3)
+            proofs,
+            key=lambda p: (p.at, p.uuid, p.node, p.label or ("",) * 3, p.place),
         )
 
     # --- kube-state ------------------------------------------------------------------
@@ -214,12 +264,26 @@ class Evidence:
         if sample.name.startswith("kube_node_"):
             seen = self.objects.setdefault(labels["node"], defaultdict(set))
             seen[sample.at].add(scraper)
-            if sample.name.endswith("_capacity") and "gpu" in labels["resource"]:
-                self.capacity[labels["node"]][sample.at] = int(sample.value)
+            if sample.name.endswith("_capacity"):
+                at = self.capacity[labels["node"]].setdefault(sample.at, {})
+                at[labels["resource"]] = int(sample.value)
+            elif sample.name == "kube_node_labels":
+                self.labels[labels["node"]][sample.at] = dict(labels)
         elif sample.name.startswith("kube_pod_"):
             pod = self.pods.setdefault(labels["uid"], Pod(labels["uid"]))
             pod.seen[sample.at].add(scraper)
             _show(pod, sample)
+
+    def _said(self, node: str, at: int) -> Said:
+        """What a node had last said of itself; before the first time, what it then said."""
+        return Said(
+            _latest(self.capacity.get(node, {}), at),
+            _latest(self.labels.get(node, {}), at),
+        )
+
+    def gpu_counts(self, node: str) -> dict[int, int]:
+        """GPUs that a node's capacity stands for, by sample time."""
+        return {at: gpus_of(self.said(node, at)) for at in self.capacity.get(node, {})}
 
     def _kube_step(self, scraper: Scraper, at: int) -> int:
         if self.interval is not None:
@@ -285,9 +349,17 @@ def _show(pod: Pod, sample: Sample) -> None:
             pod.terminal = min(pod.terminal or found, found)
     elif name == "init_container_info" and labels.get("restart_policy") == "Always":
         pod.sidecars.add(labels["container"])
-    elif labels.get("resource") == "nvidia_com_gpu":
+    elif labels.get("resource", "").startswith("nvidia_com_"):
         where = pod.init if name.startswith("init_") else pod.main
-        where[labels["container"]] = int(sample.value)
+        where[labels["container"], labels["resource"]] = int(sample.value)
+
+
+def _latest(found: Mapping[int, Any], at: int) -> Any:
+    """The latest value at a time, else the first of all."""
+    before = [t for t in found if t <= at]
+    if not found:
+        return {}
+    return found[max(before)] if before else found[min(found)]
 
 
 def one_a_millisecond(samples: Iterable[Sample]) -> list[Sample]:
@@ -321,7 +393,15 @@ def reading_of(sample: Sample) -> int | None:
 
 def track_of(sample: Sample) -> Track:
     """The track that an exporter sample belongs to."""
-    return Track(sample.labels["UUID"], sample.name, scraper_of(sample.labels))
+    labels = sample.labels
+    return Track(labels["UUID"], sample.name, scraper_of(labels), part_of(labels))
+
+
+def part_of(labels: Mapping[str, str]) -> Part:
+    """The instance that a sample speaks of, or the whole GPU."""
+    if not labels.get("GPU_I_ID"):
+        return WHOLE
+    return Part(int(labels["GPU_I_ID"]), labels.get("GPU_I_PROFILE", ""))
 
 
 def scraper_of(labels: Mapping[str, str]) -> Scraper:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from tests.builders import HOUR_ZERO, MODEL
+from tests.builders import HOUR_ZERO
 from tests.oracle.evidence import ENGINE, LIMIT, POWER, SECOND, UTIL, Sample
+from tests.oracle.shapes import WHOLE_GPUS, Shape, shapes
 
 START = HOUR_ZERO  # seconds
 BLANK = 9223372036854775794.0
@@ -45,6 +46,7 @@ class PodPlan:
     init: int = 0  # units of an init container
     has_schedule: bool = True
     has_uid: bool = False  # its GPUs' samples carry its uid
+    resource: str = "nvidia_com_gpu"
 
     def holds(self, at: float) -> bool:
         """True while it runs."""
@@ -65,6 +67,7 @@ class NodePlan:
     restart: int | None  # the exporter has another instance from here on
     gone: Span | None  # the node is away
     outage: Span | None  # of its exporter
+    shape: Shape = WHOLE_GPUS
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,8 @@ def spans(draw: st.DrawFn, length: int) -> Span:
 
 
 @st.composite
-def node_plans(draw: st.DrawFn, length: int) -> NodePlan:
-    """A node."""
+def node_plans(draw: st.DrawFn, length: int, *, is_shaped: bool = False) -> NodePlan:
+    """A node; its GPUs are whole, or of any shape."""
     return NodePlan(
         gpus=draw(st.integers(1, 3)),
         step=draw(st.sampled_from([30, 15, 60, 20])),
@@ -114,6 +117,7 @@ def node_plans(draw: st.DrawFn, length: int) -> NodePlan:
         restart=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
         gone=draw(maybe(spans(length))),  # type: ignore[arg-type]
         outage=draw(maybe(spans(length))),  # type: ignore[arg-type]
+        shape=draw(shapes(length)) if is_shaped else WHOLE_GPUS,
     )
 
 
@@ -123,13 +127,15 @@ def pod_plans(
 ) -> PodPlan:
     """A pod; names repeat, uids do not."""
     node = draw(st.integers(0, len(nodes) - 1))
+    shape = nodes[node].shape
+    most = 3 if shape.kind != "whole" else nodes[node].gpus
     bound = draw(st.integers(-300, length - 20))
     lasts = draw(st.one_of(st.none(), st.integers(0, 120), st.integers(60, length)))
     return PodPlan(
         name=draw(st.sampled_from(["train", f"pod-{i}", f"pod-{i}"])),
         uid=f"uid-{i}",
         node=node,
-        units=draw(st.integers(1, nodes[node].gpus)),
+        units=draw(st.integers(1, most)),
         bound=bound,
         end=None if lasts is None else bound + lasts,
         how=draw(st.sampled_from(["gone", "Succeeded", "Failed"])),
@@ -137,14 +143,16 @@ def pod_plans(
         init=draw(st.sampled_from([0, 0, 0, 2])) if nodes[node].gpus > 1 else 0,
         has_schedule=draw(st.sampled_from([True, True, True, False])),
         has_uid=draw(st.booleans()),
+        resource=draw(st.sampled_from(shape.resources)),
     )
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> Plan:
-    """A fleet."""
+def plans(draw: st.DrawFn, *, is_shaped: bool = False) -> Plan:
+    """A fleet; its GPUs are whole, or of any shape."""
     length = draw(st.sampled_from([600, 1200, 2400]))
-    nodes = tuple(draw(st.lists(node_plans(length), min_size=1, max_size=2)))
+    each = node_plans(length, is_shaped=is_shaped)
+    nodes = tuple(draw(st.lists(each, min_size=1, max_size=2)))
     count = draw(st.integers(0, 4))
     return Plan(
         length=length,
@@ -154,8 +162,8 @@ def plans(draw: st.DrawFn) -> Plan:
         move=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
         kube_step=draw(st.sampled_from([30, 15, 60])),
         kube_replicas=draw(st.sampled_from([1, 1, 1, 2])),
-        kube_outage=draw(maybe(spans(length))),  # type: ignore[arg-type]
-        has_kube=draw(st.sampled_from([True, True, True, True, True, False])),
+        kube_outage=None if is_shaped else draw(maybe(spans(length))),  # type: ignore[arg-type]
+        has_kube=is_shaped or draw(st.sampled_from([True] * 5 + [False])),
         lost=draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])),
         jitter=draw(st.sampled_from([0, 0, 700, 3000])),
         odd=draw(st.sampled_from([0.0, 0.0, 0.05])),
@@ -232,20 +240,91 @@ class _Scraper:
             labels = base | {
                 "UUID": uuid,
                 "Hostname" if self.plan.seed % 2 else "hostname": f"n{i}",
-                "modelName": MODEL,
+                "modelName": node.shape.model,
             }
+            if node.shape.kind != "whole":
+                yield from self._places(i, n, labels, at)
+                continue
             pod = self._pod_on(i, n, at)
-            if node.naming == "exported":
-                labels |= own
-                if pod:
-                    labels |= {"exported_namespace": "team", "exported_pod": pod.name}
-                    labels |= {"pod_uid": pod.uid} if pod.has_uid else {}
-            elif pod:
-                labels |= {"namespace": "team", "pod": pod.name}
-                labels |= {"pod_uid": pod.uid} if pod.has_uid else {}
-            elif node.naming == "target":
-                labels |= own
-            yield from self._metrics(node, labels, at)
+            yield from self._metrics(node, labels | self._named(i, pod), at)
+
+    def _named(self, i: int, pod: PodPlan | None) -> dict[str, str]:
+        """How a node's exporter names a pod, or nobody."""
+        naming = self.plan.nodes[i].naming
+        own = {"namespace": "monitoring", "pod": f"dcgm-{i}"}
+        labels = {} if naming == "plain" else dict(own)
+        if pod:
+            prefix = "exported_" if naming == "exported" else ""
+            labels |= {f"{prefix}namespace": "team", f"{prefix}pod": pod.name}
+            labels |= {"pod_uid": pod.uid} if pod.has_uid else {}
+        return labels
+
+    # --- divided GPUs ----------------------------------------------------------------
+
+    def _places(
+        self, i: int, gpu: int, labels: dict[str, str], at: float
+    ) -> Iterator[Sample]:
+        """Samples of a GPU that is divided or shared."""
+        node, when = self.plan.nodes[i], self._at(at)
+        on = {
+            place: pod for place, pod in self._seats(i, at).items() if place[0] == gpu
+        }
+        if node.shape.kind == "shared":
+            yield from self._shared(i, [on[place] for place in sorted(on)], labels, at)
+            return
+        for n, profile in enumerate(node.shape.layout(at)):
+            part = {"GPU_I_ID": str(n + 1), "GPU_I_PROFILE": profile}
+            mine = labels | part | self._named(i, on.get((gpu, n)))
+            yield Sample(ENGINE, mine, when, self._duty())
+            if node.metrics in {"both", "mixed"}:
+                yield Sample(UTIL, mine, when, 0)
+            yield Sample(MEMORY, mine, when, 4096)
+        if node.shape.has_device_row:
+            yield Sample(ENGINE, labels | self._named(i, None), when, self._duty())
+
+    def _shared(
+        self, i: int, pods: list[PodPlan], labels: dict[str, str], at: float
+    ) -> Iterator[Sample]:
+        """Samples of a GPU with several holders, each way that exporters have."""
+        node, when, duty = self.plan.nodes[i], self._at(at), self._duty()
+        naming = node.shape.naming
+        copies: list[tuple[PodPlan, dict[str, str]]]
+        copies = [(pods[-1], {})] if pods else []
+        if naming != "arbitrary":
+            copies = [
+                (pod, {} if naming == "copies" else {"vgpu": str(n)})
+                for n, pod in enumerate(pods)
+            ]
+        rows = [labels | self._named(i, pod) | vgpu for pod, vgpu in copies]
+        rows = rows or [labels | self._named(i, None)]
+        if node.metrics != "util":
+            yield from (Sample(ENGINE, row, when, duty) for row in rows)
+        yield from (Sample(MEMORY, row, when, 4096) for row in rows)
+        if node.metrics == "engine":
+            return
+        is_odd = duty != duty or duty > 7  # noqa: PLR0124  # NaN
+        value = duty if is_odd else duty * 100
+        if naming not in {"process", "zeros"} or not pods:
+            yield from (Sample(UTIL, row, when, value) for row in rows)
+            return
+        yield Sample(UTIL, labels | self._named(i, None), when, value)
+        for row in rows:
+            own = 0 if naming == "zeros" else self.dice.choice([0, 5, 15, 45, 80])
+            yield Sample(UTIL, row, when, own)
+
+    def _seats(self, i: int, at: float) -> dict[tuple[int, int], PodPlan]:
+        """By (GPU, place): the pod whose label the samples of that place carry."""
+        node, found = self.plan.nodes[i], {}
+        for pod in self.plan.pods:
+            late = 200 if pod.labels == "stale" else 0
+            if pod.node != i or not (pod.holds(at) or pod.holds(at - late)):
+                continue
+            places = node.shape.places(node.gpus, pod.resource, at)
+            open_ = [place for place in places if place not in found]
+            shown = 1 if pod.labels == "some" else pod.units
+            for n, place in enumerate(open_[: pod.units]):
+                found[place] = pod if n < shown and pod.labels != "none" else None
+        return {place: pod for place, pod in found.items() if pod is not None}
 
     def _gpus(self, i: int, at: float) -> list[str]:
         """The UUIDs on a node at a time."""
@@ -264,10 +343,7 @@ class _Scraper:
     def _metrics(
         self, node: NodePlan, labels: dict[str, str], at: float
     ) -> Iterator[Sample]:
-        duty = self.dice.choice([0.0, 0.0, 0.25, 0.5, 0.9, 0.97, 1.0, 1.05, 1 / 3])
-        if self.dice.random() < self.plan.odd:
-            duty = self.dice.choice([float("nan"), float("inf"), -1.0, 7.0, BLANK])
-        when = self._at(at)
+        duty, when = self._duty(), self._at(at)
         is_mixed = node.metrics == "mixed" and (int(at) // 400) % 2
         if node.metrics in {"engine", "both"} or is_mixed:
             zero = node.metrics == "both" and self.plan.seed % 3 == 0
@@ -278,6 +354,11 @@ class _Scraper:
         if self.plan.seed % 5 == 0:
             yield Sample(POWER, labels, when, 300)
             yield Sample(LIMIT, labels, when, 500)
+
+    def _duty(self) -> float:
+        if self.dice.random() < self.plan.odd:
+            return self.dice.choice([float("nan"), float("inf"), -1.0, 7.0, BLANK])
+        return self.dice.choice([0.0, 0.0, 0.25, 0.5, 0.9, 0.97, 1.0, 1.05, 1 / 3])
 
     def _pod_on(self, node: int, gpu: int, at: float) -> PodPlan | None:
         """The pod whose label a GPU's samples carry."""
@@ -300,14 +381,14 @@ class _Scraper:
         for i, node in enumerate(self.plan.nodes):
             if not (node.gone and node.gone.has(at)):
                 name = base | {"node": f"n{i}"}
-                resource = {"resource": "nvidia_com_gpu", "unit": "integer"}
                 yield Sample("kube_node_info", name, when, 1)
-                yield Sample(
-                    "kube_node_status_capacity",
-                    name | resource,
-                    when,
-                    len(self._gpus(i, at)),
-                )
+                gpus = len(self._gpus(i, at))
+                for key, units in node.shape.capacity(gpus, at).items():
+                    resource = {"resource": key, "unit": "integer"}
+                    capacity = "kube_node_status_capacity"
+                    yield Sample(capacity, name | resource, when, units)
+                if said := node.shape.labels(gpus, at):
+                    yield Sample("kube_node_labels", name | said, when, 1)
         daemon = {"namespace": "kube-system", "pod": "proxy", "uid": "uid-proxy"}
         yield Sample("kube_pod_info", base | daemon | {"node": "c0"}, when, 1)
         for pod in self.plan.pods:
@@ -325,7 +406,7 @@ class _Scraper:
         key = base | {"namespace": "team", "pod": pod.name, "uid": pod.uid}
         node = {"node": f"n{pod.node}" if is_bound else ""}
         yield Sample("kube_pod_info", key | node, when, 1)
-        resource = {"resource": "nvidia_com_gpu", "unit": "integer"} | node
+        resource = {"resource": pod.resource, "unit": "integer"} | node
         requests = "container_resource_requests"
         yield Sample(
             f"kube_pod_{requests}", key | resource | {"container": "m"}, when, pod.units

@@ -3,22 +3,26 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from tests.oracle.evidence import (
     SECOND,
     Evidence,
     Label,
+    Place,
     Pod,
+    Proof,
     Unsettled,
     is_near,
 )
+from tests.oracle.units import kind_of, unit_share
 
 HOUR = 3600 * SECOND
 
 
 @dataclass
 class Hold:
-    """Units kept by a pod in [start, end); `ended` None while it lasts."""
+    """Units of a resource kept by a pod in [start, end); `ended` None while it lasts."""
 
     uid: str
     namespace: str
@@ -33,7 +37,10 @@ class Hold:
     last: int  # its last kube-state sample
     is_absent: bool = False  # ended by absence
     inferred_from: int | None = None  # kept or made by labels from here on (N13)
-    gpus: list[str] = field(default_factory=list)  # by labels (N17)
+    resource: str = "nvidia_com_gpu"
+    share: Fraction = Fraction(1)  # of a GPU, of one unit
+    kind: str = ""  # a profile, or empty for whole GPUs and replicas (N18)
+    places: list[Place] = field(default_factory=list)  # by labels (N17)
 
 
 @dataclass(frozen=True)
@@ -87,13 +94,14 @@ class _Presences:
         self.lives = lives_of(evidence, node)
         self.here: dict[str, tuple[int, int, int]] = {}  # start, last, step
         self.done: list[Presence] = []
+        self.counts = evidence.gpu_counts(node)
         self.own = {(p.uuid, p.at): p.step for p in evidence.proofs if p.node == node}
         self.elsewhere = {(p.uuid, p.at) for p in evidence.proofs if p.node != node}
 
     def play(self) -> list[Presence]:
         moments = {at for _, at in self.own} | {at for _, at in self.elsewhere}
         moments |= {life.first for life in self.lives}
-        moments |= set(self.evidence.capacity.get(self.node, {}))
+        moments |= set(self.counts)
         for (_, at), step in self.own.items():
             moments.add(at + 3 * step // 2 + 1)  # the first moment of silence
         for at in sorted(moments | {self.evidence.end}):
@@ -132,8 +140,7 @@ class _Presences:
 
     def _too_many(self, at: int) -> None:
         """End the longest silent UUIDs beyond what the capacity ever stood for."""
-        capacity = self.evidence.capacity.get(self.node, {})
-        known = [count for when, count in capacity.items() if when <= at]
+        known = [count for when, count in self.counts.items() if when <= at]
         silent = sorted(
             (last, uuid, step)
             for uuid, (_, last, step) in self.here.items()
@@ -159,7 +166,7 @@ def _placeholders(
     evidence: Evidence, node: str, real: Iterable[Presence]
 ) -> list[Presence]:
     """Stand-ins for GPUs that no UUID has been seen of (N16)."""
-    capacity = evidence.capacity.get(node, {})
+    capacity = evidence.gpu_counts(node)
     real = [p for p in real if p.node == node]
     found = []
     for life in lives_of(evidence, node):
@@ -194,21 +201,23 @@ def _placeholders(
 
 def holds(evidence: Evidence) -> list[Hold]:
     """Every hold, with the GPUs that labels give it."""
-    found = [
-        hold for pod in evidence.pods.values() if (hold := _kube_hold(evidence, pod))
-    ]
-    for node in sorted({hold.node for hold in found}):
-        _make_room(evidence, [hold for hold in found if hold.node == node])
+    found = [h for pod in evidence.pods.values() for h in _kube_holds(evidence, pod)]
+    for node, resource in sorted({(hold.node, hold.resource) for hold in found}):
+        alike = [h for h in found if (h.node, h.resource) == (node, resource)]
+        _make_room(evidence, alike)
     found += _label_holds(evidence)
     for hold in found:
         if hold.start < hold.end:
-            hold.gpus = _gpus_of(evidence, hold)
+            hold.places = _places_of(evidence, hold)
     return found
 
 
-def _kube_hold(evidence: Evidence, pod: Pod) -> Hold | None:
-    if not pod.node or not pod.units:
-        return None
+def _kube_holds(evidence: Evidence, pod: Pod) -> Iterable[Hold]:
+    for resource, units in pod.units.items() if pod.node else ():
+        yield _kube_hold(evidence, pod, resource, units)
+
+
+def _kube_hold(evidence: Evidence, pod: Pod, resource: str, units: int) -> Hold:
     start = pod.on_node if pod.scheduled is None else pod.scheduled
     assert start is not None
     last = max(pod.seen)
@@ -228,13 +237,16 @@ def _kube_hold(evidence: Evidence, pod: Pod) -> Hold | None:
         namespace=pod.namespace,
         name=pod.name,
         node=pod.node,
-        units=pod.units,
+        units=units,
         created=pod.created,
         start=start,
         end=0,
         ended=None,
         ended_by="",
         last=last,
+        resource=resource,
+        share=unit_share(resource, evidence.said(pod.node, start)),
+        kind=kind_of(resource, evidence.said(pod.node, start)),
     )
     if not ends:
         unseen = next((e for s, e in evidence.seen if s <= last < e), last + step)
@@ -266,6 +278,7 @@ def _kept_until(evidence: Evidence, hold: Hold, since: int, back: int | None) ->
         for proof in evidence.proofs
         if proof.node == hold.node
         and names(proof.label, hold)
+        and counts(evidence, proof)
         and proof.at >= hold.start
         and (back is None or proof.at < back)
     ]
@@ -282,7 +295,12 @@ def names(label: Label | None, hold: Hold) -> bool:
 
 def _make_room(evidence: Evidence, here: list[Hold]) -> None:
     """At each bind: end absent holds that the node has no room for any more (N11)."""
-    capacity = evidence.capacity.get(here[0].node, {})
+    node, resource = here[0].node, here[0].resource
+    capacity = {
+        at: units[resource]
+        for at, units in evidence.capacity.get(node, {}).items()
+        if resource in units
+    }
     for i, new in enumerate(sorted(here, key=lambda h: (h.start, h.uid))):
         latest = [at for at in capacity if at <= new.start]
         if not latest:
@@ -307,18 +325,20 @@ def _label_holds(evidence: Evidence) -> list[Hold]:
     """Pods that kube-state never shows, named while it is not seen (N13)."""
     shown = {(pod.node, pod.namespace, pod.name) for pod in evidence.pods.values()}
     shown_uids = set(evidence.pods)
-    found: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+    found: dict[str, list[tuple[int, int, Place]]] = defaultdict(list)
     labels: dict[str, tuple[str, Label]] = {}
     for proof in evidence.proofs:
         label = proof.label
         if label is None or evidence.is_seen(proof.at) or label.uid in shown_uids:
+            continue
+        if not counts(evidence, proof):
             continue
         if not label.uid and (proof.node, label.namespace, label.pod) in shown:
             continue
         uid = label.uid or f"{label.namespace}/{label.pod}"
         if labels.setdefault(uid, (proof.node, label)) != (proof.node, label):
             raise Unsettled(f"{uid} is named on two nodes")
-        found[uid].append((proof.at, proof.at + proof.step, proof.uuid))
+        found[uid].append((proof.at, proof.at + proof.step, proof.place))
     holds_ = []
     for uid, named in found.items():
         start = min(at for at, _, _ in named)
@@ -328,7 +348,7 @@ def _label_holds(evidence: Evidence) -> list[Hold]:
         end = max(end for _, end, _ in named)
         end = end if back is None else min(end, back)
         node, label = labels[uid]
-        units = len({uuid for _, _, uuid in named})
+        units = len({place for _, _, place in named})
         is_over = back is not None or end < evidence.end
         holds_.append(
             Hold(
@@ -349,12 +369,19 @@ def _label_holds(evidence: Evidence) -> list[Hold]:
     return holds_
 
 
-def _gpus_of(evidence: Evidence, hold: Hold) -> list[str]:
-    """The UUIDs whose samples carry the pod's label within the hold (N17)."""
-    named: dict[str, set[int]] = defaultdict(set)
+def _places_of(evidence: Evidence, hold: Hold) -> list[Place]:
+    """The places whose samples carry the pod's label within the hold (N17)."""
+    named: dict[Place, set[int]] = defaultdict(set)
     for proof in evidence.proofs:
         is_inside = hold.start <= proof.at < hold.end and proof.node == hold.node
-        if is_inside and names(proof.label, hold):
-            named[proof.uuid].add(proof.at)
-    most = sorted(named, key=lambda uuid: (-len(named[uuid]), uuid))
+        if is_inside and names(proof.label, hold) and counts(evidence, proof):
+            named[proof.place].add(proof.at)
+    most = sorted(named, key=lambda place: (-len(named[place]), place))
     return most[: hold.units]
+
+
+def counts(evidence: Evidence, proof: Proof) -> bool:
+    """On a shared GPU a label counts with `vgpu`, or where several pods are named (N17)."""
+    if evidence.said(proof.node, proof.at).replicas == 1 or proof.place.vgpu:
+        return True
+    return len(evidence.named[proof.uuid, proof.place.part, proof.at]) > 1

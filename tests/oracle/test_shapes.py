@@ -1,0 +1,38 @@
+"""The domain's functions on random fleets of divided and shared GPUs, against the oracle."""
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.oracle.comparison import expected_holds
+from tests.oracle.domain import computed
+from tests.oracle.fleets import Plan, plans
+from tests.oracle.oracle import settled
+from tests.traps.shapes import PENDING
+
+FEW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.timeout(300)
+@settings(FEW, max_examples=40)
+@given(plans(is_shaped=True))
+def test_the_oracle_conserves(plan: Plan) -> None:
+    """Every millisecond of every GPU is in one state (N21)."""
+    _, book = settled(plan)
+    sums: dict[tuple[int, str], int] = defaultdict(int)
+    for (window, uuid, _, _), fact in book.facts.items():
+        sums[window, uuid] += sum(fact.states)
+    assert all(0 < total <= 300_000 for total in sums.values())
+
+
+@PENDING
+@pytest.mark.timeout(300)
+@settings(FEW, max_examples=100)
+@given(plans(is_shaped=True))
+def test_the_domain_says_what_the_rules_say(plan: Plan) -> None:
+    """Every hold and every fact to the millisecond, with its flags."""
+    samples, book = settled(plan)
+    facts, holds = computed(samples, plan.interval)
+    assert holds == expected_holds(book)
+    assert facts == book.facts

@@ -1,0 +1,98 @@
+"""What units and instances stand for (rules.md, fine print "units" and "MIG").
+
+The oracle's own small table: profiles with one compute instance, `nvidia.com/gpu` in its
+three meanings, renamed shares.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+WHOLE_UNITS = ("nvidia_com_gpu", "nvidia_com_gpu_shared")
+_MIG = "nvidia_com_mig_"
+_LABEL = "label_nvidia_com_"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a node said of itself: units by resource, and its labels."""
+
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self, name: str) -> str:
+        """A label of NVIDIA's, or empty."""
+        return self.labels.get(_LABEL + name, "")
+
+    def number(self, name: str) -> int:
+        """A label that is a number, else 0."""
+        text = self.label(name)
+        return int(text) if text.isdigit() else 0
+
+    @property
+    def replicas(self) -> int:
+        """How often a GPU is handed out; a written total is divided by the GPUs."""
+        written, count = self.number("gpu_replicas") or 1, self.number("gpu_count")
+        is_total = written > 1 and written in self.capacity.values()
+        if is_total and count and written % count == 0:
+            return written // count
+        return written
+
+    @property
+    def profile(self) -> str:
+        """What `nvidia.com/gpu` stands for under the single strategy, else empty."""
+        if self.label("mig_strategy") != "single":
+            return ""
+        return self.label("gpu_product").partition("-MIG-")[2]
+
+    @property
+    def slices(self) -> int:
+        """Compute slices of one of its GPUs."""
+        return slices_of(self.label("gpu_product"))
+
+
+def slices_of(model: str) -> int:
+    """7, or 4 on A30 and RTX PRO 6000."""
+    return 4 if re.search(r"A30(?!\d)|RTX.PRO.6000", model) else 7
+
+
+def part_share(profile: str, slices: int) -> Fraction:
+    """An instance's share of its GPU."""
+    return Fraction(int(profile.partition("g.")[0]), slices)
+
+
+def kind_of(resource: str, said: Said) -> str:
+    """ "" for whole GPUs and replicas, else the profile (N18)."""
+    if resource in WHOLE_UNITS:
+        return said.profile
+    return resource.removeprefix(_MIG).replace("_", ".")
+
+
+def unit_share(resource: str, said: Said) -> Fraction:
+    """One unit's share of a GPU."""
+    profile = kind_of(resource, said)
+    if resource.startswith(_MIG):
+        return part_share(profile, said.slices)
+    whole = part_share(profile, said.slices) if profile else Fraction(1)
+    return whole / said.replicas
+
+
+def gpus_of(said: Said) -> int:
+    """How many GPUs a node's capacity stands for."""
+    if said.label("mig_strategy") == "mixed" and said.number("gpu_count"):
+        return said.number("gpu_count")
+    return sum(
+        -(-units // int(1 / unit_share(resource, said)))
+        for resource, units in said.capacity.items()
+    )
+
+
+def spelled(resource: str) -> str:
+    """Kubernetes' spelling (N35)."""
+    if resource.startswith(_MIG):
+        return "nvidia.com/mig-" + resource.removeprefix(_MIG).replace("_", ".")
+    return {
+        "nvidia_com_gpu": "nvidia.com/gpu",
+        "nvidia_com_gpu_shared": "nvidia.com/gpu.shared",
+    }[resource]
