@@ -18,9 +18,9 @@ from accounting.domain.fold import (
 from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
 from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.period import Period
+from accounting.domain.resource import kubernetes_resource
 from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import Steps
-from accounting.domain.unit import kubernetes_resource
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 

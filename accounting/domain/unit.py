@@ -1,9 +1,8 @@
-"""What one integer of an extended resource stands for on its node.
+"""What one integer of an extended resource stands for on its node (rules.md "units").
 
-kube-state writes resource names with every odd character as `_`; Kubernetes' own spelling
-is what reports, quotas and bills use. Shares are exact fractions (compute share).
-Sources: kube-state-metrics `internal/store/utils.go` (sanitising), NVIDIA device plugin and
-GPU feature discovery (labels), NVIDIA MIG user guide (slices).
+A unit is a whole GPU, a replica of one, an instance of a partitioned one or a replica of
+that. Shares are exact fractions of one GPU. Sources: NVIDIA device plugin and GPU feature
+discovery, GKE's and AMD's node labels, HAMi's resources.
 """
 
 import re
@@ -11,34 +10,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-_EXACT = {
-    "nvidia_com_gpu": "nvidia.com/gpu",
-    "nvidia_com_gpu_shared": "nvidia.com/gpu.shared",
-    "amd_com_gpu": "amd.com/gpu",
-    "habana_ai_gaudi": "habana.ai/gaudi",
-    "gpu_intel_com_i915": "gpu.intel.com/i915",
-    "gpu_intel_com_xe": "gpu.intel.com/xe",
-}
-_MIG = re.compile(
-    r"nvidia_com_mig_(?:(?P<ci>\d+)c_)?(?P<gi>\d+)g_(?P<gb>\d+)gb"
-    r"(?P<me>_me)?(?P<shared>_shared)?"
-)
-_PROFILE = re.compile(r"(?:(?P<ci>\d+)c\.)?(?P<gi>\d+)g\.(?P<gb>\d+)gb")
-_FOUR_SLICE_MODELS = ("A30", "RTX-PRO-6000")  # NVIDIA MIG user guide
+from accounting.domain.profile import normal, shape_of, slices_of
+
+WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"
+_GKE = "label_cloud_google_com_gke_"
+_AMD_PARTITIONS = {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}  # MI300X, MI325X, MI355X
+_AMD_CPX = {"mi300a": 6, "mi308x": 4}  # as many as it has compute dies
 
 
-def kubernetes_resource(sanitised: str) -> str | None:
-    """Kubernetes' spelling of a GPU resource as kube-state writes it; None for others."""
-    if sanitised in _EXACT:
-        return _EXACT[sanitised]
-    found = _MIG.fullmatch(sanitised)
-    if found is None:
-        return None
-    compute = f"{found['ci']}c." if found["ci"] else ""
-    media = ".me" if found["me"] else ""
-    shared = ".shared" if found["shared"] else ""
-    return f"nvidia.com/mig-{compute}{found['gi']}g.{found['gb']}gb{media}{shared}"
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit of a resource on a node.
+
+    Attributes:
+        kind: "" for a whole GPU or a replica of one; else the profile of an instance.
+        share: of one GPU; the compute share.
+        memory: of one GPU's memory.
+        replicas: how many hold one GPU (or instance) together.
+    """
+
+    kind: str
+    share: Fraction
+    memory: Fraction
+    replicas: int = 1
+
+    @property
+    def is_shared(self) -> bool:
+        """True where several units stand for one GPU or instance (N17)."""
+        return self.replicas > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,60 +55,123 @@ class NodeFacts:
 
     @property
     def product(self) -> str:
-        """`nvidia.com/gpu.product`, or the accelerator label of GKE, or empty."""
-        return self.labels.get(f"{_LABEL}gpu_product") or self.labels.get(
-            "label_cloud_google_com_gke_accelerator", ""
+        """The model as the node's labels name it, or empty."""
+        return (
+            self.labels.get(f"{_LABEL}gpu_product")
+            or self.labels.get(f"{_GKE}accelerator")
+            or self.labels.get("label_amd_com_gpu_product_name", "")
         )
 
     def number(self, name: str) -> int:
         """An integer label of GPU feature discovery; 0 where absent or not a number."""
-        text = self.labels.get(f"{_LABEL}{name}", "")
-        return int(text) if text.isdigit() else 0
+        return _number(self.labels.get(f"{_LABEL}{name}", ""))
+
+    @property
+    def is_mixed(self) -> bool:
+        """True where each MIG profile is a resource of its own."""
+        return self.labels.get(f"{_LABEL}mig_strategy") == "mixed"
 
     @property
     def replicas(self) -> int:
         """Units per GPU (or MIG device) under sharing; 1 where nothing is shared.
 
         `gpu.replicas` of 0 or absent is 1. Some versions write the multiplied total: if it
-        equals the capacity and `gpu.count` divides it, the factor is their quotient.
+        equals the capacity and `gpu.count` divides it, the factor is their quotient. On GKE
+        a label of its own says it; a node of HAMi shows only the multiplied capacity.
         """
-        written = self.number("gpu_replicas") or 1
+        clients = _number(self.labels.get(f"{_GKE}max_shared_clients_per_gpu", ""))
+        written = self.number("gpu_replicas") or clients or 1
         count = self.number("gpu_count")
         is_total = written > 1 and written in self.capacity.values()
         if count and is_total and written % count == 0:
             return written // count
+        if written == 1 and count and self.labels.get("label_gpu") == "on":
+            units = self.capacity.get("nvidia.com/gpu", 0)
+            return units // count if units and units % count == 0 else 1
         return written
 
     @property
     def single_profile(self) -> str:
-        """The MIG profile that `nvidia.com/gpu` stands for (single strategy), or empty."""
-        if self.labels.get(f"{_LABEL}mig_strategy") != "single":
-            return ""
-        _, marker, profile = self.product.partition("-MIG-")
-        return profile if marker else ""
+        """The MIG profile that `nvidia.com/gpu` stands for, or empty."""
+        if self.labels.get(f"{_LABEL}mig_strategy") == "single":
+            _, marker, profile = self.product.partition("-MIG-")
+            return normal(profile.removesuffix("-SHARED")) if marker else ""
+        return normal(self.labels.get(f"{_GKE}gpu_partition_size", ""))
+
+    @property
+    def amd_partition(self) -> str:
+        """How AMD's GPUs of this node are divided: dpx, qpx or cpx; empty when whole."""
+        text = self.labels.get("label_amd_com_compute_memory_partition", "")
+        kind = (
+            text or self.labels.get("label_amd_com_compute_partition", "")
+        ).casefold()
+        kind = kind.partition("_")[0]
+        return kind if _AMD_PARTITIONS.get(kind, 1) > 1 else WHOLE
 
     @property
     def total_slices(self) -> int:
-        """Compute slices of one GPU of this node: 7, or 4 on A30 and RTX PRO 6000."""
-        return 4 if any(name in self.product for name in _FOUR_SLICE_MODELS) else 7
+        """Compute slices of one GPU of this node: 7, or 4 on A30 and RTX PRO."""
+        return slices_of(self.product)
+
+
+def unit_of(
+    resource: str, facts: NodeFacts, added: Mapping[str, Fraction] | None = None
+) -> Unit | None:
+    """What one unit of a resource is on such a node.
+
+    Args:
+        resource: Kubernetes' spelling.
+        facts: of the node.
+        added: share of one unit of each resource that an administrator added.
+
+    Returns:
+        None for a profile that is none, or more than a GPU: nothing is booked for it.
+    """
+    if added and resource in added:
+        return Unit(WHOLE, added[resource], added[resource])
+    if "/mig-" in resource:
+        name = resource.partition("/mig-")[2]
+        kind = normal(name.removesuffix(".shared"))
+        replicas = facts.replicas
+        if not name.endswith(".shared"):
+            replicas = 1
+        elif facts.is_mixed:
+            odd = re.sub(r"[^a-z0-9]", "_", kind)
+            replicas = facts.number(f"mig_{odd}_replicas") or replicas
+        return _part(kind, facts, replicas)
+    if resource.startswith("nvidia.com/gpu"):
+        return _part(facts.single_profile, facts, facts.replicas)
+    if resource.startswith("amd.com/"):
+        name = resource.removeprefix("amd.com/").partition("_")[0]
+        kind = name if name in _AMD_PARTITIONS else facts.amd_partition
+        return _part(WHOLE if kind == "spx" else kind, facts, 1)
+    return Unit(WHOLE, Fraction(1), Fraction(1))
+
+
+def _part(kind: str, facts: NodeFacts, replicas: int) -> Unit | None:
+    found = share_of(kind, facts.product)
+    if found is None:
+        return None
+    compute, memory = found
+    return Unit(kind, compute / replicas, memory / replicas, replicas)
+
+
+def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:
+    """Compute and memory share of a part of a GPU; None for one that cannot be."""
+    if kind == WHOLE:
+        return Fraction(1), Fraction(1)
+    if kind in _AMD_PARTITIONS:
+        die = next((n for name, n in _AMD_CPX.items() if name in model.casefold()), 0)
+        part = Fraction(1, (kind == "cpx" and die) or _AMD_PARTITIONS[kind])
+        return part, part
+    shape = shape_of(kind, model)
+    return None if shape is None else (shape.compute, shape.memory)
 
 
 def unit_share(resource: str, facts: NodeFacts) -> Fraction:
-    """The fraction of one GPU that one unit of `resource` stands for on such a node."""
-    slices = _profile_share(resource.partition("/mig-")[2], facts)
-    if slices is not None:
-        return slices / (facts.replicas if resource.endswith(".shared") else 1)
-    if resource.startswith("nvidia.com/gpu"):
-        whole = _profile_share(facts.single_profile, facts) or Fraction(1)
-        return whole / facts.replicas
-    return Fraction(1)
-
-
-def _profile_share(profile: str, facts: NodeFacts) -> Fraction | None:
-    found = _PROFILE.match(profile)
-    if found is None:
-        return None
-    return Fraction(int(found["ci"] or found["gi"]), facts.total_slices)
+    """The fraction of one GPU that one unit stands for; 0 where that cannot be."""
+    unit = unit_of(resource, facts)
+    return Fraction(0) if unit is None else unit.share
 
 
 def gpu_count(facts: NodeFacts) -> int:
@@ -117,18 +180,21 @@ def gpu_count(facts: NodeFacts) -> int:
     `gpu.count` under the mixed strategy; else the sum over resources of units per GPU,
     rounded up.
     """
-    if facts.labels.get(f"{_LABEL}mig_strategy") == "mixed" and facts.number(
-        "gpu_count"
-    ):
+    if facts.is_mixed and facts.number("gpu_count"):
         return facts.number("gpu_count")
     total = 0
     for resource, units in facts.capacity.items():
-        share = unit_share(resource, facts)
-        per_gpu = max(1, int(1 / share))  # rounded down: 3g of 7 fits twice
-        total += -(-units // per_gpu)
+        unit = unit_of(resource, facts)
+        if unit is not None:
+            on_one = int(1 / (unit.share * unit.replicas))  # 3g of 7 fits twice
+            total += -(-units // (max(1, on_one) * unit.replicas))
     return total
 
 
 def part_of(instance: str) -> int:
     """The ledger's instance number of a GPU_I_ID label; -1 for the whole GPU."""
-    return int(instance) if instance.isdigit() else -1
+    return int(instance) if instance.isdigit() and len(instance) < 5 else -1
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() and len(text) < 10 else 0

@@ -9,7 +9,7 @@ anything (semantics.md T25, measured in control-plane.md): `requests.<resource>`
 import re
 from dataclasses import dataclass
 
-from accounting.domain.unit import kubernetes_resource
+from accounting.domain.resource import kubernetes_resource
 
 REQUESTS, LIMITS = "requests.", "limits."
 DRA_SUFFIX = ".deviceclass.resource.k8s.io/devices"

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.unit import NodeFacts, gpu_count, kubernetes_resource, unit_share
+from accounting.domain.resource import kubernetes_resource
+from accounting.domain.unit import NodeFacts, gpu_count, unit_of, unit_share
 
 GPU = "nvidia.com/gpu"
 
@@ -20,7 +21,11 @@ def facts(capacity: dict[str, int], **labels: str) -> NodeFacts:
         ("nvidia_com_gpu_shared", "nvidia.com/gpu.shared"),
         ("nvidia_com_mig_1g_10gb", "nvidia.com/mig-1g.10gb"),
         ("nvidia_com_mig_1g_10gb_me", "nvidia.com/mig-1g.10gb.me"),
+        ("nvidia_com_mig_1c_3g_40gb_shared", "nvidia.com/mig-1c.3g.40gb.shared"),
         ("amd_com_gpu", "amd.com/gpu"),
+        ("amd_com_cpx_nps1", "amd.com/cpx_nps1"),
+        ("habana_ai_gaudi", "habana.ai/gaudi"),
+        ("gpu_intel_com_i915", "gpu.intel.com/i915"),
         ("cpu", None),
         ("ephemeral_storage", None),
     ],
@@ -84,3 +89,69 @@ def test_mixed_strategy_says_its_count() -> None:
         gpu_count="4",
     )
     assert gpu_count(node) == 4
+
+
+def test_a_partition_of_amd_is_an_eighth() -> None:
+    node = NodeFacts(
+        {"amd.com/gpu": 16},
+        {
+            "label_amd_com_gpu_product_name": "AMD_Instinct_MI300X_OAM",
+            "label_amd_com_compute_memory_partition": "cpx_nps1",
+        },
+    )
+    assert gpu_count(node) == 2
+    unit = unit_of("amd.com/gpu", node)
+    assert unit is not None
+    assert (unit.kind, unit.share) == ("cpx", Fraction(1, 8))
+    assert unit_of("amd.com/cpx_nps4", NodeFacts()) == unit
+    whole = unit_of("amd.com/gpu", NodeFacts({"amd.com/gpu": 8}, {}))
+    assert whole is not None
+    assert whole.share == 1
+
+
+def test_gke_names_partitions_and_clients_by_labels_of_its_own() -> None:
+    labels = {
+        "label_cloud_google_com_gke_accelerator": "nvidia-a100-80gb",
+        "label_cloud_google_com_gke_gpu_partition_size": "1g.10gb",
+        "label_cloud_google_com_gke_max_shared_clients_per_gpu": "2",
+    }
+    unit = unit_of(GPU, NodeFacts({GPU: 14}, labels))
+    assert unit is not None
+    assert (unit.kind, unit.share, unit.replicas) == ("1g.10gb", Fraction(1, 14), 2)
+    assert gpu_count(NodeFacts({GPU: 14}, labels)) == 1
+
+
+def test_a_replica_of_an_instance() -> None:
+    """The label of the profile says how many hold one instance."""
+    node = facts(
+        {},
+        gpu_product="NVIDIA-A100-SXM4-80GB",
+        mig_strategy="mixed",
+        mig_1g_10gb_replicas="3",
+    )
+    unit = unit_of("nvidia.com/mig-1g.10gb.shared", node)
+    assert unit is not None
+    assert unit.share == Fraction(1, 21)
+    assert unit.is_shared
+    alone = unit_of("nvidia.com/mig-1g.10gb", node)
+    assert alone is not None
+    assert not alone.is_shared
+
+
+def test_what_is_more_than_a_gpu_is_no_unit() -> None:
+    assert unit_of("nvidia.com/mig-9g.99gb", NodeFacts()) is None
+    assert (
+        unit_of("nvidia.com/mig-7g.24gb", facts({}, gpu_product="NVIDIA-A30")) is None
+    )
+    assert unit_share("nvidia.com/mig-9g.99gb", NodeFacts()) == 0
+
+
+def test_a_resource_that_an_administrator_added() -> None:
+    unit = unit_of(
+        "example.com/half", NodeFacts(), {"example.com/half": Fraction(1, 2)}
+    )
+    assert unit is not None
+    assert unit.share == Fraction(1, 2)
+    assert kubernetes_resource("example_com_half") is None
+    added = {"example_com_half": "example.com/half"}
+    assert kubernetes_resource("example_com_half", added) == "example.com/half"

@@ -1,0 +1,95 @@
+"""MIG profiles by model: shares, most per GPU, and the choice of one number (T12, T13)."""
+
+from fractions import Fraction
+
+import pytest
+
+from accounting.domain.profile import Policy, Profile, normal, parse, shape_of, weights
+
+A100 = "NVIDIA-A100-SXM4-80GB"
+
+
+@pytest.mark.parametrize(
+    ("profile", "model", "compute", "memory", "most"),
+    [
+        ("1g.10gb", A100, Fraction(1, 7), Fraction(1, 8), 7),
+        ("1g.10gb", "NVIDIA-A100-SXM4-40GB", Fraction(1, 7), Fraction(2, 8), 4),
+        ("1g.24gb", "NVIDIA-H100-NVL", Fraction(1, 7), Fraction(2, 8), 4),
+        (
+            "1g.24gb",
+            "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition",
+            Fraction(1, 4),
+            Fraction(1, 4),
+            4,
+        ),
+        ("1g.6gb", "NVIDIA-A30", Fraction(1, 4), Fraction(1, 4), 4),
+        ("1g.35gb", "NVIDIA-H200", Fraction(1, 7), Fraction(2, 8), 4),
+        ("1g.35gb", "NVIDIA-GB300", Fraction(1, 7), Fraction(1, 8), 7),
+        ("2g.35gb", "NVIDIA-H200", Fraction(2, 7), Fraction(2, 8), 3),
+        ("3g.48gb", "NVIDIA-GH200-480GB", Fraction(3, 7), Fraction(4, 8), 2),
+        ("1g.18gb", "NVIDIA-GH200-144G-HBM3e", Fraction(1, 7), Fraction(1, 8), 7),
+        ("1g.12gb", "NVIDIA-H20", Fraction(1, 7), Fraction(1, 8), 7),
+        ("7g.180gb", "NVIDIA-B200", Fraction(1), Fraction(1), 1),
+        ("3g.95gb", "NVIDIA-GB200", Fraction(3, 7), Fraction(4, 8), 2),
+        ("1g.10gb+me", A100, Fraction(1, 7), Fraction(1, 8), 1),
+        ("1g.10gb.me", A100, Fraction(1, 7), Fraction(1, 8), 1),
+        ("1c.3g.40gb", "NVIDIA-H100-80GB-HBM3", Fraction(1, 7), Fraction(1, 6), 2),
+    ],
+)
+def test_model_and_profile_decide(
+    profile: str, model: str, compute: Fraction, memory: Fraction, most: int
+) -> None:
+    shape = shape_of(profile, model)
+    assert shape is not None
+    assert (shape.compute, shape.memory, shape.most) == (compute, memory, most)
+    assert shape.is_known
+
+
+def test_a_profile_outside_the_table_is_known_by_its_numbers_only() -> None:
+    unlisted = shape_of("2g.99gb", A100)
+    assert unlisted is not None
+    assert (unlisted.compute, unlisted.is_known) == (Fraction(2, 7), False)
+    unnamed = shape_of("3g.40gb", "")
+    assert unnamed is not None
+    assert (unnamed.compute, unnamed.memory, unnamed.most) == (
+        Fraction(3, 7),
+        Fraction(4, 8),
+        2,
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["", "gpu", "9g.99gb", "0g.1gb", "4c.3g.40gb", "1g.10"]
+)
+def test_what_is_no_profile_or_more_than_a_gpu(name: str) -> None:
+    assert shape_of(name, A100) is None
+
+
+def test_spellings_of_attributes_are_one() -> None:
+    assert normal("1g.10gb.me") == normal("1G.10GB+ME") == "1g.10gb+me"
+    assert parse("1g.24gb+me.all") == Profile(1, 1, 24, "+me.all")
+    assert parse("1c.2g.20gb") == Profile(1, 2, 20)
+
+
+def test_the_dominant_share_is_made_to_add_up() -> None:
+    """T13b: a shipped layout, whose larger shares come to 15/14 of the card."""
+    shapes = [
+        shape
+        for name in ("1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb")
+        if (shape := shape_of(name, A100)) is not None
+    ]
+    dominant = weights(shapes, Policy.DOMINANT)
+    assert dominant == [
+        Fraction(2, 15),
+        Fraction(2, 15),
+        Fraction(4, 15),
+        Fraction(7, 15),
+    ]
+    assert [round(float(w) * 2.10, 2) for w in dominant] == [0.28, 0.28, 0.56, 0.98]
+    assert sum(weights(shapes, Policy.COMPUTE)) == 1
+    assert weights(shapes, Policy.MEMORY) == [
+        Fraction(1, 8),
+        Fraction(1, 8),
+        Fraction(2, 8),
+        Fraction(4, 8),
+    ]
