@@ -17,7 +17,7 @@ def reset() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE accounting_cluster, accounting_team, accounting_unitprice,"
-            " accounting_billing, usage_window, usage_hour, usage_day CASCADE"
+            f" accounting_billing, {partitions.TABLES} CASCADE"
         )
     partitions.forget_known()
 

@@ -90,7 +90,9 @@ def _end_to_end(address: str, version: int) -> Iterator[Figure]:
 def _empty(address: str) -> Cluster:
     """A database that has only a cluster and its source."""
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE accounting_cluster, usage_window CASCADE")
+        cursor.execute(
+            "TRUNCATE accounting_cluster, usage_window, intensity_window CASCADE"
+        )
         cursor.execute("CHECKPOINT")
     partitions.forget_known()
     partitions.ensure(partitions.WINDOWS, PERIOD.start, PERIOD.end)

@@ -17,6 +17,7 @@ from bench.measure import Figure, interleaved, ratio
 
 GPUS = 8192
 WINDOWS = 24
+_NONE = np.zeros(0, facts.INTENSITY_ROW)
 SMALL = 4096  # rows for the rival that is slow
 
 
@@ -35,7 +36,7 @@ def _rows() -> "np.ndarray":
 
 def _empty() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE usage_window")
+        cursor.execute("TRUNCATE usage_window, intensity_window")
         cursor.execute("CHECKPOINT")
 
 
@@ -139,7 +140,7 @@ def _repeat(count: int, what: str) -> Figure:
     )
     whole = Period(cluster.START_MS, cluster.START_MS + count * cluster.WINDOW_MS)
     parts = [
-        (window, cluster.window_rows(GPUS, n))
+        (window, facts.Facts(cluster.window_rows(GPUS, n), _NONE))
         for n, window in enumerate(whole.windows())
     ]
     held: list[windows.Claim] = []
@@ -161,16 +162,16 @@ def _repeat(count: int, what: str) -> Figure:
             (
                 Outcome(
                     window,
-                    len(rows),
-                    facts.content_hash(rows),
+                    len(stored.rows),
+                    stored.content_hash,
                     samples_expected=0,
                     samples_seen=0,
                     is_partial=False,
                     read_ms=0,
                 ),
-                rows,
+                stored,
             )
-            for window, rows in parts
+            for window, stored in parts
         ]
         write_windows(held[0], results)
 

@@ -6,6 +6,7 @@ Django bulk insert is 60 times slower.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -13,6 +14,7 @@ from django.db import connection
 
 from accounting.actions.bulk import copying
 from accounting.domain.attribution import WindowLedger
+from accounting.domain.intensity import MEASURES
 from accounting.domain.line import COUNTED, Line, LineTable
 from accounting.failpoints import reach
 
@@ -41,14 +43,68 @@ CHUNK_ROWS = 20_000  # packed at a time, so that client and server work at once
 _HEADER = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8
 _TRAILER = b"\xff\xff"
 _POSTGRES_EPOCH_MS = 946_684_800_000  # 2000-01-01
-_WIRE = np.dtype(
-    [("fields", ">i2")]
-    + [
-        part
-        for name, kind in COLUMNS
-        for part in ((f"{name}_len", ">i4"), (name, kind))
-    ]
+INTENSITY_COLUMNS: tuple[tuple[str, str], ...] = (
+    *COLUMNS[:6],
+    ("flags", ">i2"),
+    *((name, ">i8") for name in MEASURES),
 )
+INTENSITY_ROW = np.dtype(list(INTENSITY_COLUMNS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """All that is stored of one window: `rows` of `ROW`, `intensity` of `INTENSITY_ROW`."""
+
+    rows: "np.ndarray"
+    intensity: "np.ndarray"
+
+    @property
+    def content_hash(self) -> bytes:
+        """SHA-256; equal facts hash equally."""
+        return hashlib.sha256(self.rows.tobytes() + self.intensity.tobytes()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Database ids by name: GPUs by UUID, pods by uid, nodes by name."""
+
+    gpus: Mapping[str, int]
+    pods: Mapping[str, int]
+    nodes: Mapping[str, int]
+
+
+def facts_of(cluster_id: int, ledger: WindowLedger, known: Known) -> Facts:
+    """What is stored of one window, in order of its keys."""
+    rows = rows_of(cluster_id, ledger, known.gpus, known.pods, known.nodes)
+    table = ledger.intensity
+    found = np.zeros(len(table.rows), INTENSITY_ROW)
+    if len(found):
+        _put_ids(found, table.gpus, table.uids, table.rows, known)
+        for name in ("instance", "flags", *MEASURES):
+            found[name] = table.rows[name]
+    return Facts(rows, _keyed(found, cluster_id, ledger.window.start_ms))
+
+
+def _keyed(rows: "np.ndarray", cluster_id: int, start_ms: int) -> "np.ndarray":
+    """The rows of one window, in order of their key."""
+    rows["cluster_id"] = cluster_id
+    rows["window_start"] = (start_ms - _POSTGRES_EPOCH_MS) * 1000
+    keys = ("node_id", "pod_id", "instance", "gpu_id")
+    return rows[np.lexsort([rows[name] for name in keys])]
+
+
+def _put_ids(
+    rows: "np.ndarray",
+    gpus: Sequence[tuple[str, str]],
+    uids: Sequence[str],
+    numbered: "np.ndarray",
+    known: Known,
+) -> None:
+    """Write the ids of what `gpu` and `uid` number."""
+    gpu, uid = numbered["gpu"], numbered["uid"]
+    rows["gpu_id"] = np.array([known.gpus[uuid] for _, uuid in gpus])[gpu]
+    rows["node_id"] = np.array([known.nodes[node] for node, _ in gpus])[gpu]
+    rows["pod_id"] = np.array([known.pods[u] if u else 0 for u in uids])[uid]
 
 
 def rows_of(
@@ -58,13 +114,10 @@ def rows_of(
     pod_ids: Mapping[str, int],
     node_ids: Mapping[str, int],
 ) -> "np.ndarray":
-    """The facts of one window as a structured array, in order of their key."""
-    many = _of_table(ledger.table, gpu_ids, pod_ids, node_ids)
+    """The states of one window as a structured array, in order of their key."""
+    many = _of_table(ledger.table, Known(gpu_ids, pod_ids, node_ids))
     rows = np.concatenate([many, _of_lines(ledger.singles, gpu_ids, pod_ids, node_ids)])
-    rows["cluster_id"] = cluster_id
-    rows["window_start"] = (ledger.window.start_ms - _POSTGRES_EPOCH_MS) * 1000
-    keys = ("node_id", "pod_id", "instance", "gpu_id")
-    return rows[np.lexsort([rows[name] for name in keys])]
+    return _keyed(rows, cluster_id, ledger.window.start_ms)
 
 
 def _of_lines(
@@ -102,34 +155,21 @@ def _of_lines(
     return rows
 
 
-def _of_table(
-    table: LineTable,
-    gpu_ids: Mapping[str, int],
-    pod_ids: Mapping[str, int],
-    node_ids: Mapping[str, int],
-) -> "np.ndarray":
+def _of_table(table: LineTable, known: Known) -> "np.ndarray":
     rows = np.zeros(len(table), ROW)
     if not len(table):
         return rows
-    gpu, uid = table.rows["gpu"], table.rows["uid"]
-    rows["gpu_id"] = np.array([gpu_ids[uuid] for _, uuid in table.gpus])[gpu]
-    rows["node_id"] = np.array([node_ids[node] for node, _ in table.gpus])[gpu]
-    rows["pod_id"] = np.array([pod_ids[u] if u else 0 for u in table.uids])[uid]
+    _put_ids(rows, table.gpus, table.uids, table.rows, known)
     rows["instance"] = -1
     for name in COUNTED:
         rows[name] = table.rows[name]
     return rows
 
 
-def content_hash(rows: "np.ndarray") -> bytes:
-    """SHA-256 of a window's facts; equal facts hash equally."""
-    return hashlib.sha256(rows.tobytes()).digest()
-
-
-def copy_rows(rows: "np.ndarray") -> None:
+def copy_rows(rows: "np.ndarray", table: str = "usage_window") -> None:
     """Append facts by binary COPY, in the current transaction."""
-    names = ", ".join(name for name, _ in COLUMNS)
-    statement = f"COPY usage_window ({names}) FROM STDIN (FORMAT binary)"
+    names = ", ".join(rows.dtype.names or ())
+    statement = f"COPY {table} ({names}) FROM STDIN (FORMAT binary)"
     with copying(statement) as copy:
         copy.write(_HEADER)
         for start in range(0, len(rows), CHUNK_ROWS):
@@ -138,25 +178,39 @@ def copy_rows(rows: "np.ndarray") -> None:
 
 
 def _packed(rows: "np.ndarray") -> bytes:
-    wire = np.empty(len(rows), _WIRE)
-    wire["fields"] = len(COLUMNS)
-    for name, _ in COLUMNS:
-        wire[f"{name}_len"] = ROW[name].itemsize
+    names = rows.dtype.names or ()
+    parts = ((f"{name}_len", name) for name in names)
+    wire = np.empty(
+        len(rows),
+        [("fields", ">i2")]
+        + [
+            part
+            for length, name in parts
+            for part in ((length, ">i4"), (name, rows.dtype[name].newbyteorder(">")))
+        ],
+    )
+    wire["fields"] = len(names)
+    for name in names:
+        wire[f"{name}_len"] = rows.dtype[name].itemsize
         wire[name] = rows[name]
     return wire.tobytes()
 
 
 def replace_windows(
-    cluster_id: int, replaced: Sequence[tuple[datetime, "np.ndarray"]]
+    cluster_id: int, replaced: Sequence[tuple[datetime, Facts]]
 ) -> None:
     """Delete and copy the facts of windows, in the current transaction."""
     if not replaced:
         return
     with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM usage_window WHERE cluster_id = %s AND window_start = ANY(%s)",
-            [cluster_id, [start for start, _ in replaced]],
-        )
+        for table in ("usage_window", "intensity_window"):
+            cursor.execute(
+                f"DELETE FROM {table} WHERE cluster_id = %s AND window_start = ANY(%s)",
+                [cluster_id, [start for start, _ in replaced]],
+            )
     reach("facts_deleted")
-    copy_rows(np.concatenate([rows for _, rows in replaced]))
+    copy_rows(np.concatenate([facts.rows for _, facts in replaced]))
+    intensity = np.concatenate([facts.intensity for _, facts in replaced])
+    if len(intensity):
+        copy_rows(intensity, "intensity_window")
     reach("facts_copied")

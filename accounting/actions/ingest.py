@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-import numpy as np
 from django.db import Error, connection, transaction
 
 from accounting.actions import derived, evidence, facts, issues, partitions, windows
@@ -231,19 +230,20 @@ def _commit(
 ) -> Ingested:
     """Write what was computed of every claimed window."""
     is_partial = any(reading.is_partial for reading in readings)
-    results: list[tuple[Outcome, np.ndarray]] = []
+    known = facts.Known(ids.gpus, ids.pods, ids.nodes)
+    results: list[tuple[Outcome, facts.Facts]] = []
     for ledger in ledgers:
-        rows = facts.rows_of(claimed.cluster_id, ledger, ids.gpus, ids.pods, ids.nodes)
+        stored = facts.facts_of(claimed.cluster_id, ledger, known)
         outcome = Outcome(
             ledger.window,
-            len(rows),
-            facts.content_hash(rows),
+            len(stored.rows),
+            stored.content_hash,
             ledger.samples_expected,
             ledger.samples_seen,
             is_partial,
             took_ms,
         )
-        results.append((outcome, rows))
+        results.append((outcome, stored))
     found = _all_issues(ledgers, readings, claimed.period)
     written = write_windows(claimed, results, found)
     seen = sum(ledger.samples_seen for ledger in ledgers)
@@ -252,7 +252,7 @@ def _commit(
 
 def write_windows(
     claimed: Claim,
-    results: Sequence[tuple[Outcome, "np.ndarray"]],
+    results: Sequence[tuple[Outcome, facts.Facts]],
     found: Sequence[Issue] = (),
 ) -> int:
     """Facts, dirty hours and ledger in one transaction; unchanged windows write no facts.
@@ -269,12 +269,13 @@ def write_windows(
         FenceError: a window was taken over meanwhile; nothing was written.
     """
     replaced = [
-        (to_instant(outcome.window.start_ms), rows)
-        for outcome, rows in results
+        (to_instant(outcome.window.start_ms), stored)
+        for outcome, stored in results
         if claimed.hashes.get(outcome.window.start_ms) != outcome.content_hash
     ]
     cluster_id, period = claimed.cluster_id, claimed.period
-    partitions.ensure(partitions.WINDOWS, period.start, period.end)
+    for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
+        partitions.ensure(table, period.start, period.end)
     with transaction.atomic():
         if replaced:
             lock("facts", cluster_id)
@@ -285,7 +286,7 @@ def write_windows(
         issues.resolve_sources(cluster_id)
         reach("before_commit")
     reach("committed")
-    return sum(len(rows) for _, rows in replaced)
+    return sum(len(stored.rows) for _, stored in replaced)
 
 
 def mark_hours(cluster_id: int, instants: Sequence[object], reason: str) -> None:

@@ -25,6 +25,11 @@ class Table:
 WINDOWS = Table("usage_window", "day")
 HOURS = Table("usage_hour", "month")
 DAYS = Table("usage_day", "year")
+INTENSITY_WINDOWS = Table("intensity_window", "day")
+INTENSITY_HOURS = Table("intensity_hour", "month")
+INTENSITY_DAYS = Table("intensity_day", "year")
+ALL = (WINDOWS, HOURS, DAYS, INTENSITY_WINDOWS, INTENSITY_HOURS, INTENSITY_DAYS)
+TABLES = ", ".join(table.name for table in ALL)  # as SQL lists them
 _known: set[tuple[str, str, datetime]] = memory.keep(set())
 
 

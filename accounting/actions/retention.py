@@ -19,7 +19,7 @@ HOURS_KEPT = timedelta(days=397)  # 13 months
 def keep() -> list[str]:
     """Make partitions for the coming month, drop expired ones; returns the dropped names."""
     now = database_now()
-    for table in (partitions.WINDOWS, partitions.HOURS, partitions.DAYS):
+    for table in partitions.ALL:
         partitions.ensure(table, now, now + AHEAD)
     newest = IngestWindow.objects.aggregate(newest=Max("window_start"))["newest"]
     if newest is None:
@@ -28,7 +28,9 @@ def keep() -> list[str]:
     with transaction.atomic():
         keep_totals(before)
         dropped = partitions.drop_expired(partitions.WINDOWS, before)
-    dropped += partitions.drop_expired(partitions.HOURS, newest - HOURS_KEPT)
+        dropped += partitions.drop_expired(partitions.INTENSITY_WINDOWS, before)
+    for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+        dropped += partitions.drop_expired(table, newest - HOURS_KEPT)
     buffer.forget(before)
     return dropped
 

@@ -19,8 +19,12 @@ from accounting.domain.period import to_ms
 from accounting.failpoints import reach
 from accounting.models import DirtyHour
 from accounting.queries.sql import (
+    HARD_KEY_COLUMNS,
+    INTENSITY_COLUMNS,
     KEY_COLUMNS,
     STATE_COLUMNS,
+    hard_facts,
+    over,
     parameters,
     priced_facts,
 )
@@ -33,7 +37,7 @@ _STATES = ", ".join(STATE_COLUMNS)
 _KEY = ", ".join(KEY_COLUMNS)
 _REST = (
     "rate, cost, gpu_rate, gpu_cost, currency, estimated_ms, samples_expected, "
-    "samples_used, peak_memory_bytes, energy_mj"
+    "samples_used"
 )
 _ROLL_HOUR = f"""
 INSERT INTO usage_hour (cluster_id, hour_start, {_KEY}, {_STATES}, {_REST})
@@ -42,12 +46,25 @@ INSERT INTO usage_hour (cluster_id, hour_start, {_KEY}, {_STATES}, {_REST})
 _ROLL_DAYS = f"""
 INSERT INTO usage_day (cluster_id, {_KEY}, {_STATES}, {_REST})
 SELECT cluster_id, {_KEY}, {_SUMS}, max(rate), max(cost), max(gpu_rate), max(gpu_cost),
-       max(currency), sum(estimated_ms), sum(samples_expected), sum(samples_used),
-       max(peak_memory_bytes), sum(energy_mj)
+       max(currency), sum(estimated_ms), sum(samples_expected), sum(samples_used)
 FROM usage_hour
 WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)
   AND hour_start >= %(low)s AND hour_start < %(high)s
 GROUP BY cluster_id, {_KEY}
+"""
+_HARD_KEY = ", ".join(HARD_KEY_COLUMNS)
+_HARD = ", ".join(INTENSITY_COLUMNS)
+_HARD_HOUR = f"""
+INSERT INTO intensity_hour (cluster_id, hour_start, {_HARD_KEY}, {_HARD})
+{hard_facts()}
+"""
+_HARD_DAYS = f"""
+INSERT INTO intensity_day (cluster_id, {_HARD_KEY}, {_HARD})
+SELECT cluster_id, {_HARD_KEY}, {", ".join(map(over, INTENSITY_COLUMNS))}
+FROM intensity_hour
+WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)
+  AND hour_start >= %(low)s AND hour_start < %(high)s
+GROUP BY cluster_id, {_HARD_KEY}
 """
 
 
@@ -88,8 +105,10 @@ def roll_up_dirty_hours(
 def _roll_batch(cluster_id: int, marks: Sequence[_Mark]) -> None:
     hours = [mark.hour for mark in marks]
     low, high = min(hours), max(hours) + HOUR
-    partitions.ensure(partitions.HOURS, low, high)
-    partitions.ensure(partitions.DAYS, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
+    for hours_table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+        partitions.ensure(hours_table, low, high)
+    for days_table in (partitions.DAYS, partitions.INTENSITY_DAYS):
+        partitions.ensure(days_table, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
     with transaction.atomic(), connection.cursor() as cursor:
         lock("rollup", cluster_id)
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
@@ -119,6 +138,12 @@ def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
         )
         days = {row[0] for row in cursor.fetchall()}
         cursor.execute(_ROLL_HOUR, values)
+        cursor.execute(
+            """DELETE FROM intensity_hour WHERE cluster_id = %(cluster)s
+               AND hour_start = %(start)s""",
+            values,
+        )
+        cursor.execute(_HARD_HOUR, values)
     days.update(values["days"])
     return days
 
@@ -134,12 +159,13 @@ def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:
         "high": max(days) + timedelta(days=3),
     }
     with connection.cursor() as cursor:
-        cursor.execute(
-            """DELETE FROM usage_day
-               WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)""",
-            values,
-        )
-        cursor.execute(_ROLL_DAYS, values)
+        for table, insert in (("usage_day", _ROLL_DAYS), ("intensity_day", _HARD_DAYS)):
+            cursor.execute(
+                f"""DELETE FROM {table}
+                    WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)""",
+                values,
+            )
+            cursor.execute(insert, values)
 
 
 def _money_issues(cluster_id: int) -> None:

@@ -9,6 +9,7 @@ from accounting.api.rows import RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.directory import cluster_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
+from accounting.queries.hardness import with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import issue_rows
 from accounting.queries.ledger import HiddenError, ledger_rows
@@ -24,7 +25,8 @@ class UsageView(RowsView):
     @lists(serializers.UsageRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report usage`."""
-        rows = usage_rows(self.selection(request), self.by(request, "team"))
+        selection, by = self.selection(request), self.by(request, "team")
+        rows = with_hardness(usage_rows(selection, by), selection, by)
         return self.answer(request, [usage_fields(row) for row in rows])
 
 

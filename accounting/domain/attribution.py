@@ -7,10 +7,17 @@ rounded once, by largest remainder.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from accounting.domain.duty import GpuDuty, WindowDuty, gpu_duties, window_duty
+from accounting.domain.intensity import (
+    NOTHING,
+    IntensityTable,
+    Part,
+    Stretch,
+    intensities,
+)
 from accounting.domain.issue import Issue
 from accounting.domain.line import NO_LINES, STATES, Line, LineTable
 from accounting.domain.period import Period
@@ -36,6 +43,7 @@ class WindowLedger:
     issues: tuple[Issue, ...]
     samples_expected: int
     samples_seen: int
+    intensity: IntensityTable = NOTHING
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -94,26 +102,51 @@ def attribute(
     whole = Period(windows[0].start_ms, windows[-1].end_ms)
     duties, issues = gpu_duties(readings, whole)
     ordered = [timeline for _, timeline in sorted(timelines.items())]
-    tables, done = _whole(windows, [] if one_by_one else ordered, duties)
+    stretches: list[Stretch] = []
+    few = [] if one_by_one else ordered
+    tables, done = _whole(windows, few, duties, stretches)
     ledgers: list[WindowLedger] = []
     for window, table in zip(windows, tables, strict=True):
         sums: dict[str, list[_GpuSum]] = defaultdict(list)
         for timeline in ordered:
             if timeline.node in done:
                 continue
-            parts, faults = _node_window(timeline, duties, window)
+            parts, faults = _node_window(timeline, duties, window, stretches)
             issues.extend(faults)
             for part in parts:
                 sums[part.uuid].append(part)
         ledgers.append(_ledger(window, sums, table, issues))
         issues = []
-    return ledgers
+    return _with_intensity(ledgers, readings, stretches, ordered)
+
+
+def _with_intensity(
+    ledgers: Sequence[WindowLedger],
+    readings: Sequence[Reading],
+    stretches: Sequence[Stretch],
+    timelines: Sequence[NodeTimeline],
+) -> list[WindowLedger]:
+    """The same ledgers with the second column of their lines."""
+    changes = {
+        (timeline.node, uuid): at
+        for timeline in timelines
+        for uuid, at in timeline.changes.items()
+    }
+    tables, issues = intensities(
+        [ledger.window for ledger in ledgers], readings, stretches, changes
+    )
+    first = replace(ledgers[0], issues=(*ledgers[0].issues, *issues))
+    return [
+        replace(ledger, intensity=table)
+        for ledger, table in zip([first, *ledgers[1:]], tables, strict=True)
+    ]
 
 
 def _whole(
     windows: Sequence[Period],
     timelines: Sequence[NodeTimeline],
     duties: dict[str, GpuDuty],
+    stretches: list[Stretch],
 ) -> tuple[list[LineTable], set[str]]:
     """The lines of nodes where nothing is shared, by window, and which nodes these are."""
     period = Period(windows[0].start_ms, windows[-1].end_ms)
@@ -124,6 +157,17 @@ def _whole(
     doubted = {gpus[n].node for n in whole.doubtful}
     void = frozenset(n for n, gpu in enumerate(gpus) if gpu.node in doubted)
     tables = [table.without(void) if void else table for table in whole.tables]
+    stretches.extend(
+        Stretch(
+            gpus[cell.gpu].node,
+            gpus[cell.gpu].uuid,
+            cell.start_ms,
+            cell.end_ms,
+            (Part(cell.uid, WHOLE, 1, 1),) if cell.uid else (),
+        )
+        for cell in cells
+        if cell.gpu not in void
+    )
     return tables, {gpu.node for gpu in gpus} - doubted
 
 
@@ -148,7 +192,10 @@ def _ledger(
 
 
 def _node_window(
-    timeline: NodeTimeline, duties: dict[str, GpuDuty], window: Period
+    timeline: NodeTimeline,
+    duties: dict[str, GpuDuty],
+    window: Period,
+    stretches: list[Stretch],
 ) -> tuple[list[_GpuSum], list[Issue]]:
     known = {
         uuid: window_duty(duties[uuid], window, timeline.changes.get(uuid, ()))
@@ -169,10 +216,19 @@ def _node_window(
                 duty = known.get(uuid, WindowDuty())
                 sums[uuid] = _GpuSum(uuid, timeline.node, duty)
             _add(sums[uuid], part, those, is_seen=segment.is_seen)
+            stretches.append(_stretch(timeline.node, uuid, part, those))
     issues.extend(
         _suspect(window, total) for total in sums.values() if total.duty.is_suspect
     )
     return [sums[uuid] for uuid in sorted(sums)], issues
+
+
+def _stretch(node: str, uuid: str, part: Period, holders: Holders) -> Stretch:
+    parts = tuple(
+        Part(holder.uid, WHOLE, holder.share.numerator, holder.share.denominator)
+        for holder in holders
+    )
+    return Stretch(node, uuid, part.start_ms, part.end_ms, parts)
 
 
 def _by_activity(

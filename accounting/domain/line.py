@@ -38,8 +38,6 @@ class Line:
     metric: int = 0
     samples_expected: int = 0
     samples_used: int = 0
-    peak_memory_bytes: int | None = None
-    energy_mj: int | None = None
 
     @property
     def total_ms(self) -> int:

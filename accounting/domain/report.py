@@ -7,6 +7,7 @@ by largest remainder (rules.md N28), None where any of the row's time has no pri
 from dataclasses import dataclass
 from decimal import Decimal
 
+from accounting.domain.hardness import NOT_OBSERVED, Hardness
 from accounting.domain.line import STATES
 
 USAGE_DIMENSIONS = (
@@ -44,11 +45,7 @@ class UsageRow:
     estimated: bool
     samples_expected: int = 0
     samples_used: int = 0
-    energy_joules: float | None = None
-    peak_memory_bytes: int | None = None
-    sm_active: float | None = None
-    tensor_active: float | None = None
-    dram_active: float | None = None
+    hard: Hardness = NOT_OBSERVED  # the second column, where it was asked for
     unpriced_ms: int = 0  # the part of its time that has no price; pages say so
 
     @property
@@ -67,6 +64,11 @@ class UsageRow:
         """Observed of what was allocated; None when nothing was (N34)."""
         allocated = self.allocated_ms
         return (self.busy_ms + self.idle_ms) / allocated if allocated else None
+
+    @property
+    def is_pointless(self) -> bool:
+        """Busy, but without work of tensor pipes or memory."""
+        return self.hard.is_pointless(self.efficiency)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,11 +85,29 @@ def speech(
     """
     lengths = [0 if track is None else len(track.times) for track in tracks]
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    gpus = np.repeat(np.arange(len(tracks)), lengths)
     some = [track for track in tracks if track is not None]
     times = _flat([track.times for track in some])
     duty = _flat([track.duty for track in some])
-    steps = _steps(some)
+    return spoken(axis, first, times, duty, _steps(some), changes)
+
+
+def spoken(  # all that decides what samples say
+    axis: Keys,
+    first: Integers,
+    times: Integers,
+    duty: Integers,
+    steps: Integers,
+    changes: Sequence[Sequence[int]],
+) -> Speech:
+    """What samples say: those of number n are [first[n], first[n + 1]), in order of time.
+
+    Args:
+        axis: the keys.
+        first: index of the first sample of each GPU, and of the end.
+        times, duty, steps: of each sample.
+        changes: instants at which the holders of each GPU change, ascending.
+    """
+    gpus = np.repeat(np.arange(len(first) - 1), np.diff(first))
     keys = axis.of(gpus, times)
     start, end = _validity(axis, first, gpus, times, steps, changes)
     length = end - start

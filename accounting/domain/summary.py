@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from accounting.domain.hardness import together
 from accounting.domain.line import STATES
 from accounting.domain.period import HOUR_MS
 from accounting.domain.report import LedgerRow, UsageRow
@@ -46,7 +47,6 @@ def total_of(rows: Sequence[UsageRow]) -> UsageRow:
     only time without a price is left out. `unpriced_ms` says how much that is.
     """
     priced = [row for row in rows if row.charge is not None]
-    energies = [row.energy_joules for row in rows if row.energy_joules is not None]
     return UsageRow(
         key={},
         busy_ms=sum(row.busy_ms for row in rows),
@@ -60,7 +60,7 @@ def total_of(rows: Sequence[UsageRow]) -> UsageRow:
         estimated=any(row.estimated for row in rows),
         samples_expected=sum(row.samples_expected for row in rows),
         samples_used=sum(row.samples_used for row in rows),
-        energy_joules=sum(energies) if energies else None,
+        hard=together(row.hard for row in rows),
         unpriced_ms=sum(row.unpriced_ms for row in rows),
     )
 

@@ -57,8 +57,6 @@ class UsageWindow(StateMilliseconds):
     samples_expected = models.IntegerField(default=0)
     samples_used = models.IntegerField(default=0)
     over_share_ms = models.BigIntegerField(default=0)  # kept beside the states (N22)
-    peak_memory_bytes = models.BigIntegerField(null=True)
-    energy_mj = models.BigIntegerField(null=True)  # millijoules
 
     class Meta:
         managed = False
@@ -90,8 +88,6 @@ class UsageBucket(StateMilliseconds):
     estimated_ms = models.BigIntegerField(default=0)  # held time flagged by N19
     samples_expected = models.BigIntegerField(default=0)
     samples_used = models.BigIntegerField(default=0)
-    peak_memory_bytes = models.BigIntegerField(null=True)
-    energy_mj = models.BigIntegerField(null=True)
 
     class Meta:
         abstract = True

@@ -53,11 +53,11 @@ def usage_fields(row: UsageRow) -> Fields:
         "idle_charge": amount(row.idle_charge),
         "currency": row.currency or None,
         "estimated": row.estimated,
-        "energy_joules": row.energy_joules,
-        "peak_memory_bytes": row.peak_memory_bytes,
-        "sm_active": row.sm_active,
-        "tensor_active": row.tensor_active,
-        "dram_active": row.dram_active,
+        "energy_joules": row.hard.energy_joules,
+        "peak_memory_bytes": row.hard.peak_memory_bytes,
+        "sm_active": row.hard.sm_active,
+        "tensor_active": row.hard.tensor_active,
+        "dram_active": row.hard.dram_active,
     }
 
 

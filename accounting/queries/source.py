@@ -4,7 +4,7 @@ Days where they can, else hours, else the five-minute facts: cost grows with wha
 for, never with history.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from accounting.queries.selection import (
     is_on_days,
     is_on_hours,
 )
-from accounting.queries.sql import parameters, priced_facts
+from accounting.queries.sql import hard_facts, parameters, priced_facts
 
 
 @dataclass(slots=True)
@@ -61,40 +61,70 @@ def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
     Raises:
         SelectionError: the five-minute facts are asked for where they have expired (N32).
     """
+    return _chosen(selection, dimensions, USAGE)
+
+
+def hard_relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
+    """The same of the second column.
+
+    Raises:
+        SelectionError: as `relation`.
+    """
+    return _chosen(selection, dimensions, INTENSITY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The tables of one column of the ledger."""
+
+    hours: str
+    days: str
+    facts: Callable[[tuple[str, ...]], str]
+
+
+USAGE = _Column("usage_hour", "usage_day", priced_facts)
+INTENSITY = _Column("intensity_hour", "intensity_day", hard_facts)
+
+
+def _chosen(
+    selection: Selection, dimensions: Iterable[str], column: _Column
+) -> Relation:
     wanted = set(dimensions) | set(selection.filters)
-    chosen = _base(selection, wanted)
+    chosen = _base(selection, wanted, column)
     _restrict(chosen, selection)
     return chosen
 
 
-def _base(selection: Selection, wanted: set[str]) -> Relation:
+def _base(selection: Selection, wanted: set[str], column: _Column) -> Relation:
     period = selection.period
     if wanted & FACT_ONLY or (period is not None and not _fits_rollups(period)):
-        return _facts(selection, wanted)
+        return _facts(selection, wanted, column)
     if "hour" in wanted or (period is not None and not is_on_days(period)):
-        return _hours(period)
-    return _days(period)
+        return _hours(period, column.hours)
+    return _days(period, column.days)
 
 
 def _fits_rollups(period: Period) -> bool:
     return is_on_hours(period) or is_on_days(period)
 
 
-def _days(period: Period | None) -> Relation:
+def _days(period: Period | None, table: str) -> Relation:
     if period is None:
-        return Relation("SELECT * FROM usage_day", ())
+        return Relation(f"SELECT * FROM {table}", ())  # of this module
     first, after = billing_days(period)
     return Relation(
-        "SELECT * FROM usage_day WHERE billing_on >= %(first)s AND billing_on < %(after)s",
+        f"SELECT * FROM {table} WHERE billing_on >= %(first)s AND billing_on < %(after)s",
         (),
         parameters={"first": first, "after": after},
     )
 
 
-def _hours(period: Period | None) -> Relation:
+def _hours(period: Period | None, table: str) -> Relation:
     if period is None:
-        return Relation("SELECT * FROM usage_hour", ())
-    text = "SELECT * FROM usage_hour WHERE hour_start >= %(start)s AND hour_start < %(end)s"
+        return Relation(f"SELECT * FROM {table}", ())  # of this module
+    text = (
+        f"SELECT * FROM {table} WHERE hour_start >= %(start)s AND hour_start < %(end)s"
+    )
     if is_on_hours(period):
         return Relation(text, (), parameters={"start": period.start, "end": period.end})
     first, after = billing_days(period)  # a day that begins within an hour (N31)
@@ -110,7 +140,7 @@ def _hours(period: Period | None) -> Relation:
     )
 
 
-def _facts(selection: Selection, wanted: set[str]) -> Relation:
+def _facts(selection: Selection, wanted: set[str], column: _Column) -> Relation:
     kept = kept_facts(selection.period, selection.filters.get("cluster"))
     if kept.has_expired:
         since = kept.complete_from
@@ -126,7 +156,7 @@ def _facts(selection: Selection, wanted: set[str]) -> Relation:
     period = period or Period(0, 0)
     finer = tuple(f"{name}_id" for name in ("gpu", "node", "pod") if name in wanted)
     return Relation(
-        priced_facts(finer),
+        column.facts(finer),
         finer,
         parameters=parameters(None, period.start, period.end, _gpu_ids(selection)),
     )

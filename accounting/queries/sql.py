@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import connection
 
+from accounting.domain.intensity import MEASURES, PEAKS
 from accounting.queries.billing import billing_day, billing_remembered, midnight
 
 STATE_COLUMNS = (
@@ -34,8 +35,7 @@ KEY_COLUMNS = (
     "price_id",
     "gpu_price_id",
 )
-_SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
-_AGAIN = ", ".join(f"sum(s.{name})::bigint AS {name}" for name in STATE_COLUMNS)
+HARD_KEY_COLUMNS = KEY_COLUMNS[:-2]  # the second column has no price
 
 _CUTS = """
     SELECT at FROM (
@@ -94,17 +94,42 @@ _PRICE = """
 """
 
 
-def priced_facts(finer: tuple[str, ...] = ()) -> str:
-    """A SELECT of facts summed by the rollup's key, with rates.
+_STATE_PARTS = (
+    *((name, f"sum({name})") for name in STATE_COLUMNS),
+    (
+        "estimated_ms",
+        "sum(CASE WHEN flags & 3 <> 0 THEN busy_ms + idle_ms + unknown_ms ELSE 0 END)",
+    ),
+    ("samples_expected", "sum(samples_expected)"),
+    ("samples_used", "sum(samples_used)"),
+)
+INTENSITY_COLUMNS = ("flags", *MEASURES)
+
+
+def over(column: str, name: str = "") -> str:
+    """How rows of the second column become one; `name` where the column has a prefix."""
+    if column.endswith("flags"):
+        return f"bit_or({column})"
+    return f"max({column})" if (name or column) in PEAKS else f"sum({column})::bigint"
+
+
+def _gathered(
+    table: str,
+    parts: Sequence[tuple[str, str]],
+    again: Sequence[str],
+    finer: tuple[str, ...],
+) -> str:
+    """Common table expressions: facts summed between cuts, with what holds there.
 
     Args:
-        finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
+        table: of facts by (window, GPU, pod, node).
+        parts: column -> its sum over windows.
+        again: the columns, summed over GPUs and pods.
+        finer: further columns to keep apart: gpu_id, node_id, pod_id.
     """
     extra = "".join(f", s.{name}" for name in finer)
-    outer = "".join(f", g.{name}" for name in finer)
     grouped = ", ".join(str(n + 1) for n in range(10 + len(finer)))
-    final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
-    sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
+    sums = ", ".join(f"{text} AS {name}" for name, text in parts)
     return f"""
 WITH piece AS MATERIALIZED (
     SELECT * FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[])
@@ -112,12 +137,8 @@ WITH piece AS MATERIALIZED (
 ), summed AS MATERIALIZED (
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
            width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
-           gpu_id, node_id, pod_id, {_SUMS},
-           sum(CASE WHEN flags & 3 <> 0 THEN busy_ms + idle_ms + unknown_ms ELSE 0 END)
-               AS estimated_ms,
-           sum(samples_expected) AS samples_expected, sum(samples_used) AS samples_used,
-           max(peak_memory_bytes) AS peak_memory_bytes, sum(energy_mj) AS energy_mj
-    FROM usage_window
+           gpu_id, node_id, pod_id, {sums}
+    FROM {table}
     WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
       AND (%(gpus)s::int[] IS NULL OR gpu_id = ANY(%(gpus)s))
       AND window_start >= %(start)s AND window_start < %(end)s
@@ -134,11 +155,7 @@ WITH piece AS MATERIALIZED (
            coalesce(a.workload_type, '') AS workload_type, g.model,
            coalesce(l.lifecycle, 'unknown') AS lifecycle, coalesce(a.tier, '') AS tier
            {extra},
-           {_AGAIN},
-           sum(s.estimated_ms)::bigint AS estimated_ms,
-           sum(s.samples_expected)::bigint AS samples_expected,
-           sum(s.samples_used)::bigint AS samples_used,
-           max(s.peak_memory_bytes) AS peak_memory_bytes, sum(s.energy_mj) AS energy_mj
+           {", ".join(again)}
     FROM summed s
     JOIN piece t ON t.n = s.cut
     JOIN accounting_gpu g ON g.id = s.gpu_id
@@ -147,7 +164,22 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN accounting_podattribution a ON a.pod_id = s.pod_id
         AND a.valid_from <= t.at AND t.at < a.valid_to
     GROUP BY {grouped}
-), combination AS (
+)"""
+
+
+def priced_facts(finer: tuple[str, ...] = ()) -> str:
+    """A SELECT of facts summed by the rollup's key, with rates.
+
+    Args:
+        finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
+    """
+    outer = "".join(f", g.{name}" for name in finer)
+    final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
+    names = [name for name, _ in _STATE_PARTS]
+    again = [f"sum(s.{name})::bigint AS {name}" for name in names]
+    sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
+    return f"""{_gathered("usage_window", _STATE_PARTS, again, finer)}
+, combination AS (
     SELECT DISTINCT cluster_id, at, model, lifecycle, tier FROM gathered
 ), priced AS MATERIALIZED (
     SELECT c.*, line.id AS price_id, line.rate, own.cost AS cost,
@@ -166,10 +198,29 @@ SELECT g.cluster_id, g.hour_start, t.billing_on,
        max(p.gpu_cost) AS gpu_cost, coalesce(max(p.currency), '') AS currency,
        sum(g.estimated_ms)::bigint AS estimated_ms,
        sum(g.samples_expected)::bigint AS samples_expected,
-       sum(g.samples_used)::bigint AS samples_used,
-       max(g.peak_memory_bytes) AS peak_memory_bytes, sum(g.energy_mj) AS energy_mj
+       sum(g.samples_used)::bigint AS samples_used
 FROM gathered g
 JOIN priced p USING (cluster_id, at, model, lifecycle, tier)
+JOIN piece t USING (at)
+GROUP BY {final}
+"""
+
+
+def hard_facts(finer: tuple[str, ...] = ()) -> str:
+    """A SELECT of the second column summed by its rollup's key: no price in it.
+
+    Args:
+        finer: as for `priced_facts`.
+    """
+    outer = "".join(f", g.{name}" for name in finer)
+    final = ", ".join(str(n + 1) for n in range(10 + len(finer)))
+    parts = [(name, over(name)) for name in INTENSITY_COLUMNS]
+    again = [f"{over(name)} AS {name}" for name in INTENSITY_COLUMNS]
+    return f"""{_gathered("intensity_window", parts, again, finer)}
+SELECT g.cluster_id, g.hour_start, t.billing_on,
+       g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
+       g.tier{outer}, {", ".join(again)}
+FROM gathered g
 JOIN piece t USING (at)
 GROUP BY {final}
 """

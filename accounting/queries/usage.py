@@ -95,9 +95,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
                {", ".join(f"sum(u.{s}_ms)::bigint AS {s}_ms" for s in HELD)},
                {money}, sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
-               sum(u.samples_used)::bigint AS samples_used,
-               max(u.peak_memory_bytes) AS peak_memory_bytes,
-               sum(u.energy_mj)::bigint AS energy_mj
+               sum(u.samples_used)::bigint AS samples_used
         {chosen.text()} AND {held}
         GROUP BY {grouped} ORDER BY {grouped}
     """  # built from this module's own constants
@@ -135,8 +133,6 @@ def _priced(
             estimated=row["estimated"],
             samples_expected=row["samples_expected"],
             samples_used=row["samples_used"],
-            energy_joules=None if row["energy_mj"] is None else row["energy_mj"] / 1000,
-            peak_memory_bytes=row["peak_memory_bytes"],
             unpriced_ms=sum(int(row[f"{s}_unpriced"]) for s in HELD),
         )
         for key, row in merged.items()
@@ -175,19 +171,11 @@ def same_currency(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Two rows of one key as one; what neither measured stays null."""
-    energies = [r["energy_mj"] for r in (one, other) if r["energy_mj"] is not None]
-    peaks = [
-        r["peak_memory_bytes"]
-        for r in (one, other)
-        if r["peak_memory_bytes"] is not None
-    ]
+    """Two rows of one key as one."""
     return {
         **one,
         **{name: one[name] + other[name] for name in _ADDED},
         "priced": one["priced"] and other["priced"] and same_currency(one, other),
         "currency": one["currency"] or other["currency"],
         "estimated": one["estimated"] or other["estimated"],
-        "energy_mj": sum(energies) if energies else None,
-        "peak_memory_bytes": max(peaks, default=None),
     }

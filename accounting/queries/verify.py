@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from accounting.domain.period import Period
+from accounting.queries.sql import INTENSITY_COLUMNS, over
 
 _ALL = "busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms"
 _STATES = [
@@ -44,6 +45,11 @@ class Verdict:
 
 _DIFFER = " OR ".join(f"coalesce(a.{s}, 0) <> coalesce(b.{s}, 0)" for s in _STATES)
 _SUMS = ", ".join(f"sum({s}) AS {s}" for s in _STATES)
+
+_HARD = ", ".join(f"{over(name)} AS {name}" for name in INTENSITY_COLUMNS)
+_HARD_DIFFER = " OR ".join(
+    f"coalesce(a.{name}, 0) <> coalesce(b.{name}, 0)" for name in INTENSITY_COLUMNS
+)
 
 CHECKS: Sequence[Check] = (
     Check(
@@ -161,6 +167,41 @@ CHECKS: Sequence[Check] = (
                           WHERE d.cluster_id = j.cluster_id AND d.hour_start::date
                                 BETWEEN j.billing_on - 1 AND j.billing_on + 1)
         """,
+    ),
+    *(
+        Check(
+            f"the second column's {coarse}s are their {fine}s",
+            f"what every clean {coarse} says of how hard GPUs worked is that of its {fine}s",
+            f"""
+            WITH a AS (
+                SELECT cluster_id, {key} AS at, {_HARD} FROM intensity_{coarse}
+                WHERE {key} >= {low} AND {key} <= {high} GROUP BY 1, 2
+            ), b AS (
+                SELECT cluster_id, {of} AS at, {_HARD} FROM intensity_{fine}
+                WHERE {of} >= {low} AND {of} <= {high} GROUP BY 1, 2
+            )
+            SELECT at::text, coalesce(a.energy_mj, 0)::text, coalesce(b.energy_mj, 0)::text
+            FROM a FULL JOIN b USING (cluster_id, at)
+            WHERE ({_HARD_DIFFER})
+              AND at >= (SELECT min({of}) FROM intensity_{fine})
+              AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
+                              WHERE d.cluster_id = coalesce(a.cluster_id, b.cluster_id)
+                                AND d.hour_start {near})
+            """,
+        )
+        for coarse, fine, key, of, low, high, near in (
+            (
+                *("hour", "window", "hour_start"),
+                "date_trunc('hour', window_start, 'UTC')",
+                *("%(start)s", "%(end)s - interval '1 second'"),
+                "= at",
+            ),
+            (
+                *("day", "hour", "billing_on", "billing_on"),
+                *("(%(start)s)::date - 1", "(%(end)s)::date"),
+                "BETWEEN at - interval '1 day' AND at + interval '2 days'",
+            ),
+        )
     ),
     Check(
         "money is conserved (I6)",

@@ -37,7 +37,7 @@ def no_facts_of_others(transactional_db: None) -> None:
     """Start without facts."""
     partitions.forget_known()
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE usage_window, usage_hour, usage_day")
+        cursor.execute(f"TRUNCATE {partitions.TABLES}")
 
 
 def data(name: str) -> Path:

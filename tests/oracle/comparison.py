@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection
 
+from accounting.actions import partitions
 from accounting.models import Cluster, Source, SourceKind
 from tests.oracle.evidence import Sample
 from tests.oracle.fleets import text
@@ -35,9 +36,7 @@ HoldRow = tuple[str, str, str, int, str, int | None, int, int | None, str | None
 def clear() -> None:
     """Forget all measured data."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "TRUNCATE accounting_cluster, usage_window, usage_hour, usage_day CASCADE"
-        )
+        cursor.execute(f"TRUNCATE accounting_cluster, {partitions.TABLES} CASCADE")
 
 
 def start(interval: int | None) -> None:

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from accounting.access import EVERYTHING
 from accounting.management.output import WRONG_USE, write_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
+from accounting.queries.hardness import with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import issue_rows
 from accounting.queries.ledger import ledger_rows
@@ -61,7 +62,8 @@ def _rows(what: str, selection: Selection, by: str | None) -> list[Mapping[str, 
         raise SelectionError(f"{what} are not grouped; leave --by out")
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
-        return [usage_fields(row) for row in usage_rows(selection, names)]
+        rows = with_hardness(usage_rows(selection, names), selection, names)
+        return [usage_fields(row) for row in rows]
     if what == "ledger":
         return [ledger_fields(row) for row in ledger_rows(selection, names)]
     if what == "holds":

@@ -16,6 +16,6 @@ def no_facts_of_others(request: pytest.FixtureRequest) -> Iterator[None]:
     if marker is not None and marker.kwargs.get("transaction"):
         request.getfixturevalue("transactional_db")
         with connection.cursor() as cursor:
-            cursor.execute("TRUNCATE usage_window, usage_hour, usage_day")
+            cursor.execute(f"TRUNCATE {partitions.TABLES}")
     yield
     partitions.forget_known()

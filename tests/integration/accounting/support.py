@@ -8,6 +8,8 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection
 
+from accounting.actions import partitions
+
 
 def run(*words: str | Path) -> str:
     """A command's output."""
@@ -47,6 +49,4 @@ def facts() -> list[tuple[Any, ...]]:
 def clear() -> None:
     """Forget all measured data, as if nothing had been imported."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "TRUNCATE accounting_cluster, usage_window, usage_hour, usage_day CASCADE"
-        )
+        cursor.execute(f"TRUNCATE accounting_cluster, {partitions.TABLES} CASCADE")

@@ -28,7 +28,7 @@ def no_facts_of_others(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("django_db") is not None:
         request.getfixturevalue("transactional_db")
         with connection.cursor() as cursor:
-            cursor.execute("TRUNCATE usage_window, usage_hour, usage_day")
+            cursor.execute(f"TRUNCATE {partitions.TABLES}")
 
 
 @pytest.fixture

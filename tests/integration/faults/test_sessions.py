@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from accounting.actions import buffer
+from accounting.actions import buffer, partitions
 from accounting.actions.ingest import ingest_all
 from accounting.domain.period import Period
 from accounting.models import BufferBlock, BufferSeries, Cluster, Source
@@ -135,9 +135,9 @@ def forget_facts() -> None:
     """All windows are due again, as after an import that was never computed."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE accounting_ingestwindow SET state = 'pending', content_hash = NULL;"
-            "TRUNCATE usage_window, usage_hour, usage_day"
+            "UPDATE accounting_ingestwindow SET state = 'pending', content_hash = NULL"
         )
+        cursor.execute(f"TRUNCATE {partitions.TABLES}")
 
 
 def end_other_sessions() -> None:

@@ -96,17 +96,28 @@ class Books:
     ) -> None:
         """One fact: milliseconds by state in the window that begins at `at`."""
         node = Node.objects.get(name=f"node-of-{gpu.uuid}")
-        partitions.ensure(partitions.WINDOWS, at, at + timedelta(hours=1))
+        for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
+            partitions.ensure(table, at, at + timedelta(hours=1))
         values = [states.get(name, 0) for name in _COLUMNS]
         names = ", ".join(f"{name}_ms" for name in _COLUMNS)
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""INSERT INTO usage_window (cluster_id, window_start, gpu_id, pod_id,
-                    node_id, flags, energy_mj, peak_memory_bytes, {names})
-                    VALUES ({", ".join(["%s"] * 15)})""",  # noqa: S608
+                    node_id, flags, {names})
+                    VALUES ({", ".join(["%s"] * 13)})""",  # noqa: S608
                 [
                     *(gpu.cluster_id, at, gpu.pk, pod.pk if pod else 0, node.pk),
-                    *(flags, energy_mj, peak_memory_bytes, *values),
+                    *(flags, *values),
+                ],
+            )
+            cursor.execute(
+                """INSERT INTO intensity_window (cluster_id, window_start, gpu_id, pod_id,
+                   node_id, energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)""",
+                [
+                    *(gpu.cluster_id, at, gpu.pk, pod.pk if pod else 0, node.pk),
+                    *(int(energy_mj is not None), energy_mj or 0),
+                    *(int(peak_memory_bytes is not None), peak_memory_bytes or 0),
                 ],
             )
         hour = at.astimezone(UTC).replace(minute=0)

@@ -16,6 +16,6 @@ def books(db: None, tmp_path: Path) -> Iterator[Books]:
     del db
     partitions.forget_known()
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE usage_window, usage_hour, usage_day")
+        cursor.execute(f"TRUNCATE {partitions.TABLES}")
     yield Books(tmp_path)
     partitions.forget_known()

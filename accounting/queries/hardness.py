@@ -1,0 +1,52 @@
+"""The second column of a report: how hard the GPUs of each row worked."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from django.db import connection
+
+from accounting.domain.hardness import NOT_OBSERVED, Hardness
+from accounting.domain.report import UsageRow
+from accounting.queries.selection import Selection
+from accounting.queries.source import hard_relation
+from accounting.queries.sql import over
+from accounting.queries.usage import key_columns
+
+_NAMES = tuple(item.name for item in fields(Hardness))
+_SUMS = ", ".join(f"{over(f'u.{name}', name)} AS {name}" for name in _NAMES)
+
+
+def with_hardness(
+    rows: Sequence[UsageRow], selection: Selection, by: Sequence[str]
+) -> list[UsageRow]:
+    """Rows of `usage_rows` with their second column; one query."""
+    keys = list(key_columns(by))
+    found = _fetch(selection, by)
+    return [
+        replace(
+            row,
+            hard=found.get(tuple(row.key[name] for name in keys), NOT_OBSERVED),
+        )
+        for row in rows
+    ]
+
+
+def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Hardness]:
+    chosen = hard_relation(selection, by)
+    held = "u.pod_id <> 0" if "pod_id" in chosen.finer else "u.namespace_id <> 0"
+    columns = key_columns(by)
+    names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
+    grouped = ", ".join(str(i + 1) for i in range(len(columns)))
+    query = f"""
+        SELECT {names} {_SUMS} {chosen.text()} AND {held}
+        {f"GROUP BY {grouped}" if grouped else "HAVING count(*) > 0"}
+    """  # built from this project's own constants
+    count = len(columns)
+    with connection.cursor() as cursor:
+        cursor.execute(query, chosen.parameters)
+        return {
+            tuple(value or "" for value in row[:count]): Hardness(
+                **dict(zip(_NAMES, map(int, row[count:]), strict=True))
+            )
+            for row in cursor.fetchall()
+        }
