@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pghistory
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from structlog.contextvars import get_contextvars
 
 SYSTEM = "system"  # the actor of commands and workers
 
@@ -14,11 +15,15 @@ Actor = AbstractBaseUser | str
 
 @contextmanager
 def act(actor: Actor, reason: str) -> Iterator[None]:
-    """A transaction whose history rows carry the actor and the reason."""
+    """A transaction whose history rows carry the actor, the reason and the
+    id of the request that asked for it."""
     name = actor if isinstance(actor, str) else actor.get_username()
     user_id = None if isinstance(actor, str) else actor.pk
+    request_id = get_contextvars().get("request_id", "")  # also in workers' logs
     with (
         transaction.atomic(),
-        pghistory.context(actor=name, user=user_id, reason=reason),
+        pghistory.context(
+            actor=name, user=user_id, reason=reason, request_id=request_id
+        ),
     ):
         yield

@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 from csp.constants import NONE, SELF
+from pghistory import DeleteEvent, InsertEvent, UpdateEvent
 
 from portal.env import database_settings, read_environment, secret_key
 from portal.logs import logging_settings
@@ -104,6 +105,12 @@ DATABASES["default"]["OPTIONS"].setdefault(
     "options", " ".join(f"-c {name}={value}" for name, value in SESSION.items())
 )
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # survives a restart of PostgreSQL
+PGHISTORY_DEFAULT_TRACKERS = (  # a removed row leaves its last state in the history
+    InsertEvent(),
+    UpdateEvent(),
+    DeleteEvent(),
+)
+PGHISTORY_APPEND_ONLY = True  # triggers refuse to change or remove what is on record
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {

@@ -1,5 +1,6 @@
 """The tables of accounting, re-exported."""
 
+from accounting.models.audit import AuditLink
 from accounting.models.cluster import (
     Cluster,
     Gpu,
@@ -55,6 +56,7 @@ from accounting.models.usage import (
 
 __all__ = [
     "ApiToken",
+    "AuditLink",
     "Billing",
     "Binding",
     "BindingKind",

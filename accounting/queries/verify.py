@@ -1,11 +1,12 @@
 """The invariants that a database can show, each as one query that finds violations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.db import connection
 
 from accounting.domain.period import Period
+from accounting.queries.audit import audit_checks
+from accounting.queries.check import Check, Verdict
 from accounting.queries.sql import INTENSITY_COLUMNS, over
 
 _ALL = "busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms"
@@ -18,29 +19,6 @@ _STATES = [
     "stray_ms",
     "dark_ms",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One invariant: what must hold, and a query for what breaks it."""
-
-    name: str
-    statement: str
-    query: str  # rows are violations: (what, found, wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a check found."""
-
-    check: Check
-    checked: int
-    violations: tuple[tuple[str, str, str], ...]
-
-    @property
-    def holds(self) -> bool:
-        """True when nothing breaks it."""
-        return not self.violations
 
 
 _DIFFER = " OR ".join(f"coalesce(a.{s}, 0) <> coalesce(b.{s}, 0)" for s in _STATES)
@@ -270,7 +248,7 @@ def verdicts(period: Period) -> list[Verdict]:
             parameters,
         )
         checked = int(cursor.fetchone()[0])
-        for check in CHECKS:
+        for check in (*CHECKS, *audit_checks()):
             cursor.execute(f"{check.query} LIMIT 20", parameters)
             rows = tuple((str(a), str(b), str(c)) for a, b, c in cursor.fetchall())
             found.append(Verdict(check, checked, rows))

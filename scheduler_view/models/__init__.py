@@ -1,0 +1,20 @@
+"""The tables of scheduler_view, re-exported."""
+
+from scheduler_view.models.change import (
+    ChangeSet,
+    ChangeState,
+    ChangeStep,
+    IdempotencyKey,
+    StepState,
+)
+from scheduler_view.models.quota import QuotaTarget, Tier
+
+__all__ = [
+    "ChangeSet",
+    "ChangeState",
+    "ChangeStep",
+    "IdempotencyKey",
+    "QuotaTarget",
+    "StepState",
+    "Tier",
+]

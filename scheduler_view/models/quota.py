@@ -1,0 +1,87 @@
+"""What is wanted of a cluster: how many GPUs a team may hold, and who goes first."""
+
+import pghistory
+from django.db import models
+from django.db.models import Q
+
+from accounting.models import Cluster, Team
+from scheduler_view.domain.split import SplitRule
+
+
+@pghistory.track()
+class QuotaTarget(models.Model):
+    """How many units of one pool a team may hold in one cluster, for all tiers or one.
+
+    Written by `actions.desired` when a change set is applied; `split` is by namespace and
+    sums to `gpus`. `version` is the number of the change set that wrote it: of two changes
+    that were made from the same version, one wins (I15).
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="quota_targets"
+    )
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, related_name="quota_targets"
+    )
+    pool = models.CharField(max_length=317)  # Kubernetes' spelling: nvidia.com/gpu
+    tier = models.CharField(max_length=63, blank=True)  # "" counts all pods
+    gpus = models.PositiveIntegerField()
+    rule = models.CharField(
+        max_length=8, choices=[(r.value, r.value) for r in SplitRule], default="evenly"
+    )
+    weights = models.JSONField(default=dict, blank=True)  # namespace -> weight
+    split = models.JSONField(default=dict)  # namespace -> GPUs
+    version = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering = ["cluster", "team", "pool", "tier"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "team", "pool", "tier"], name="quota_target_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team} may hold {self.gpus} {self.pool} in {self.cluster}"
+
+
+@pghistory.track()
+class Tier(models.Model):
+    """One priority tier of one cluster: a name over versions of a PriorityClass.
+
+    Written by `actions.desired` when a change set is applied. `class_name` is what new
+    pods name; `old_classes` are earlier versions that pods may still have. `version` is the
+    number of the change set that wrote it.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="priority_tiers"
+    )
+    name = models.CharField(max_length=63)
+    value = models.IntegerField()
+    preempts = models.BooleanField(default=True)
+    is_default = models.BooleanField(default=False)
+    description = models.CharField(max_length=500, blank=True)
+    class_name = models.CharField(max_length=253)
+    old_classes = models.JSONField(default=list, blank=True)
+    version = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering = ["cluster", "-value", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="tier_unique"),
+            models.UniqueConstraint(
+                fields=["cluster"],
+                condition=Q(is_default=True),
+                name="tier_one_default",
+            ),
+            models.CheckConstraint(
+                condition=Q(value__lte=1_000_000_000), name="tier_value_allowed"
+            ),
+            models.CheckConstraint(
+                condition=~Q(name__startswith="system-"), name="tier_name_allowed"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.value}) in {self.cluster}"

@@ -1,0 +1,157 @@
+"""The record of changes: one row each, append-only, sealed by a chain (I17).
+
+Each test commits: links are made when a transaction ends.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection, connections, transaction
+from django.db.utils import ProgrammingError
+
+from accounting.actions.teams import save_team
+from accounting.audit import act
+from accounting.models import AuditLink, Membership, Team
+from accounting.queries.audit import (
+    Wish,
+    audit_checks,
+    audit_rows,
+    head,
+    history_tables,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def clean(transactional_db: None) -> None:
+    """The chain of this test only."""
+    del transactional_db
+    tables = ", ".join([*history_tables(), "accounting_auditlink"])
+    with connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {tables}")
+
+
+def broken() -> list[str]:
+    """What the invariants of the record find."""
+    found = []
+    with connection.cursor() as cursor:
+        for check in audit_checks():
+            cursor.execute(check.query, {})
+            found += [str(row[0]) for row in cursor.fetchall()]
+    return found
+
+
+def save(name: str = "Vision") -> None:
+    save_team(slug="vision", name=name, department="", cost_centre="", actor="ana")
+
+
+def test_each_change_is_one_row_with_who_and_why() -> None:
+    save()
+    save("Vision two")
+    save("Vision two")  # nothing changes
+    team = Team.objects.get()
+    team_id = team.pk
+    with act("luis", "left the house"):
+        team.delete()
+    rows = audit_rows(Wish(what="team"))
+    assert [(row.actor, row.action, row.object_id) for row in rows] == [
+        ("luis", "delete", team_id),
+        ("ana", "update", team_id),
+        ("ana", "insert", team_id),
+    ]
+    assert rows[0].reason == "left the house"
+    assert (rows[1].before, rows[1].after) == (
+        {"name": "Vision"},
+        {"name": "Vision two"},
+    )
+    assert rows[0].before["name"] == "Vision two"
+    assert audit_rows(Wish(what="team", actor="luis")) == rows[:1]
+    assert audit_rows(Wish(end=LONG_AGO)) == []
+    assert broken() == []
+    assert head().links == 3
+
+
+def test_a_change_that_is_rolled_back_leaves_nothing() -> None:
+    with transaction.atomic():
+        save()
+        transaction.set_rollback(True)
+    assert audit_rows(Wish()) == []
+
+
+@pytest.mark.parametrize("table", ["accounting_teamevent", "accounting_auditlink"])
+@pytest.mark.parametrize("verb", ["UPDATE {} SET {}", "DELETE FROM {}"])
+def test_the_record_can_be_neither_changed_nor_removed(table: str, verb: str) -> None:
+    save()
+    column = "name = 'x'" if table.endswith("event") else "source = 'x'"
+    with (
+        pytest.raises(ProgrammingError, match="Cannot update or delete"),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(verb.format(table, column))
+    assert broken() == []
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        "UPDATE accounting_teamevent SET name = 'Forged'",
+        "DELETE FROM accounting_teamevent WHERE pgh_label = 'update'",
+        "UPDATE accounting_auditlink SET body = jsonb_set(body, '{context,actor}', '\"x\"')",
+        (
+            "DELETE FROM accounting_auditlink l WHERE NOT EXISTS "
+            "(SELECT FROM accounting_auditlink e WHERE e.id < l.id)"
+        ),
+        "INSERT INTO accounting_teamevent SELECT * FROM accounting_teamevent LIMIT 0",
+    ],
+)
+def test_whoever_gets_around_the_triggers_is_found(forgery: str) -> None:
+    save()
+    save("Vision two")
+    save("Vision three")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # no triggers
+        cursor.execute(forgery)
+        forged = cursor.rowcount
+    assert bool(broken()) is bool(forged)
+
+
+def test_a_row_of_history_without_a_link_is_found() -> None:
+    save()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(
+            "INSERT INTO accounting_teamevent (pgh_created_at, pgh_label, pgh_obj_id,"
+            " id, slug, name, department, cost_centre, colour_slot)"
+            " VALUES (now(), 'insert', 99, 99, 'x', 'x', '', '', 0)"
+        )
+    assert len(broken()) == 1
+
+
+def test_many_at_once_make_one_chain() -> None:
+    def one(number: int) -> None:
+        save_team(
+            slug=f"t{number}", name="T", department="", cost_centre="", actor="ana"
+        )
+        connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, range(80)))
+    assert head().links == AuditLink.objects.count() == 80
+    assert broken() == []
+
+
+def test_every_table_of_history_is_guarded_and_sealed() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgrelid::regclass::text, count(*) FILTER (WHERE tgname = 'chain'),"
+            " count(*) FILTER (WHERE tgname LIKE 'pgtrigger_append_only%')"
+            " FROM pg_trigger GROUP BY 1"
+        )
+        found = {table: (chain, guard) for table, chain, guard in cursor.fetchall()}
+    assert {table: found.get(table) for table in history_tables()} == dict.fromkeys(
+        history_tables(), (1, 1)
+    )
+    assert Membership._meta.db_table + "event" in history_tables()
