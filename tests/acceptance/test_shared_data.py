@@ -3,12 +3,7 @@
 The data are not part of the project: a test whose data are absent is skipped by name.
 """
 
-import csv
-import gzip
-import json
-import os
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -16,48 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
-from accounting.actions import partitions
 from accounting.domain.hold import Hold
 from accounting.domain.period import Period, to_ms
 from accounting.domain.rollup import held_ms_by
+from tests.acceptance.given import data, expected_of, rows_of
 from tests.integration.accounting.support import report, run
 
-DATA = (
-    Path(os.environ.get("GPU_LEDGER_SHARED", Path(__file__).parents[3] / "shared"))
-    / "data"
-)
-
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
-
-
-@pytest.fixture(autouse=True)
-def no_facts_of_others(transactional_db: None) -> None:
-    """Start without facts."""
-    partitions.forget_known()
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {partitions.TABLES}")
-
-
-def data(name: str) -> Path:
-    """A folder of shared data, or the test is skipped."""
-    folder = DATA / name
-    if not folder.is_dir():
-        pytest.skip(f"{name} is not at hand (GPU_LEDGER_SHARED)")
-    return folder
-
-
-def rows_of(path: Path) -> Iterator[dict[str, str]]:
-    """The rows of a compressed CSV file."""
-    with gzip.open(path, "rt") as file:
-        yield from csv.DictReader(file)
-
-
-def expected_of(folder: Path) -> dict[str, Any]:
-    """What is known of a data set."""
-    found: dict[str, Any] = json.loads((folder / "expected.json").read_text())
-    return found
 
 
 def test_genai_cluster_is_as_busy_as_its_trace(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tests.builders import HOUR_ZERO, MODEL, SETUP, STEP, Text, times
 from tests.integration.accounting.support import report, run
 
-KUBE = {"job": "kube-state-metrics", "instance": "kube-state:8080"}
+KUBE: dict[str, str] = {"job": "kube-state-metrics", "instance": "kube-state:8080"}
 START, HOUR = HOUR_ZERO, 3600  # seconds
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
