@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.traps.scene import Pod, Scene, usage
-from tests.traps.shapes import COLUMN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -13,7 +12,6 @@ MEBIBYTE = 1_048_576
 VALUES = {"FREE": 40506, "USED": 40960, "RESERVED": 454}
 
 
-@COLUMN
 def test_t1_framebuffer_is_in_mebibytes(tmp_path: Path) -> None:
     told = Scene()
     told.node()

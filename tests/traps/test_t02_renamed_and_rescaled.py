@@ -18,7 +18,6 @@ from tests.traps.scene import (
     states,
     usage,
 )
-from tests.traps.shapes import COLUMN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,7 +60,6 @@ def test_t2a_both_versions_have_one_duty(tmp_path: Path) -> None:
     assert len(gpus()) == 2
 
 
-@COLUMN
 def test_t2a_both_versions_have_one_memory(tmp_path: Path) -> None:
     two_versions().read(tmp_path)
 

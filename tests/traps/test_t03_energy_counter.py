@@ -27,7 +27,6 @@ def reset(at: float) -> float:
     return 2e7 * (at - RESET) / (LAST - RESET)
 
 
-@COLUMN
 def test_t3_millijoules(tmp_path: Path) -> None:
     told = Scene()
     told.node()
@@ -43,7 +42,6 @@ def test_t3_millijoules(tmp_path: Path) -> None:
     assert found / KWH == pytest.approx(0.150, rel=1e-6)
 
 
-@COLUMN
 def test_t3_a_reset_is_a_lower_bound_and_said(tmp_path: Path) -> None:
     told = Scene()
     told.node()

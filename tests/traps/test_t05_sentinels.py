@@ -15,7 +15,6 @@ from tests.traps.scene import (
     issues,
     usage,
 )
-from tests.traps.shapes import COLUMN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,7 +56,6 @@ def test_t5_an_impossible_percentage_is_rejected_and_said(tmp_path: Path) -> Non
     assert any(code == "duty_out_of_range" for code, _ in issues())
 
 
-@COLUMN
 def test_t5_a_little_too_much_is_all(tmp_path: Path) -> None:
     told = Scene()
     told.node()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import SETUP
 from tests.traps.scene import HOUR_MS, KUBE, START, Pod, Scene, gpus, hours, usage
-from tests.traps.shapes import COLUMN, PENDING, mig_node, part
+from tests.traps.shapes import mig_node, part
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,7 +19,6 @@ def energy(at: float) -> float:
     return 5e9 + KWH * 1000 * (at - START) / 3570
 
 
-@COLUMN
 def test_t10a_energy_of_a_card_is_taken_once(tmp_path: Path) -> None:
     told = Scene()
     mig_node(told, {"1g.10gb": 7})
@@ -43,7 +42,6 @@ def test_t10a_energy_of_a_card_is_taken_once(tmp_path: Path) -> None:
     assert pods == pytest.approx([KWH / 7] * 7, rel=1e-6)
 
 
-@PENDING
 def test_t10b_a_partition_without_values_is_unknown(tmp_path: Path) -> None:
     told = Scene()
     node = KUBE | {"node": "n1"}
