@@ -1,0 +1,160 @@
+"""Answers of an API server: JSON as values, and a refusal as its typed error."""
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from scheduler_view.cluster.errors import (
+    ClusterError,
+    Conflict,
+    FieldConflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NamespaceTerminating,
+    NotFound,
+    ServerError,
+    Stale,
+    TooManyRequests,
+    UidMismatch,
+    Unauthorized,
+    WrongAnswer,
+)
+
+LONGEST_WORDS = 1000  # characters of an answer that is shown
+_OWNER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
+_UID = re.compile(r"\buid\b", re.IGNORECASE)
+
+_PLAIN: Mapping[int, type[ClusterError]] = {
+    HTTPStatus.UNAUTHORIZED: Unauthorized,
+    HTTPStatus.FORBIDDEN: Forbidden,
+    HTTPStatus.GONE: Gone,
+    HTTPStatus.TOO_MANY_REQUESTS: TooManyRequests,
+}
+
+Status = Mapping[str, Any]
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        WrongAnswer: it is none.
+    """
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise WrongAnswer(
+            f"not an answer of a Kubernetes API server: {_words(body)!r}"
+        ) from None
+
+
+def error_of(
+    code: int, body: bytes, headers: Mapping[str, str] | None = None
+) -> ClusterError:
+    """The typed error of an unsuccessful answer.
+
+    Args:
+        code: HTTP status, not 2xx.
+        body: a `Status` object as JSON, or whatever a proxy on the way has written.
+        headers: for `Retry-After`.
+    """
+    status = _status(body)
+    if status is None and not _is_plain(code):
+        return WrongAnswer(
+            f"{code}, not from a Kubernetes API server: {_words(body)!r}", code
+        )
+    retry_after_s = _retry_after_s(headers or {}, status or {})
+    words = (status or {}).get("message") or _words(body) or _phrase(code)
+    return _typed(code, words, status or {}, retry_after_s)
+
+
+def status_error(status: Status) -> ClusterError:
+    """The typed error of a `Status` that came within a watch; it carries its own code."""
+    code = int(status.get("code") or 500)
+    words = status.get("message") or _phrase(code)
+    return _typed(code, words, status, _retry_after_s({}, status))
+
+
+def _typed(
+    code: int, words: str, status: Status, retry_after_s: float | None
+) -> ClusterError:
+    if code == HTTPStatus.NOT_FOUND:
+        details = status.get("details") or {}
+        return NotFound(words, details.get("kind", ""), details.get("name", ""))
+    if code == HTTPStatus.CONFLICT:
+        return _conflict(words, status)
+    if code in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+        return _invalid(code, words, status)
+    if code == HTTPStatus.FORBIDDEN and _has_cause(status, "NamespaceTerminating"):
+        return NamespaceTerminating(words, code)
+    kind = _PLAIN.get(code, ServerError if code >= 500 else WrongAnswer)
+    return kind(words, code, retry_after_s)
+
+
+def _conflict(words: str, status: Status) -> ClusterError:
+    owners: dict[str, tuple[str, ...]] = {}
+    for cause in _causes(status):
+        if cause.get("reason") == "FieldManagerConflict":
+            found = _OWNER.search(cause.get("message", ""))
+            name = found[1] if found else "another manager"
+            owners[name] = (*owners.get(name, ()), cause.get("field", ""))
+    if owners:
+        return FieldConflict(words, owners)
+    if _UID.search(words):
+        return UidMismatch(words, HTTPStatus.CONFLICT)
+    if "the object has been modified" in words:
+        return Stale(words, HTTPStatus.CONFLICT)
+    return Conflict(words, HTTPStatus.CONFLICT)
+
+
+def _invalid(code: int, words: str, status: Status) -> ClusterError:
+    fields = tuple(c["field"] for c in _causes(status) if c.get("field"))
+    if fields == ("metadata.uid",):
+        return UidMismatch(words, code)
+    return Invalid(words, code, fields)
+
+
+def _causes(status: Status) -> list[Mapping[str, str]]:
+    return (status.get("details") or {}).get("causes") or []
+
+
+def _has_cause(status: Status, reason: str) -> bool:
+    return any(cause.get("reason") == reason for cause in _causes(status))
+
+
+def _status(body: bytes) -> Status | None:
+    """The body when it is a `Status` object."""
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    is_status = isinstance(found, dict) and found.get("kind") == "Status"
+    return found if is_status else None
+
+
+def _is_plain(code: int) -> bool:
+    """Answers that the API server, too, gives as plain text."""
+    return code in (401, 403, 404, 429) or code >= 500
+
+
+def _retry_after_s(headers: Mapping[str, str], status: Status) -> float | None:
+    text = next((v for k, v in headers.items() if k.lower() == "retry-after"), "")
+    if text.isdigit():
+        return float(text)
+    seconds = (status.get("details") or {}).get("retryAfterSeconds")
+    return float(seconds) if seconds else None
+
+
+def _words(body: bytes) -> str:
+    return body[:LONGEST_WORDS].decode(errors="replace").strip()
+
+
+def _phrase(code: int) -> str:
+    try:
+        return f"{code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return str(code)

@@ -1,0 +1,210 @@
+"""The only door to a Kubernetes API: looks at objects, and changes quotas and classes.
+
+Objects are decoded as they come; the client's own models would cost ten times the time
+for a page of 500 and lose fields that they do not know. Every call has a deadline.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from scheduler_view.cluster import transport
+from scheduler_view.cluster.access import Access
+from scheduler_view.cluster.answers import decode, status_error
+from scheduler_view.cluster.errors import Gone, WrongAnswer
+from scheduler_view.cluster.kinds import KINDS, written
+from scheduler_view.cluster.live import Event, Listing, LiveObject, Manifest
+from scheduler_view.cluster.session import Session
+from scheduler_view.domain.manifest import MANAGER
+
+PAGE = 500  # objects of one answer; what client-go's reflectors use
+LISTS_TRIED = 3  # a list that grew too old between two pages is begun again
+_APPLY = "application/apply-patch+yaml"  # JSON is YAML
+
+
+class ClusterClient:
+    """One identity at one API server; may be used by several threads.
+
+    Every method raises a `ClusterError` of `cluster.errors` when it does not succeed.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self._session = Session(access)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._session.close()
+
+    def version(self) -> str:
+        """The server's version, e.g. `v1.34.4`; needs no rights beyond being known."""
+        return str(self._call("GET", "/version").get("gitVersion", ""))
+
+    def get(self, kind: str, name: str, namespace: str = "") -> LiveObject:
+        """One object; `NotFound` where there is none."""
+        return _live(kind, self._call("GET", KINDS[kind].path(namespace, name)))
+
+    def list(
+        self, kind: str, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Listing:
+        """All objects of a kind, in pages, as of one version of the store.
+
+        Args:
+            namespace: only of this one; empty for all.
+            labels, fields: selectors, e.g. `team=a`, `spec.nodeName=node-1`.
+
+        Raises:
+            Gone: the list grew too old between two pages, three times over.
+        """
+        for left in reversed(range(LISTS_TRIED)):
+            try:
+                return self._list(kind, namespace, labels, fields)
+            except Gone:
+                if not left:
+                    raise
+        raise AssertionError("not reached")
+
+    def watch(
+        self, kind: str, resource_version: str, *, for_s: float, labels: str = ""
+    ) -> Iterator[Event]:
+        """Changes since a version of the store, as they come, for some seconds.
+
+        Raises:
+            Gone: the version is too old: list again.
+        """
+        query = {
+            "watch": "true",
+            "resourceVersion": resource_version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(max(1, round(for_s))),
+        } | _selectors(labels=labels)
+        # The server ends a watch after timeoutSeconds; one that does not is cut off.
+        patience_s = for_s + self.access.timeout_s
+        with self._session.open(
+            "GET", KINDS[kind].path(), query, timeout_s=patience_s
+        ) as raw:
+            for line in transport.lines(raw):
+                yield _event(kind, decode(line))
+
+    def apply(
+        self,
+        body: Manifest,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        uid: str = "",
+    ) -> LiveObject:
+        """Server-side apply of all that we want of a quota or a priority class.
+
+        Args:
+            body: the whole of it; a key that we applied before and leave out is removed.
+            dry_run: everything but the write, admission included.
+            force: take fields that other managers have.
+            uid: only if the object is still this one; `UidMismatch` otherwise.
+
+        Raises:
+            FieldConflict: others have fields that we would change.
+        """
+        kind, meta = body["kind"], body["metadata"]
+        query = {"fieldManager": MANAGER, "force": str(force).lower()}
+        if dry_run:
+            query["dryRun"] = "All"
+        sent = {**body, "metadata": {**meta, "uid": uid}} if uid else dict(body)
+        path = written(kind).path(meta.get("namespace", ""), meta["name"])
+        return _live(kind, self._call("PATCH", path, query, sent, _APPLY))
+
+    def delete(self, kind: str, name: str, namespace: str = "", *, uid: str) -> None:
+        """Remove an object, if it is still the one with this uid.
+
+        Raises:
+            NotFound: it is not there.
+            UidMismatch: another object has its name.
+        """
+        options = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "preconditions": {"uid": uid},
+        }
+        path = written(kind).path(namespace, name)
+        self._call("DELETE", path, {}, options, "application/json")
+
+    def may(self, verb: str, kind: str, namespace: str = "") -> bool:
+        """Whether RBAC lets us do something, e.g. `list` pods; asked of the server."""
+        review = {
+            "kind": "SelfSubjectAccessReview",
+            "apiVersion": "authorization.k8s.io/v1",
+            "spec": {
+                "resourceAttributes": {
+                    "verb": verb,
+                    "resource": KINDS[kind].plural,
+                    "group": KINDS[kind].group,
+                    "namespace": namespace,
+                }
+            },
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        answer = self._call("POST", path, {}, review, "application/json")
+        return bool((answer.get("status") or {}).get("allowed"))
+
+    def _list(self, kind: str, namespace: str, labels: str, fields: str) -> Listing:
+        found: list[LiveObject] = []
+        query = {"limit": str(PAGE)} | _selectors(labels=labels, fields=fields)
+        path = KINDS[kind].path(namespace)
+        while True:
+            page = self._call("GET", path, query)
+            found += [_live(kind, item) for item in page.get("items") or []]
+            meta = page.get("metadata") or {}
+            if not meta.get("continue"):
+                return Listing(tuple(found), str(meta.get("resourceVersion", "")))
+            query["continue"] = meta["continue"]
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Manifest | None = None,
+        content_type: str = "",
+    ) -> dict[str, Any]:
+        timeout_s = self.access.timeout_s
+        deadline = time.monotonic() + timeout_s
+        with self._session.open(method, path, query, body, content_type) as raw:
+            return decode(transport.read(raw, deadline, timeout_s))
+
+
+def connect(access: Access) -> ClusterClient:
+    """A client for an access; opens no connection yet."""
+    return ClusterClient(access)
+
+
+def _selectors(*, labels: str = "", fields: str = "") -> dict[str, str]:
+    given = {"labelSelector": labels, "fieldSelector": fields}
+    return {name: value for name, value in given.items() if value}
+
+
+def _live(kind: str, manifest: dict[str, Any]) -> LiveObject:
+    """Items of a list carry neither kind nor version; those of one object do."""
+    if "metadata" not in manifest:
+        raise WrongAnswer(f"an object of kind {kind} without metadata")
+    manifest.setdefault("kind", kind)
+    manifest.setdefault("apiVersion", KINDS[kind].version)
+    return LiveObject(kind, manifest)
+
+
+def _event(kind: str, event: dict[str, Any]) -> Event:
+    found = event.get("object") or {}
+    if event.get("type") == "ERROR":
+        raise status_error(found)
+    return Event(str(event.get("type", "")), _live(kind, found))

@@ -1,0 +1,56 @@
+"""The kinds of objects that we look at, and the two that we change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from scheduler_view.domain.manifest import CLASS, QUOTA
+
+LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Where objects of a kind are found."""
+
+    version: str
+    plural: str
+    is_namespaced: bool = True
+    is_written: bool = False
+
+    @property
+    def group(self) -> str:
+        """Empty for the core group."""
+        return self.version.rpartition("/")[0]
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        root = "/apis/" if self.group else "/api/"
+        place = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        one = f"/{quote(name, safe='')}" if name else ""
+        return f"{root}{self.version}{place}/{self.plural}{one}"
+
+
+KINDS: Mapping[str, Kind] = {
+    QUOTA: Kind("v1", "resourcequotas", is_written=True),
+    CLASS: Kind(
+        "scheduling.k8s.io/v1",
+        "priorityclasses",
+        is_namespaced=False,
+        is_written=True,
+    ),
+    LIMIT_RANGE: Kind("v1", "limitranges"),
+    NAMESPACE: Kind("v1", "namespaces", is_namespaced=False),
+    NODE: Kind("v1", "nodes", is_namespaced=False),
+    POD: Kind("v1", "pods"),
+}
+
+
+def written(kind: str) -> Kind:
+    """A kind that we may change; no other is, whatever a caller asks.
+
+    Raises:
+        ValueError: design.md section 7 does not list it.
+    """
+    if not KINDS[kind].is_written:
+        raise ValueError(f"{kind} objects are not changed by us")
+    return KINDS[kind]

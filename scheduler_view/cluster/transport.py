@@ -1,0 +1,95 @@
+"""Bytes to and from an API server: deadlines on everything, failures as typed errors."""
+
+import time
+from collections.abc import Iterator
+
+import urllib3
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    NameResolutionError,
+    NewConnectionError,
+    ProtocolError,
+    ReadTimeoutError,
+    SSLError,
+)
+
+from scheduler_view.cluster.errors import (
+    ClusterError,
+    TlsFailure,
+    Unreachable,
+    WrongAnswer,
+)
+
+CONNECT_TIMEOUT_S = 5.0
+CHUNK = 256 * 1024  # bytes read at most between two looks at the clock
+MOST_BYTES = 256 * 1024 * 1024  # of one answer; a page of 500 objects has some MB
+
+
+def read(answer: urllib3.HTTPResponse, deadline: float, timeout_s: float) -> bytes:
+    """The body, read before a deadline of the monotonic clock.
+
+    Raises:
+        Unreachable: it came too slowly.
+        WrongAnswer: it is too large.
+    """
+    parts: list[bytes] = []
+    size = 0
+    # read1 gives what has come: single bytes, too, are held against the deadline
+    while part := answer.read1(CHUNK, decode_content=True):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise WrongAnswer(f"the answer is larger than {MOST_BYTES} bytes")
+        if time.monotonic() > deadline:
+            answer.close()
+            raise late(timeout_s)
+    return b"".join(parts)
+
+
+def lines(answer: urllib3.HTTPResponse) -> Iterator[bytes]:
+    """The lines of an answer that stays open, as they come."""
+    rest = b""
+    while part := answer.read1(CHUNK, decode_content=True):
+        *whole, rest = (rest + part).split(b"\n")
+        yield from filter(None, whole)
+
+
+def late(timeout_s: float) -> Unreachable:
+    """No whole answer within the time of one call."""
+    return Unreachable(f"no answer within {timeout_s:g} s", "timeout")
+
+
+def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
+    """The typed error of a connection that failed."""
+    root = _root(error)
+    match error:
+        case SSLError():
+            return TlsFailure(f"no connection can be trusted: {root}")
+        case NameResolutionError():
+            found = Unreachable(f"the host is not known: {root}", "name")
+        case NewConnectionError():
+            found = Unreachable(f"cannot be reached: {root}", "refused")
+        case ConnectTimeoutError():  # nothing was sent
+            seconds = min(timeout_s, CONNECT_TIMEOUT_S)
+            found = Unreachable(f"no connection within {seconds:g} s", "refused")
+        case ReadTimeoutError() | TimeoutError():
+            found = late(timeout_s)
+        case ProtocolError() | ConnectionError():
+            found = Unreachable(f"the connection was cut: {root}", "reset")
+        case OSError():
+            return TlsFailure(f"a file of the credentials cannot be read: {error}")
+        case _:
+            return WrongAnswer(f"no usable answer: {root}")
+    return found
+
+
+def _root(error: BaseException) -> str:
+    """What lies at the bottom of an error of these libraries, in a few words."""
+    for _ in range(10):
+        inner = (getattr(error, "reason", None), *error.args, error.__cause__)
+        deeper = next((e for e in inner if isinstance(e, BaseException)), None)
+        if deeper is None:
+            break
+        error = deeper
+    return str(error) or type(error).__name__
