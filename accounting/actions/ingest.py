@@ -19,6 +19,7 @@ from accounting.actions.reading import ClusterReader, reader_of
 from accounting.actions.windows import Claim, FenceError, Outcome
 from accounting.actions.workloads import resolve_pods
 from accounting.domain.attribution import WindowLedger, attribute
+from accounting.domain.condition import conditions, told_twice
 from accounting.domain.inventory import Inventory
 from accounting.domain.issue import Issue
 from accounting.domain.observe import observe
@@ -37,7 +38,6 @@ from accounting.queries.windows import database_now
 from accounting.sources.errors import SourceError
 
 BACK_COVER_MS = MAX_STEP_MS + MAX_STEP_MS // 2  # 1.5 steps (rules.md N6)
-LIVE_CODES = ("source_warning", "target_down", "unknown_metric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +313,7 @@ def _all_issues(
         for reading in readings
         for code, subject, message in reading.notes
     )
-    return found
+    return [*found, *conditions(readings, period), *told_twice(readings, period)]
 
 
 def _source_failed(cluster: Cluster, claimed: Claim, error: SourceError) -> None:

@@ -39,6 +39,13 @@ OF_GPU = (POWER, TEMPERATURE, NVLINK, THROTTLE)
 THROTTLING = (
     0xEC  # power cap, slowdowns, brake; not idle, set clocks, sync boost, display
 )
+LIMITS = {  # the most that is believed of a metric, and what counts as it is
+    MEMORY: (2.0**45, 2.0**45),  # 32 TiB
+    POWER: (100_000.0, 100_000.0),
+    TEMPERATURE: (250.0, 250.0),
+    NVLINK: (1e14, 1e14),
+    THROTTLE: (2.0**40, 2.0**40),
+}
 
 MEASURES = (
     *("sm_seen_us", "sm_active_us"),
@@ -268,7 +275,7 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
     for metric in RATIOS:
         if metric not in found:
             continue
-        samples = _ratios(metric, names, found[metric], whole, issues)
+        samples = _checked(metric, names, found[metric], whole, issues)
         amounts = np.rint(np.minimum(samples.values, 1.0) * MILLION).astype(np.int64)
         said = samples.spoken(axis, amounts, cuts)
         short = metric.removesuffix("_active")
@@ -276,7 +283,7 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
             said, part, start, end
         )
     if MEMORY in found:
-        samples = Samples.of(told_of(found[MEMORY], names))
+        samples = _checked(MEMORY, names, found[MEMORY], whole, issues)
         amounts = np.rint(samples.values / MEBIBYTE).astype(np.int64)
         said = samples.spoken(axis, amounts, cuts)
         into["memory_seen_us"], into["memory_mib_ms"] = _over(said, part, start, end)
@@ -304,7 +311,7 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
     }
     for metric, (seen, amount, scale) in gauges.items():
         if metric in found:
-            samples = Samples.of(told_of(found[metric], names))
+            samples = _checked(metric, names, found[metric], whole, issues)
             values = samples.values
             if metric == THROTTLE:
                 values = (values.astype(np.int64) & THROTTLING > 0).astype(float)
@@ -312,7 +319,7 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
             said = samples.spoken(axis, amounts, cuts)
             into[seen], into[amount] = _over(said, gpu, start, end)
     if TEMPERATURE in found:
-        samples = Samples.of(told_of(found[TEMPERATURE], names))
+        samples = _checked(TEMPERATURE, names, found[TEMPERATURE], whole, issues)
         degrees = np.rint(samples.values).astype(np.int64)
         said = samples.spoken(axis, degrees, cuts)
         into["temperature_seen_us"], _ = _over(said, gpu, start, end)
@@ -443,29 +450,32 @@ def _platform(
     return _table(left, window, gpu, 0, WHOLE)
 
 
-def _ratios(
+def _checked(
     metric: str,
     names: Sequence[tuple[str, str]],
     found: Mapping[tuple[str, str], Sequence[Told]],
     whole: Period,
     issues: list[Issue],
 ) -> Samples:
-    """Samples of a ratio; what is none is no data, with an issue (trap T5)."""
+    """Samples of a metric; what it cannot be is no data, with an issue (trap T5)."""
     samples = Samples.of(told_of(found, names))
-    good = (samples.values >= 0) & (samples.values <= MAX_RATIO)
+    most, all_of_it = LIMITS.get(metric, (MAX_RATIO, 1.0))
+    good = (samples.values >= 0) & (samples.values <= most)
     inside = (samples.times >= whole.start_ms) & (samples.times < whole.end_ms)
-    odd = inside & ((samples.values > 1) | (samples.values < 0))
+    odd = inside & ((samples.values > all_of_it) | (samples.values < 0))
+    is_ratio = metric in RATIOS
     for n, times in _by_owner(samples, odd):
         issues.append(
             Issue(
-                code="intensity_out_of_range",
+                code="intensity_out_of_range" if is_ratio else "impossible_scale",
                 subject=f"{names[n][0]} {metric}",
                 message="A share of activity outside 0 to 1: up to 1.1 it counts as 1,"
-                " else as no data.",
-                advice="Check the exporter's version and the source's `scales`.",
+                " else as no data."
+                if is_ratio
+                else f"More than {most:g}: no GPU has that; counted as no data.",
                 first_ms=int(times[0]),
                 last_ms=int(times[-1]),
-                severity="info",
+                severity="info" if is_ratio else "warning",
             )
         )
     return samples if good.all() else samples.only(good)
@@ -484,40 +494,28 @@ def _by_owner(
 def _energy_issues(
     energy: Energy, names: Sequence[tuple[str, str]], whole: Period
 ) -> list[Issue]:
-    issues = []
+    issues: list[Issue] = []
     owners = np.searchsorted(energy.first, np.arange(len(energy.times)), "right") - 1
     inside = (energy.times >= whole.start_ms) & (energy.times < whole.end_ms)
-    for code, marked, message, advice, severity in _ENERGY_TEXTS:
-        at = np.flatnonzero(getattr(energy, marked) & inside)
+    marked = {"energy_reset": energy.is_reset, "energy_scale": energy.is_absurd}
+    for code, found in marked.items():
+        at = np.flatnonzero(found & inside)
         for n in np.unique(owners[at]).tolist():
             times = energy.times[at[owners[at] == n]]
             issues.append(
                 Issue(
                     code=code,
                     subject=names[n][0],
-                    message=message,
-                    advice=advice,
+                    message=_ENERGY_MESSAGES[code],
                     first_ms=int(times[0]),
                     last_ms=int(times[-1]),
-                    severity=severity,
+                    severity="info" if code == "energy_reset" else "warning",
                 )
             )
     return issues
 
 
-_ENERGY_TEXTS = (
-    (
-        "energy_reset",
-        "is_reset",
-        "Its energy counter went back: what was used up to then is not known.",
-        "Nothing to do; energy of that time is a lower bound.",
-        "info",
-    ),
-    (
-        "energy_scale",
-        "is_absurd",
-        "Its energy counter rises faster than any GPU can draw: left out.",
-        "Check the exporter's version: the counter has another unit than its name says.",
-        "warning",
-    ),
-)
+_ENERGY_MESSAGES = {
+    "energy_reset": "Its energy counter went back: what it had counted is not all known.",
+    "energy_scale": "Its energy counter rises faster than any GPU can draw: left out.",
+}

@@ -11,6 +11,7 @@ from accounting.domain.series import GpuKey, Reading, Scraper, Series
 from accounting.sources.catalogue import (
     Metric,
     gpu_key,
+    gpu_metric_of,
     metric_of,
     overlong_label,
     scraper_of,
@@ -122,11 +123,12 @@ def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning |
     if overlong_label(raw.labels):
         return None
     labels = dict(raw.labels)
-    metric = metric_of(raw.name, dict(scales))
     scraper = scraper_of(labels)
-    if raw.name.startswith("kube_"):
-        return Meaning(metric, scraper, None, workload_labels(labels))
-    if raw.name == "up":
-        return Meaning(metric, scraper, None, labels)
+    if raw.name == "up" or raw.name.startswith("kube_"):
+        metric = metric_of(raw.name, {})
+        own = labels if raw.name == "up" else workload_labels(labels)
+        return Meaning(metric, scraper, None, own)
     gpu = gpu_key(labels)
-    return None if gpu is None else Meaning(metric, scraper, gpu, {})
+    if gpu is None:
+        return None
+    return Meaning(gpu_metric_of(raw.name, dict(scales), labels), scraper, gpu, {})

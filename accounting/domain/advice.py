@@ -1,0 +1,166 @@
+"""What a person reads and does about each code of a data issue: one table.
+
+`title` is a plain sentence in a few words, `advice` the next step. Whoever finds an issue
+says in its message what it saw.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Text(NamedTuple):
+    """A code in words."""
+
+    title: str
+    advice: str
+
+
+TEXTS: Mapping[str, Text] = {
+    # sources and what they send
+    "source_failed": Text(
+        "A source does not answer",
+        "Windows wait and are read again; nothing is booked as idle. Check address,"
+        " credentials and network of the source.",
+    ),
+    "source_warning": Text(
+        "A source said that its answer is not whole",
+        "Its windows are read again. Look at the stores behind it (Thanos, Mimir).",
+    ),
+    "target_down": Text(
+        "An exporter does not answer",
+        "Its GPUs are unknown meanwhile. Look at the exporter's pod on that node.",
+    ),
+    "clock_went_back": Text(
+        "Samples came for time that was computed",
+        "Nothing is lost or doubled: its windows are computed again with all samples."
+        " Look at the clocks of PostgreSQL and of the exporters.",
+    ),
+    "foreign_job": Text(
+        "A scrape of a job that is not on the list",
+        "Nothing of it is counted. Add the job to `jobs` of the source if it is yours;"
+        " else look who writes it.",
+    ),
+    "label_too_long": Text(
+        "A label is longer than any name can be",
+        "Its series are left out. Look at what the exporter writes into that label.",
+    ),
+    "odd_label": Text(
+        "A label has characters that no name has",
+        "Its series are left out: such text can pose as another name. Look at what the"
+        " exporter writes.",
+    ),
+    # names and scales
+    "unknown_metric": Text(
+        "A metric that no catalogue knows",
+        "It is not counted. Compare it with docs/sources.md; report the name if it is a"
+        " GPU's.",
+    ),
+    "metric_twice": Text(
+        "One measure under two names",
+        "It is counted once. Remove one of the names from the exporter's list when the"
+        " upgrade is done.",
+    ),
+    "duty_scale": Text(
+        "Percent under the name of a ratio",
+        "Declare `scales: {NAME: percent}` for this source, then `ingest` the time again.",
+    ),
+    "duty_out_of_range": Text(
+        "Duty outside 0 to 1",
+        "Up to 1.1 it counts as 1, else as no data. Check the exporter's version and the"
+        " source's `scales`.",
+    ),
+    "intensity_out_of_range": Text(
+        "A share of activity outside 0 to 1",
+        "Up to 1.1 it counts as 1, else as no data. Check the exporter's version and the"
+        " source's `scales`.",
+    ),
+    "impossible_scale": Text(
+        "A value that no GPU can have",
+        "It counts as no data. Check the exporter's version: the unit is another than the"
+        " name says.",
+    ),
+    "energy_scale": Text(
+        "An energy counter in another unit",
+        "It counts as no data. Check the exporter's version: the unit is another than the"
+        " name says.",
+    ),
+    "energy_reset": Text(
+        "An energy counter was reset",
+        "Nothing to do: a driver was loaded anew. Energy of that time is a lower bound.",
+    ),
+    "samples_differ": Text(
+        "Two values of one series at one time",
+        "The smaller counts. Look for two writers of the same series.",
+    ),
+    "suspect_silence": Text(
+        "Zeros that other metrics contradict",
+        "Its time is unknown, not idle. Restart the exporter, or look for another profiler"
+        " on this node.",
+    ),
+    # holds and shares
+    "more_held_than_there": Text(
+        "More is held than there is",
+        "Shares are scaled to what is there. Check the node's capacity, labels and pods of"
+        " that time.",
+    ),
+    "unknown_profile": Text(
+        "A MIG profile that is in no table",
+        "Nothing is booked for it. Compare the profile with docs/metering.md; report it if"
+        " the GPU is new.",
+    ),
+    "share_above_one": Text(
+        "A share of more than one GPU",
+        "Nothing is booked for it. Check the annotation or the added resource's share.",
+    ),
+    "too_many_holders": Text(
+        "More holders than replicas",
+        "Shares are scaled to the GPU. Check replicas of the device plugin on that node.",
+    ),
+    "two_on_exclusive": Text(
+        "Two pods on one exclusive GPU",
+        "Its time is divided between them, as an estimate. Look for a pod that sees GPUs"
+        " without asking for them.",
+    ),
+    "claim_without_device": Text(
+        "A claim without a device",
+        "Its hold has no GPU, its time is unknown. Let the portal read ResourceClaims, or"
+        " let the exporter show `dra_*` labels.",
+    ),
+    "foreign_gpu": Text(
+        "A GPU that no node reported",
+        "It is in no bill. Look which node sends its samples, and whether its capacity"
+        " says so.",
+    ),
+    "gpu_in_two_places": Text(
+        "One GPU on two nodes",
+        "It is booked where it was sampled last. Look for a copied UUID or an exporter"
+        " with another node's name.",
+    ),
+    # hardware
+    "gpu_xid": Text(
+        "A GPU reported an error (XID)",
+        "Look the number up in NVIDIA's list of XIDs, and at the pod that ran then.",
+    ),
+    "gpu_ecc": Text(
+        "Memory errors that were not corrected",
+        "Reset the GPU when it is free; have it replaced when they come again.",
+    ),
+    "gpu_row_remap": Text(
+        "A row of memory could not be remapped",
+        "Take the GPU out of service and have it replaced.",
+    ),
+    # money
+    "unpriced_gpu": Text(
+        "A GPU model without a price",
+        "Its money is unknown and left out of totals. Add a price for this model.",
+    ),
+    "unmapped_namespace": Text(
+        "A namespace of no team",
+        "Its usage is billed to nobody. Add a binding for it.",
+    ),
+}
+
+
+def text_of(code: str) -> Text:
+    """A code in words; a code of an older version keeps its own."""
+    return TEXTS.get(code) or Text(code.replace("_", " ").capitalize(), "")

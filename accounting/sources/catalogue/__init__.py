@@ -1,0 +1,102 @@
+"""Metric names, scales and label spellings of every exporter and version: one table.
+
+A name that is not here is never summed; names that look like a GPU's go to data health.
+`docs/sources.md` is this table in words; a test compares them.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from accounting.sources.catalogue import nvidia, others
+from accounting.sources.catalogue.labels import (
+    LONGEST_NAME,
+    amd_partition,
+    gpu_key,
+    overlong_label,
+    scraper_of,
+    workload_labels,
+)
+from accounting.sources.catalogue.metric import (
+    BLANK,
+    BLANK_32,
+    PRESENCE,
+    SCALES,
+    Metric,
+    Table,
+)
+from accounting.sources.catalogue.node import (
+    lifecycle_of,
+    normal_model,
+    sanitised_label,
+)
+from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
+
+EXPORTER_METRICS: Table = {**nvidia.METRICS, **others.AMD, **others.GAUDI}
+KNOWN_METRICS: Table = {**nvidia.KNOWN, **others.AMD_KNOWN, **others.GAUDI_KNOWN}
+_GPU_LOOKING = re.compile(r"^(DCGM_|dcgm_|nvidia_|gpu_|amd_gpu|habanalabs_|xpum_)")
+_PRESENCE = Metric(PRESENCE)
+
+
+@lru_cache(maxsize=10_000)
+def is_kept(name: str) -> bool:
+    """True for a name whose samples the ledger may need."""
+    return (
+        name in KUBE_METRICS
+        or name in EXPORTER_METRICS
+        or name in KNOWN_METRICS
+        or name == "up"
+        or (name.startswith(nvidia.PREFIXES) and len(name) <= LONGEST_NAME)
+    )
+
+
+def is_unknown_gpu_metric(name: str) -> bool:
+    """True for a name that looks like a GPU's and is in no table: for data health."""
+    if not _GPU_LOOKING.match(name):
+        return False
+    is_known = name in EXPORTER_METRICS or name in KNOWN_METRICS
+    return not is_known and not nvidia.FAMILIES.match(name)
+
+
+def metric_of(name: str, scales: Mapping[str, str]) -> Metric:
+    """The canonical metric of a kept name, with the scale that its source declares."""
+    known = EXPORTER_METRICS.get(name)
+    if known is None:
+        return Metric(name) if name in KUBE_METRICS or name == "up" else _PRESENCE
+    if name in scales:
+        return Metric(known.id, SCALES[scales[name]], known.blank)
+    return known
+
+
+def gpu_metric_of(
+    name: str, scales: Mapping[str, str], labels: Mapping[str, str]
+) -> Metric:
+    """`metric_of` an exporter's series; a partition that shows nothing of its own says 0."""
+    if name in others.AMD_OF_FIRST_PARTITION:
+        partition, _ = amd_partition(labels)
+        if partition not in {"", "0"}:
+            return _PRESENCE
+    return metric_of(name, scales)
+
+
+__all__ = [
+    "BLANK",
+    "BLANK_32",
+    "EXPORTER_METRICS",
+    "KNOWN_METRICS",
+    "KUBE_METRICS",
+    "SCALES",
+    "Metric",
+    "gpu_key",
+    "gpu_metric_of",
+    "is_kept",
+    "is_reserved",
+    "is_unknown_gpu_metric",
+    "lifecycle_of",
+    "metric_of",
+    "normal_model",
+    "overlong_label",
+    "sanitised_label",
+    "scraper_of",
+    "workload_labels",
+]

@@ -1,0 +1,140 @@
+"""Labels of every source: which GPU, which pod, which scraper they speak of.
+
+Versions are told apart by the labels that are there, never by a version number: `UUID` or
+`uuid`, `Hostname` or `hostname`, `pod` or `pod_name` (semantics.md section 2.1).
+"""
+
+from collections.abc import Iterable, Mapping
+
+from accounting.domain.series import GpuKey, PodName, Scraper
+from accounting.sources.catalogue.node import normal_model
+from accounting.sources.catalogue.others import AMD_DIVIDED
+
+LONGEST_NAME = 300  # letters of a metric name
+LONGEST_VALUE = 500  # letters of a label that is not in the table
+SHORTEST_LIMIT = 16
+LONGEST: Mapping[str, int] = {
+    "GPU_I_ID": 16,
+    "vgpu": 16,
+    "GPU_I_PROFILE": 32,
+    "namespace": 63,
+    "pod_namespace": 63,
+    "owner_kind": 63,
+    "created_by_kind": 63,
+    "pod_uid": 64,
+    "pod_uuid": 64,
+    "gpu_partition_id": 16,
+    "gpu_compute_partition_type": 32,
+    "gpu_id": 16,
+    "card_model": 200,
+    "card_series": 200,
+    "prometheus_replica": 100,
+    "replica": 100,
+    "__replica__": 100,
+    "prometheus": 100,
+    "modelName": 200,
+    "model_name": 200,
+    "Hostname": 253,
+    "hostname": 253,
+    "node": 253,
+    "pod": 253,
+    "pod_name": 253,
+    "uid": 253,
+    "resource": 253,
+    "owner_name": 253,
+    "created_by_name": 253,
+    "priority_class": 253,
+    "UUID": 300,
+    "uuid": 300,
+    "gpu_uuid": 300,
+    "serial": 200,
+    "serial_number": 200,
+}
+
+_NODE = ("Hostname", "hostname", "exported_node", "node")  # rules.md fine print N14
+_UUID = ("UUID", "uuid", "gpu_uuid", "serial")
+_MODEL = ("modelName", "model_name", "card_series", "card_model")
+_UID = ("pod_uid", "pod_uuid")
+_REPLICA = ("prometheus_replica", "replica", "__replica__", "prometheus")
+
+
+def overlong_label(labels: Iterable[tuple[str, str]]) -> str | None:
+    """The first label whose value is longer than any name of its kind can be."""
+    for key, value in labels:
+        if len(value) > SHORTEST_LIMIT and len(value) > _longest(key):
+            return key
+    return None
+
+
+def _longest(key: str) -> int:
+    if key.startswith("label_"):
+        return 63  # Kubernetes' own limit, as those below
+    return LONGEST.get(key.removeprefix("exported_"), LONGEST_VALUE)
+
+
+def scraper_of(labels: Mapping[str, str]) -> Scraper:
+    """`job`, `instance` and the replica labels of a series."""
+    replica = ",".join(f"{key}={labels[key]}" for key in _REPLICA if labels.get(key))
+    return Scraper(labels.get("job", ""), labels.get("instance", ""), replica)
+
+
+def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
+    """Which GPU an exporter's labels speak of; None for labels that name none."""
+    node = next((labels[key] for key in _NODE if labels.get(key)), "")
+    uuid = _uuid(labels, node)
+    if not uuid:
+        return None
+    partition, kind = amd_partition(labels)
+    return GpuKey(
+        uuid=uuid,
+        node=node,
+        instance=labels.get("GPU_I_ID", partition),
+        profile=labels.get("GPU_I_PROFILE", kind),
+        model=normal_model(next((labels[k] for k in _MODEL if labels.get(k)), "")),
+        vgpu=labels.get("vgpu", ""),
+        exported=_pod_name(labels, "exported_"),
+        plain=_pod_name(labels, ""),
+    )
+
+
+def _uuid(labels: Mapping[str, str], node: str) -> str:
+    """What identifies a GPU: its UUID; of AMD's the serial number, that partitions share.
+
+    A guest may not see that number: its GPUs are told apart by node and index.
+    """
+    if "card_model" not in labels and "card_series" not in labels:
+        return next((labels[key] for key in _UUID if labels.get(key)), "")
+    number = labels.get("serial_number") or labels.get("gpu_uuid")
+    index = labels.get("gpu_id", "")
+    return number or (f"{node}/amd-{index}" if node and index else "")
+
+
+def amd_partition(labels: Mapping[str, str]) -> tuple[str, str]:
+    """Number and kind (`cpx`) of a part of a divided GPU; both empty for a whole one."""
+    kind = labels.get("gpu_compute_partition_type", "").casefold()
+    if kind not in AMD_DIVIDED:
+        return "", ""
+    return labels.get("gpu_partition_id", ""), kind
+
+
+def _pod_name(labels: Mapping[str, str], prefix: str) -> PodName | None:
+    for namespace, pod in (("namespace", "pod"), ("pod_namespace", "pod_name")):
+        if labels.get(f"{prefix}{pod}"):
+            spelled = (*(f"{prefix}{key}" for key in _UID), *_UID)
+            uid = next((labels[key] for key in spelled if labels.get(key)), "")
+            return PodName(
+                labels.get(f"{prefix}{namespace}", ""), labels[f"{prefix}{pod}"], uid
+            )
+    return None
+
+
+def workload_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """kube-state's own labels, also where it was scraped with honor_labels=false.
+
+    `exported_x` wins over the target's `x`; `job` and `instance` stay the scraper's.
+    """
+    found = {k: v for k, v in labels.items() if not k.startswith("exported_")}
+    for key, value in labels.items():
+        if key.startswith("exported_"):
+            found[key.removeprefix("exported_")] = value
+    return found

@@ -1,0 +1,33 @@
+"""kube-state-metrics 2.x, and names of schedulers that are known and never summed here.
+
+Sources: kube-state-metrics `docs/metrics`; Kueue's and Volcano's metric references. Queues
+are read by the scheduler's view, not by the ledger.
+"""
+
+KUBE_METRICS = frozenset(
+    {
+        "kube_job_owner",
+        "kube_namespace_labels",
+        "kube_node_info",
+        "kube_node_labels",
+        "kube_node_status_allocatable",
+        "kube_node_status_capacity",
+        "kube_pod_completion_time",
+        "kube_pod_container_resource_requests",
+        "kube_pod_created",
+        "kube_pod_info",
+        "kube_pod_init_container_info",
+        "kube_pod_init_container_resource_requests",
+        "kube_pod_labels",
+        "kube_pod_owner",
+        "kube_pod_status_phase",
+        "kube_pod_status_scheduled_time",
+        "kube_replicaset_owner",
+    }
+)
+RESERVED_PREFIXES = ("kueue_", "volcano_", "kube_", "karpenter_")
+
+
+def is_reserved(name: str) -> bool:
+    """True for a name that is known and belongs to no GPU: left out without a word."""
+    return name not in KUBE_METRICS and name.startswith(RESERVED_PREFIXES)

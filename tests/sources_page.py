@@ -1,0 +1,133 @@
+"""docs/sources.md: the catalogue in words, and what it makes of recorded expositions.
+
+`python -m tests.sources_page` writes the page; a test says when it is out of date.
+"""
+
+import csv
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from accounting.sources.catalogue import (
+    EXPORTER_METRICS,
+    KNOWN_METRICS,
+    KUBE_METRICS,
+    is_kept,
+    is_reserved,
+    is_unknown_gpu_metric,
+    metric_of,
+)
+from accounting.sources.exposition import Parser, limited_lines
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "sources.md"
+SHARED = os.environ.get("GPU_LEDGER_SHARED", ROOT.parent / "shared")
+RECORDED = Path(SHARED) / "data" / "exposition"
+CATALOGUE, FILES = "catalogue", "files"
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Markdown."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def catalogue() -> str:
+    """Every name that is summed, and those that are known and not summed."""
+    used = table(
+        ("Name", "Exporter or version", "Unit", "Becomes", "Note"),
+        (
+            (f"`{name}`", m.versions, m.unit, f"`{m.id}`", m.note)
+            for name, m in EXPORTER_METRICS.items()
+        ),
+    )
+    known = table(
+        ("Known, not summed", "Exporter or version", "Unit"),
+        ((f"`{name}`", m.versions, m.unit) for name, m in KNOWN_METRICS.items()),
+    )
+    kube = ", ".join(f"`{name}`" for name in sorted(KUBE_METRICS))
+    return f"{used}\n\n{known}\n\nkube-state-metrics: {kube}."
+
+
+def names_of(path: Path) -> list[str]:
+    """The metric names of a recorded file, whatever its form."""
+    if path.suffix == ".csv":
+        with path.open() as file:
+            rows = [row for row in csv.reader(file) if len(row) > 1]
+        return sorted(
+            {
+                row[0].lstrip("# ").strip()
+                for row in rows
+                if "DCGM" in row[0] and " " not in row[0].lstrip("# ").strip()
+            }
+        )
+    if path.suffix == ".md":
+        return sorted(
+            set(re.findall(r"^\| `([a-z_]+)`", path.read_text(), re.MULTILINE))
+        )
+    parser = Parser(default_ms=1_790_848_800_000)
+    lines = limited_lines([path.read_bytes()])
+    list(parser.samples(lines, is_openmetrics=False))
+    return sorted(parser.names)
+
+
+def sort_of(name: str) -> str:
+    """Which way the ledger goes with a name."""
+    if is_unknown_gpu_metric(name):
+        return "unknown"
+    if name in KUBE_METRICS:
+        return "used"
+    if is_kept(name):
+        return "used" if metric_of(name, {}).is_used else "known"
+    return "known" if is_reserved(name) else "unknown"
+
+
+def recorded() -> Iterator[Path]:
+    """The recorded files, in order."""
+    yield from sorted(path for path in RECORDED.iterdir() if path.name != "README.md")
+
+
+def files() -> str:
+    """What was recognised in each recorded file."""
+    rows = []
+    for path in recorded():
+        names: dict[str, list[str]] = {"used": [], "known": [], "unknown": []}
+        for name in names_of(path):
+            names[sort_of(name)].append(name)
+        used = sorted({_id(name) for name in names["used"]})
+        rows.append(
+            (
+                path.name,
+                ", ".join(f"`{id_}`" for id_ in used) or "-",
+                str(len(names["known"])),
+                ", ".join(f"`{name}`" for name in names["unknown"]) or "none",
+            )
+        )
+    head = ("File", "Summed or read as", "Names known, not summed", "Unknown")
+    return table(head, rows)
+
+
+def _id(name: str) -> str:
+    return name if name in KUBE_METRICS else metric_of(name, {}).id
+
+
+def part(text: str, name: str) -> str:
+    """What stands between the marks of a part of the page."""
+    return text.split(f"<!-- {name} -->\n")[1].split(
+        f"\n<!-- end {name} -->", maxsplit=1
+    )[0]
+
+
+def main() -> None:
+    """Write both parts anew."""
+    text = PAGE.read_text()
+    for name, made in ((CATALOGUE, catalogue()), (FILES, files())):
+        marks = f"<!-- {name} -->\n", f"\n<!-- end {name} -->"
+        before, _, rest = text.partition(marks[0])
+        text = before + marks[0] + made + marks[1] + rest.partition(marks[1])[2]
+    PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
