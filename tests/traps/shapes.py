@@ -9,9 +9,6 @@ from tests.traps.scene import PRODUCT, Scene
 PENDING = pytest.mark.xfail(
     strict=True, reason="the product does not know this shape of a GPU yet"
 )
-COLUMN = pytest.mark.xfail(
-    strict=True, reason="the second column (how hard) is not kept yet"
-)
 
 
 def mig_node(

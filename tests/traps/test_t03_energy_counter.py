@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.traps.scene import HOUR, KUBE, START, Pod, Scene, issues, usage
-from tests.traps.shapes import COLUMN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,7 +57,6 @@ def test_t3_a_reset_is_a_lower_bound_and_said(tmp_path: Path) -> None:
     assert any("reset" in code for code, _ in issues())
 
 
-@COLUMN
 def test_t3_amd_counts_in_microjoules(tmp_path: Path) -> None:
     told = Scene()
     node = KUBE | {"node": "n1"}

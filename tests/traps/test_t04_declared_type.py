@@ -7,14 +7,12 @@ import pytest
 from accounting.sources.catalogue import EXPORTER_METRICS
 from tests.integration.accounting.support import report
 from tests.traps.scene import START, Pod, Scene
-from tests.traps.shapes import COLUMN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 XID = "DCGM_FI_DEV_XID_ERRORS"
 
 
-@COLUMN
 def test_t4a_nvlink_throughput_is_a_rate_already() -> None:
     old = EXPORTER_METRICS["DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"]
     new = EXPORTER_METRICS["DCGM_FI_DEV_NVLINK_THROUGHPUT_BYTES_PER_SECOND"]
@@ -40,7 +38,6 @@ def xids() -> list[dict[str, object]]:
     return [row for row in report("issues") if "xid" in row["code"].lower()]
 
 
-@COLUMN
 def test_t4b_a_sticky_error_is_one(tmp_path: Path) -> None:
     told = told_of(31)
     values = [s.value for s in told.samples if s.name == XID]
