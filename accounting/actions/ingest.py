@@ -24,7 +24,7 @@ from accounting.domain.inventory import Inventory
 from accounting.domain.issue import Issue
 from accounting.domain.observe import observe
 from accounting.domain.period import Period, to_instant, to_ms
-from accounting.domain.series import Reading
+from accounting.domain.series import Reading, content_hash
 from accounting.domain.timeline import (
     Derived,
     data_end_ms,
@@ -87,13 +87,17 @@ def ingest_next(
     try:
         readings = reader.read(claimed.period)
         reach("read")
+        reading_hash = content_hash(readings)
+        if reading_hash == claimed.reading_hash:
+            windows.finish_unchanged(claimed)
+            return Ingested(len(claimed.windows), 0, 0)
         blocks = reader.block_ids(claimed.period)  # after reading: none was read unseen
         is_observed = blocks is not None and blocks.issubset(observed)
         state = observe_period(
             cluster, reader, readings, claimed.period, is_observed=is_observed
         )
         reach("observed")
-        return _attribute(claimed, readings, state, started)
+        return _attribute(claimed, readings, state, started, reading_hash)
     except SourceError as error:
         windows.fail(claimed, str(error), error.retry_after_s or 0.0)
         _source_failed(cluster, claimed, error)
@@ -211,6 +215,7 @@ def _attribute(
     readings: Sequence[Reading],
     state: _State,
     started: float,
+    reading_hash: bytes,
 ) -> Ingested:
     timelines = node_timelines(
         state.inventory, state.derived, claimed.period, state.until_ms
@@ -218,7 +223,7 @@ def _attribute(
     ledgers = attribute(claimed.windows, readings, timelines)
     reach("attributed")
     took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
-    return _commit(claimed, ledgers, state.ids, readings, took_ms)
+    return _commit(claimed, ledgers, state.ids, readings, took_ms, reading_hash)
 
 
 def _commit(
@@ -227,6 +232,7 @@ def _commit(
     ids: evidence.Ids,
     readings: Sequence[Reading],
     took_ms: int,
+    reading_hash: bytes,
 ) -> Ingested:
     """Write what was computed of every claimed window."""
     is_partial = any(reading.is_partial for reading in readings)
@@ -242,6 +248,7 @@ def _commit(
             ledger.samples_seen,
             is_partial,
             took_ms,
+            reading_hash,
         )
         results.append((outcome, stored))
     found = _all_issues(ledgers, readings, claimed.period)

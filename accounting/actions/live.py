@@ -140,9 +140,7 @@ def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     again = AGAIN_MS
     if any(source.kind == SourceKind.PROMETHEUS for source in live):
         again = max(again, _reread_ms(new))
-    windows.mark(
-        cluster.pk, [Period(max(0, start_ms - again), start_ms)], "again", create=False
-    )
+    windows.read_again(cluster.pk, Period(max(0, start_ms - again), start_ms))
     return count
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import connection
+from django.db import connection, transaction
 
 from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_instant
 from accounting.models import WindowState
@@ -34,6 +34,7 @@ class Claim:
     hashes: dict[
         int, bytes
     ]  # window start in ms -> of its facts; only its claim moves it
+    reading_hash: bytes | None = None  # of the samples behind all of them, if one is
 
     @property
     def period(self) -> Period:
@@ -45,6 +46,9 @@ def mark(
     cluster_id: int, periods: Iterable[Period], reason: str, *, create: bool
 ) -> int:
     """Make the windows that periods touch pending; returns how many changed.
+
+    Whatever the reason, they are computed anew; only `read_again` may find that nothing
+    has changed.
 
     Args:
         cluster_id: whose windows.
@@ -72,7 +76,8 @@ def _mark(cluster_id: int, starts: Sequence[int], reason: str, *, create: bool) 
                 FROM unnest(%s::timestamptz[]) AS at
                 ON CONFLICT (cluster_id, shard, window_start) DO UPDATE
                     SET state = 'pending', fence = accounting_ingestwindow.fence + 1,
-                        reason = excluded.reason, next_attempt_at = NULL
+                        reason = excluded.reason, next_attempt_at = NULL,
+                        reading_hash = NULL
                 """,
                 [cluster_id, reason, instants],
             )
@@ -80,13 +85,32 @@ def _mark(cluster_id: int, starts: Sequence[int], reason: str, *, create: bool) 
             cursor.execute(
                 """
                 UPDATE accounting_ingestwindow
-                SET state = 'pending', fence = fence + 1, reason = %s, next_attempt_at = NULL
+                SET state = 'pending', fence = fence + 1, reason = %s,
+                    next_attempt_at = NULL, reading_hash = NULL
                 WHERE cluster_id = %s AND shard = 0
                   AND window_start = ANY(%s::timestamptz[])
                 """,
                 [reason, cluster_id, instants],
             )
         return int(cursor.rowcount)
+
+
+def read_again(cluster_id: int, period: Period) -> None:
+    """Ask a period's samples again (N1): windows that are done become pending.
+
+    Their `reading_hash` stays: where the same samples come, nothing is computed.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_ingestwindow
+            SET state = 'pending', fence = fence + 1, reason = 'again',
+                next_attempt_at = NULL
+            WHERE cluster_id = %s AND shard = 0 AND state <> 'pending'
+              AND window_start >= %s AND window_start < %s
+            """,
+            [cluster_id, to_instant(period.start_ms), to_instant(period.end_ms)],
+        )
 
 
 def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> int:
@@ -97,8 +121,10 @@ def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> in
             cursor.execute(
                 """
                 UPDATE accounting_ingestwindow
-                SET state = 'pending', fence = fence + 1, reason = %s, next_attempt_at = NULL
-                WHERE cluster_id = %s AND shard = 0 AND state <> 'pending'
+                SET state = 'pending', fence = fence + 1, reason = %s,
+                    next_attempt_at = NULL, reading_hash = NULL
+                WHERE cluster_id = %s AND shard = 0
+                  AND (state <> 'pending' OR reading_hash IS NOT NULL)
                   AND window_start > %s AND window_start < %s
                 """,
                 [
@@ -166,7 +192,7 @@ def claim(
                 worker = concat_ws(' ', %(worker)s::text, s.pid, s.start)
             FROM locked, session s
             WHERE w.id = locked.id AND s.pid = pg_backend_pid()::text
-            RETURNING w.window_start, w.fence, w.content_hash
+            RETURNING w.window_start, w.fence, w.content_hash, w.reading_hash
             """,  # `order` is one of two words
             {
                 "cluster": cluster_id,
@@ -182,16 +208,18 @@ def claim(
 
 
 def _claim(
-    cluster_id: int, rows: Sequence[tuple[datetime, int, bytes | None]]
+    cluster_id: int, rows: Sequence[tuple[datetime, int, bytes | None, bytes | None]]
 ) -> Claim | None:
     if not rows:
         return None
-    starts = {int(at.timestamp() * 1000): fence for at, fence, _ in rows}
+    starts = {int(at.timestamp() * 1000): fence for at, fence, *_ in rows}
     known = {
-        int(at.timestamp() * 1000): bytes(digest) for at, _, digest in rows if digest
+        int(at.timestamp() * 1000): bytes(digest) for at, _, digest, _ in rows if digest
     }
+    readings = {bytes(digest) if digest else None for *_, digest in rows}
     windows = tuple(Period(ms, ms + WINDOW_MS) for ms in sorted(starts))
-    return Claim(cluster_id, windows, starts, known)
+    reading = readings.pop() if len(readings) == 1 and len(known) == len(rows) else None
+    return Claim(cluster_id, windows, starts, known, reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +233,7 @@ class Outcome:
     samples_seen: int
     is_partial: bool
     read_ms: int
+    reading_hash: bytes | None = None
 
 
 _FINISH = """
@@ -212,12 +241,13 @@ _FINISH = """
     SET state = CASE WHEN o.is_partial THEN %s ELSE %s END, content_hash = o.content_hash,
         rows = o.rows, samples_expected = o.expected, samples_seen = o.seen,
         read_ms = o.read_ms, read_at = clock_timestamp(), lease_until = NULL,
-        last_error = '', attempts = 0,
+        last_error = '', attempts = 0, reading_hash = o.reading_hash,
         next_attempt_at =
             CASE WHEN o.is_partial THEN clock_timestamp() + interval '5 minutes' END
     FROM unnest(%s::timestamptz[], %s::bigint[], %s::bytea[], %s::int[], %s::int[],
-                %s::int[], %s::int[], %s::bool[])
-         AS o(at, fence, content_hash, rows, expected, seen, read_ms, is_partial)
+                %s::int[], %s::int[], %s::bool[], %s::bytea[])
+         AS o(at, fence, content_hash, rows, expected, seen, read_ms, is_partial,
+              reading_hash)
     WHERE w.cluster_id = %s AND w.shard = 0 AND w.window_start = o.at AND w.fence = o.fence
 """
 
@@ -238,6 +268,7 @@ def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
             o.samples_seen,
             o.read_ms,
             o.is_partial,
+            None if o.is_partial else o.reading_hash,
         )
         for o in outcomes
     ]
@@ -253,6 +284,33 @@ def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
         )
         if cursor.rowcount != len(outcomes):
             raise FenceError("a window was taken over while it was computed")
+
+
+def finish_unchanged(claimed: Claim) -> None:
+    """Record that the same samples were read again: the facts stay as they are.
+
+    Raises:
+        FenceError: a window was taken over meanwhile.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_ingestwindow w
+            SET state = %s, read_at = clock_timestamp(), lease_until = NULL,
+                last_error = '', attempts = 0, next_attempt_at = NULL
+            FROM unnest(%s::timestamptz[], %s::bigint[]) AS o(at, fence)
+            WHERE w.cluster_id = %s AND w.shard = 0 AND w.window_start = o.at
+              AND w.fence = o.fence
+            """,
+            [
+                WindowState.DONE,
+                [to_instant(start_ms) for start_ms in claimed.fences],
+                list(claimed.fences.values()),
+                claimed.cluster_id,
+            ],
+        )
+        if cursor.rowcount != len(claimed.fences):
+            raise FenceError("a window was taken over while it was read")
 
 
 def give_back(claimed: Claim) -> None:

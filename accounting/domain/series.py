@@ -5,7 +5,8 @@ behind it sees canonical metrics and units only. Prometheus, a scrape and a file
 series for equal data.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,3 +97,30 @@ class Reading:
     is_partial: bool = False
     notes: tuple[tuple[str, str, str], ...] = ()
     interval_ms: int | None = None
+
+
+def content_hash(readings: Iterable[Reading]) -> bytes:
+    """What readings say, in any order of their series: equal content, equal hash."""
+    total = 0
+    for reading in readings:
+        about = repr((reading.is_partial, reading.interval_ms, reading.notes))
+        parts = [_hash(about.encode())]
+        for series in reading.series:
+            head = repr(
+                (
+                    series.name,
+                    series.metric,
+                    series.scraper,
+                    series.gpu,
+                    tuple(sorted(series.labels.items())),
+                )
+            )
+            samples = series.times_ms.tobytes() + series.values.tobytes()
+            parts.append(_hash(head.encode() + samples))
+        total += sum(parts)
+    return (total % (1 << 128)).to_bytes(16, "big")
+
+
+def _hash(data: bytes) -> int:
+    """BLAKE2b with 128 bits, as a number: sums of such do not depend on the order."""
+    return int.from_bytes(hashlib.blake2b(data, digest_size=16).digest(), "big")

@@ -37,6 +37,8 @@ class IngestWindow(models.Model):
     last_error = models.TextField(blank=True)
     reason = models.CharField(max_length=40, blank=True)  # why pending: new, late, ...
     content_hash = models.BinaryField(null=True)  # of the facts written
+    # of the samples that gave them; null where something else may change the facts
+    reading_hash = models.BinaryField(null=True)
     rows = models.PositiveIntegerField(default=0)
     samples_expected = models.PositiveIntegerField(default=0)
     samples_seen = models.PositiveIntegerField(default=0)
