@@ -22,6 +22,10 @@ NAMES = (
     "committed",
     "rolling_up",
     "rolled_up",
+    "step_marked",
+    "step_sent",
+    "step_recorded",
+    "class_removed",
 )
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")
 _passed = 0  # times that the armed one was reached

@@ -38,6 +38,12 @@ app.conf.beat_schedule = {
         "schedule": 30.0,
         "options": {"expires": 30},
     },
+    # Change sets to plan, apply, end or expire, where a bell was lost or a time has come.
+    "find_changes": {
+        "task": "scheduler_view.tasks.find_changes",
+        "schedule": 15.0,
+        "options": {"expires": 15},
+    },
     # Partitions ahead of time, expired ones away: hourly, for a failure has a day.
     "keep_partitions": {
         "task": "accounting.tasks.keep_partitions",

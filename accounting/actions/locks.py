@@ -8,6 +8,8 @@ _SPACES = {
     "rollup": 7103,
     "partitions": 7104,
     "windows": 7105,
+    "push": 7106,
+    "audit": 7110,  # taken by the triggers of history
 }
 
 

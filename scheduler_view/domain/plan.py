@@ -32,6 +32,7 @@ class Action(StrEnum):
 
     CREATE = "create"
     CHANGE = "change"
+    REPLACE = "replace"  # deleted and created: what cannot be changed in place
     REMOVE = "remove"
     KEEP = "keep"  # it is as wanted: nothing is sent
 
@@ -72,11 +73,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One object: its body, or None for none of ours; force as ticked by a person."""
+    """One object: its body, or None for none of ours.
+
+    Attributes:
+        force: take fields from other managers, as ticked by a person.
+        replace: may be deleted and created where it cannot be changed in place.
+    """
 
     key: ObjectKey
     body: Mapping[str, Any] | None
     force: bool = False
+    replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +133,9 @@ def summary(steps: Iterable[Step]) -> str:
     count = dict.fromkeys(Action, 0)
     for step in steps:
         count[step.action] += 1
+    replaced = f"{count[Action.REPLACE]} replaced, " if count[Action.REPLACE] else ""
     return (
-        f"{count[Action.CREATE]} created, {count[Action.CHANGE]} changed, "
+        f"{count[Action.CREATE]} created, {count[Action.CHANGE]} changed, {replaced}"
         f"{count[Action.REMOVE]} removed, {count[Action.KEEP]} as they are"
     )
 
@@ -149,8 +157,11 @@ def _step(wanted: Wanted, observed: Observed) -> Step:
     else:
         changes = _changes(wanted.body, live)
         action = Action.CHANGE if changes else Action.KEEP
+        fixed = _immutable(key, changes)
+        if fixed and wanted.replace:
+            action, fixed = Action.REPLACE, ""
         step = Step(key, action, wanted.body, pin, changes)
-        blocked = blocked or _immutable(key, changes)
+        blocked = blocked or fixed
         step = replace(step, others=_others(wanted.body, live))
     if step.action == Action.KEEP:
         blocked = ""

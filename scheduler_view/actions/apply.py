@@ -1,0 +1,206 @@
+"""Apply an approved change set, object by object, so that a kill between any two loses nothing.
+
+Before an object is sent its step is marked; after it, what the server said is recorded. Whoever
+goes on after a kill reads back what was marked. An object that is as wanted is never written.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+
+import structlog
+from django.db.models import F
+
+from accounting.audit import act
+from accounting.failpoints import reach
+from scheduler_view.actions.claims import Claim, FenceError, claim
+from scheduler_view.actions.desired import store
+from scheduler_view.actions.plans import Connect, connect_to
+from scheduler_view.actions.push import Fate, Outcome, outcome_of, send, settled
+from scheduler_view.actions.wish import LostUpdate
+from scheduler_view.cluster.access import Role
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError
+from scheduler_view.mapping import step_of
+from scheduler_view.models import ChangeSet, ChangeState, ChangeStep, StepState
+
+PATIENCE = timedelta(minutes=15)  # then what is left is refused, with the last words
+REST = timedelta(seconds=5)  # after a temporary fault that names no time itself
+LONGEST_REST = timedelta(minutes=2)
+_OPEN = (StepState.WAITING, StepState.SENT)
+_DONE = (StepState.APPLIED, StepState.UNCHANGED)
+_STATES = {
+    Fate.APPLIED: StepState.APPLIED,
+    Fate.UNCHANGED: StepState.UNCHANGED,
+    Fate.REFUSED: StepState.REFUSED,
+    Fate.STOPPED: StepState.REFUSED,
+}
+log = structlog.get_logger(__name__)
+Now = Callable[[], datetime]
+
+
+def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> bool:
+    """Apply a change set as far as it goes now; False where another does, or it is not due.
+
+    What is temporary ends this run with `retry_at` set; the sweeper rings again.
+    """
+    held = claim(change_set, now())
+    if held is None:
+        change_set.refresh_from_db()
+        return False
+    try:
+        _run(held, now, connect)
+    except FenceError:
+        log.warning("taken over", change_set=change_set.pk)
+        return False
+    finally:
+        change_set.refresh_from_db()
+    return True
+
+
+def _run(held: Claim, now: Now, connect: Connect) -> None:
+    cluster = held.change_set.cluster
+    try:
+        with (
+            connect(cluster, Role.READER) as reader,
+            connect(cluster, Role.PUSHER) as pusher,
+        ):
+            for row in held.change_set.steps.filter(state__in=_OPEN):
+                outcome = _one(held, row, reader, pusher, now)
+                if outcome.fate == Fate.LATER:
+                    _rest(held, row, outcome, now())
+                    return
+                if outcome.fate == Fate.STOPPED:
+                    _refuse_rest(held, outcome, now())
+                    break
+    except ClusterError as error:  # not even a connection could be set up
+        _refuse_rest(held, outcome_of(error), now())
+    _finish(held, now())
+
+
+def _one(
+    held: Claim,
+    row: ChangeStep,
+    reader: ClusterClient,
+    pusher: ClusterClient,
+    now: Now,
+) -> Outcome:
+    step = step_of(row)
+    try:
+        outcome = settled(reader, step, was_sent=row.state == StepState.SENT)
+    except ClusterError as error:
+        outcome = outcome_of(error)
+    if outcome is None:
+        _mark(held, row, now())
+        reach("step_marked")
+        outcome = send(pusher, reader, step)
+    if outcome.fate in _STATES:
+        _record(held, row, outcome, now())
+        reach("step_recorded")
+    return outcome
+
+
+def _mark(held: Claim, row: ChangeStep, at: datetime) -> None:
+    """Before an object is sent: from here on the outcome is unknown until it is recorded."""
+    with _acting(held):
+        held.renew(at)
+        if row.state != StepState.SENT:
+            row.state = StepState.SENT
+            row.save(update_fields=["state"])
+
+
+def _record(held: Claim, row: ChangeStep, outcome: Outcome, at: datetime) -> None:
+    with _acting(held):
+        held.renew(at)
+        row.state, row.done_at = _STATES[outcome.fate], at
+        row.message, row.code = outcome.message, outcome.code
+        row.save(update_fields=["state", "done_at", "message", "code"])
+        if row.state in _DONE:
+            _store_once(held)
+
+
+def _store_once(held: Claim) -> None:
+    """With the first object that has it, it becomes what is wanted."""
+    change_set = held.change_set
+    change_set.refresh_from_db()
+    if change_set.applied_at is not None:
+        return
+    try:
+        store(change_set)
+    except LostUpdate as error:
+        note = f"Applied, but overtaken: {error}"
+        ChangeSet.objects.filter(pk=change_set.pk).update(error=note)
+        return
+    ChangeSet.objects.filter(pk=change_set.pk).update(
+        applied_at=change_set.apply_wanted_at
+    )
+
+
+def _rest(held: Claim, row: ChangeStep, outcome: Outcome, at: datetime) -> None:
+    """Wait as long as the server asks; give up after a while, and say where it stands."""
+    begun = held.change_set.apply_wanted_at or at
+    if at - begun >= PATIENCE:
+        _refuse_rest(held, outcome, at)
+        _finish(held, at)
+        return
+    rest = timedelta(seconds=outcome.retry_after_s) if outcome.retry_after_s else REST
+    with _acting(held):
+        held.renew(at)
+        ChangeSet.objects.filter(pk=held.change_set.pk).update(
+            retry_at=at + min(rest, LONGEST_REST),
+            lease_until=None,
+            error=f"{row}: {outcome.message}",
+            version=F("version") + 1,
+        )
+
+
+def _refuse_rest(held: Claim, outcome: Outcome, at: datetime) -> None:
+    unknown = "It was sent and no answer came; read the object. "
+    with _acting(held):
+        held.renew(at)
+        for row in held.change_set.steps.filter(state__in=_OPEN):
+            was_sent = row.state == StepState.SENT
+            row.state, row.code, row.done_at = StepState.REFUSED, outcome.code, at
+            row.message = f"{unknown if was_sent else ''}{outcome.message}"
+            row.save(update_fields=["state", "code", "message", "done_at"])
+
+
+def _finish(held: Claim, at: datetime) -> None:
+    change_set = held.change_set
+    with _acting(held):
+        held.renew(at)
+        states = set(change_set.steps.values_list("state", flat=True))
+        if StepState.REFUSED not in states:
+            state = ChangeState.APPLIED
+            _store_once(held)
+        elif states & set(_DONE):
+            state = ChangeState.PARTLY_APPLIED
+        else:
+            state = ChangeState.REFUSED
+        change_set.refresh_from_db()
+        ChangeSet.objects.filter(pk=change_set.pk).update(
+            state=state,
+            lease_until=None,
+            retry_at=None,
+            error=_why(change_set, state),
+            version=F("version") + 1,
+        )
+        if state == ChangeState.APPLIED and change_set.undoes_id:
+            ChangeSet.objects.filter(pk=change_set.undoes_id).update(
+                state=ChangeState.UNDONE, version=F("version") + 1
+            )
+    log.info("applied", change_set=change_set.pk, state=state)
+
+
+def _why(change_set: ChangeSet, state: str) -> str:
+    if change_set.error.startswith("Applied, but overtaken"):
+        return change_set.error
+    if state == ChangeState.APPLIED:
+        return ""
+    refused = change_set.steps.filter(state=StepState.REFUSED)
+    first = refused.first()
+    return f"{refused.count()} refused, first {first}: {first.message}" if first else ""
+
+
+def _acting(held: Claim) -> AbstractContextManager[None]:
+    return act(held.change_set.author_name, held.change_set.reason)

@@ -1,0 +1,316 @@
+"""Change sets: draft, edit, ask for a plan, approve, schedule, ask for apply, undo.
+
+Nothing here talks to a cluster: the worker finds what is wanted in Postgres. Each change of
+state is one conditional update on the version that the person saw; of two, one wins (I15).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import F
+
+from accounting.audit import Actor, act
+from accounting.models import Cluster
+from scheduler_view.actions.wish import with_versions
+from scheduler_view.domain.edit import Edit, edit_fields, stored_edit
+from scheduler_view.models import ChangeSet, ChangeState
+
+PLAN_VALID = timedelta(minutes=10)  # product.md 4.7
+LONGEST_WAIT = timedelta(days=366)  # a later start is a slip of the hand
+SHORTEST_REASON, LONGEST_REASON = 10, 200
+OPEN = (ChangeState.DRAFT, ChangeState.PLANNED)
+READY = (ChangeState.APPROVED, ChangeState.SCHEDULED)
+ENDED = (
+    ChangeState.APPLIED,
+    ChangeState.PARTLY_APPLIED,
+    ChangeState.REFUSED,
+    ChangeState.EXPIRED,
+    ChangeState.UNDONE,
+)
+
+
+class Refused(Exception):
+    """It cannot be done now; says why and what to do."""
+
+
+class Moved(Refused):
+    """Somebody else changed the change set since it was read: read it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person asks for.
+
+    Attributes:
+        forced: objects whose fields may be taken from other managers, as `str(ObjectKey)`.
+        starts_at: not before; None at once.
+        ends_at: then it is undone by itself: a loan.
+    """
+
+    edits: Sequence[Edit]
+    reason: str
+    forced: Sequence[str] = ()
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+
+
+def create(
+    *,
+    cluster: Cluster,
+    draft: Draft,
+    actor: Actor,
+    at: datetime,
+    undoes: ChangeSet | None = None,
+) -> ChangeSet:
+    """Begin a change set.
+
+    Raises:
+        EditsRefused, LostUpdate: see `wish.with_versions`.
+        ValidationError: a reason or times that cannot be.
+    """
+    check_draft(draft, at)
+    with act(actor, draft.reason):
+        change_set = ChangeSet(
+            cluster=cluster,
+            author_id=None if isinstance(actor, str) else actor.pk,
+            author_name=name_of(actor),
+            undoes=undoes,
+            **_columns(cluster, draft),
+        )
+        change_set.save()
+    return change_set
+
+
+def edit(
+    change_set: ChangeSet, *, draft: Draft, version: int, actor: Actor, at: datetime
+) -> ChangeSet:
+    """Replace what is asked for; a plan that was made is void.
+
+    Raises:
+        Moved: the version is not the present one.
+        Refused: it is decided already.
+    """
+    check_draft(draft, at)
+    with act(actor, draft.reason):
+        columns = _columns(change_set.cluster, draft)
+        move(
+            change_set,
+            version,
+            OPEN,
+            state=ChangeState.DRAFT,
+            plan={},
+            error="",
+            planned_at=None,
+            plan_expires_at=None,
+            plan_wanted_at=None,
+            **columns,
+        )
+    return change_set
+
+
+def request_plan(
+    change_set: ChangeSet, *, version: int, actor: Actor, at: datetime
+) -> ChangeSet:
+    """Ask for a plan; the worker makes it."""
+    with act(actor, f"plan {change_set}"):
+        move(
+            change_set,
+            version,
+            (*OPEN, ChangeState.APPROVED, ChangeState.EXPIRED),
+            state=ChangeState.DRAFT,
+            plan_wanted_at=at,
+            approved_by="",
+            approved_at=None,
+            error="",
+        )
+    return change_set
+
+
+def approve(
+    change_set: ChangeSet, *, version: int, actor: Actor, at: datetime
+) -> ChangeSet:
+    """Agree to a plan; above the cluster's limit by another person than the author.
+
+    Raises:
+        Refused: not planned, expired, blocked, or the author's own where a second is needed.
+    """
+    name = name_of(actor)
+    _check_planned(change_set, at)
+    if change_set.needs_second and name == change_set.author_name:
+        raise Refused(
+            f"{change_set} is above the limit of {change_set.cluster}: another admin "
+            "than its author approves it"
+        )
+    later = change_set.starts_at is not None and change_set.starts_at > at
+    with act(actor, f"approve {change_set}"):
+        move(
+            change_set,
+            version,
+            (ChangeState.PLANNED,),
+            state=ChangeState.SCHEDULED if later else ChangeState.APPROVED,
+            approved_by=name,
+            approved_at=at,
+        )
+    return change_set
+
+
+def request_apply(
+    change_set: ChangeSet, *, version: int, actor: Actor, at: datetime
+) -> ChangeSet:
+    """Ask for an approved change set to be applied; the worker does it.
+
+    Raises:
+        Refused: not approved, or its plan has grown old.
+    """
+    if change_set.state == ChangeState.SCHEDULED:
+        raise Refused(f"{change_set} begins by itself at {change_set.starts_at}")
+    if change_set.state == ChangeState.APPROVED:
+        _check_fresh(change_set, at)
+    with act(actor, f"apply {change_set}"):
+        move(change_set, version, (ChangeState.APPROVED,), apply_wanted_at=at)
+    return change_set
+
+
+def discard(
+    change_set: ChangeSet, *, version: int, actor: Actor, reason: str
+) -> ChangeSet:
+    """Give up a change set that was not applied; it stays on record as expired."""
+    with act(actor, reason):
+        move(
+            change_set,
+            version,
+            (*OPEN, *READY),
+            state=ChangeState.EXPIRED,
+            error=f"discarded by {name_of(actor)}",
+        )
+    return change_set
+
+
+def undo(
+    change_set: ChangeSet, *, actor: Actor, reason: str, at: datetime
+) -> ChangeSet:
+    """A new draft that leads back to what was there before.
+
+    Raises:
+        Refused: it was not applied, or an undo of it is under way or done.
+    """
+    if change_set.state not in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED):
+        raise Refused(
+            f"{change_set} is {change_set.get_state_display()}: nothing to undo"
+        )
+    under_way = change_set.undos.exclude(
+        state__in=(ChangeState.EXPIRED, ChangeState.REFUSED)
+    ).first()
+    if under_way is not None:
+        raise Refused(f"{under_way} undoes {change_set} already")
+    edits = [replace(stored_edit(one), version=None) for one in change_set.reverse]
+    draft = Draft(edits, reason)
+    return create(
+        cluster=change_set.cluster, draft=draft, actor=actor, at=at, undoes=change_set
+    )
+
+
+def again(
+    change_set: ChangeSet, *, actor: Actor, reason: str, at: datetime
+) -> ChangeSet:
+    """A new draft of the same edits: what was applied already is left alone.
+
+    Raises:
+        Refused: it is not ended, or was undone.
+    """
+    if change_set.state not in ENDED or change_set.state == ChangeState.UNDONE:
+        raise Refused(f"{change_set} is {change_set.get_state_display()}")
+    edits = [replace(stored_edit(one), version=None) for one in change_set.edits]
+    draft = Draft(edits, reason, tuple(change_set.forced), None, change_set.ends_at)
+    return create(cluster=change_set.cluster, draft=draft, actor=actor, at=at)
+
+
+def move(
+    change_set: ChangeSet, version: int, states: Iterable[str], **columns: Any
+) -> None:
+    """One conditional update; the row in hand is brought up to date.
+
+    Raises:
+        Moved: another version is there.
+        Refused: the state does not allow it.
+    """
+    allowed = tuple(states)
+    done = ChangeSet.objects.filter(
+        pk=change_set.pk, version=version, state__in=allowed
+    ).update(version=F("version") + 1, **columns)
+    change_set.refresh_from_db()
+    if done:
+        return
+    if change_set.version != version:
+        raise Moved(
+            f"{change_set} was changed since you read it (version {version}; it is "
+            f"{change_set.version} now): read it again"
+        )
+    raise Refused(
+        f"{change_set} is {change_set.get_state_display()}; this needs "
+        f"{' or '.join(ChangeState(one).label for one in allowed)}"
+    )
+
+
+def check_draft(draft: Draft, at: datetime) -> None:
+    """Refuse what can be seen without the database.
+
+    Raises:
+        ValidationError: by field.
+    """
+    faults: dict[str, str] = {}
+    reason = draft.reason.strip()
+    if not SHORTEST_REASON <= len(reason) <= LONGEST_REASON or not reason.isprintable():
+        faults["reason"] = (
+            f"give a reason of {SHORTEST_REASON} to {LONGEST_REASON} characters"
+        )
+    for name in ("starts_at", "ends_at"):
+        value = getattr(draft, name)
+        if value is not None and not at < value < at + LONGEST_WAIT:
+            faults[name] = "lies in the past, or more than a year ahead"
+    if draft.ends_at and draft.starts_at and draft.ends_at <= draft.starts_at:
+        faults["ends_at"] = "is not after starts_at"
+    if faults:
+        raise ValidationError(faults)
+
+
+def name_of(actor: Actor) -> str:
+    """The name that stands in the record."""
+    return actor if isinstance(actor, str) else actor.get_username()
+
+
+def _columns(cluster: Cluster, draft: Draft) -> dict[str, Any]:
+    edits = with_versions(cluster, draft.edits)
+    return {
+        "edits": [edit_fields(one) for one in edits],
+        "reason": draft.reason.strip(),
+        "forced": list(draft.forced),
+        "starts_at": draft.starts_at,
+        "ends_at": draft.ends_at,
+    }
+
+
+def _check_planned(change_set: ChangeSet, at: datetime) -> None:
+    if change_set.state != ChangeState.PLANNED:
+        raise Refused(
+            f"{change_set} is {change_set.get_state_display()}; only a planned one can "
+            "be approved"
+        )
+    _check_fresh(change_set, at)
+    blocked = [step for step in change_set.steps.all() if step.blocked]
+    if blocked:
+        raise Refused(
+            f"{len(blocked)} of its objects cannot be changed, first {blocked[0]}: "
+            f"{blocked[0].blocked}"
+        )
+
+
+def _check_fresh(change_set: ChangeSet, at: datetime) -> None:
+    expires = change_set.plan_expires_at
+    if expires is not None and expires <= at:
+        raise Refused(
+            f"the plan of {change_set} was valid until {expires:%H:%M:%S} UTC: plan again"
+        )

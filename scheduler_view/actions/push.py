@@ -1,0 +1,129 @@
+"""One step to the API server, and what is known of it afterwards."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from accounting.failpoints import reach
+from scheduler_view.actions.look import get_or_none
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import (
+    ClusterError,
+    FieldConflict,
+    NotConfigured,
+    NotFound,
+    TlsFailure,
+    Unauthorized,
+)
+from scheduler_view.cluster.kinds import NAMESPACE
+from scheduler_view.domain.manifest import Manifest, Pin, pin_of
+from scheduler_view.domain.plan import Action, Step, matches
+
+HOPELESS = (
+    NotConfigured,
+    TlsFailure,
+    Unauthorized,
+)  # the next object would fare the same
+READ_BACK = "found in the cluster when it was read back"
+
+
+class Fate(StrEnum):
+    """What became of a step."""
+
+    APPLIED = "applied"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+    LATER = "later"  # a temporary fault: the same step again
+    STOPPED = "stopped"  # neither this nor any other step can be done
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A fate with the server's own words."""
+
+    fate: Fate
+    message: str = ""
+    code: int | None = None
+    retry_after_s: float | None = None
+
+
+def settled(reader: ClusterClient, step: Step, *, was_sent: bool) -> Outcome | None:
+    """What can be said of a step without sending it; None when it is to be sent.
+
+    Args:
+        was_sent: it may have been sent before, and the outcome is not known.
+
+    Raises:
+        ClusterError: the cluster cannot be read.
+    """
+    live = get_or_none(reader, step.key)
+    if was_sent and matches(step.body, live):
+        return Outcome(Fate.APPLIED, READ_BACK)
+    if step.action == Action.REPLACE and was_sent and live is None:
+        return None  # removed, and not created yet
+    why = step.pin.difference(_pin(reader, step, live))
+    if why:
+        text = f"The cluster changed since this plan: {why}. Plan again."
+        return Outcome(Fate.REFUSED, text)
+    if step.action == Action.KEEP:
+        return Outcome(Fate.UNCHANGED, "as it should be; nothing was written")
+    if step.blocked:
+        return Outcome(Fate.REFUSED, step.blocked)
+    return None
+
+
+def send(pusher: ClusterClient, reader: ClusterClient, step: Step) -> Outcome:
+    """Send a step; an unknown outcome is read back at once."""
+    try:
+        _send(pusher, step, reader)
+    except ClusterError as error:
+        if not error.is_outcome_unknown:
+            return outcome_of(error)
+        return _read_back(reader, step, error)
+    return Outcome(Fate.APPLIED)
+
+
+def outcome_of(error: ClusterError) -> Outcome:
+    """An error as what it means for a step."""
+    if isinstance(error, HOPELESS):
+        return Outcome(Fate.STOPPED, error.words, error.code)
+    if error.is_temporary:
+        return Outcome(Fate.LATER, error.words, error.code, error.retry_after_s)
+    if isinstance(error, FieldConflict):
+        text = f"Conflict with {error.owner}: {error.words}"
+        return Outcome(Fate.REFUSED, text, error.code)
+    return Outcome(Fate.REFUSED, error.words, error.code)
+
+
+def _send(pusher: ClusterClient, step: Step, reader: ClusterClient) -> None:
+    key, uid = step.key, step.pin.uid
+    if step.action == Action.REMOVE:
+        pusher.delete(key.kind, key.name, key.namespace, uid=uid)
+    elif step.body is None:
+        raise ValueError(f"{key} has nothing to send")
+    elif step.action == Action.REPLACE:
+        if get_or_none(reader, key) is not None:
+            pusher.delete(key.kind, key.name, key.namespace, uid=uid)
+        reach("class_removed")
+        pusher.apply(step.body, force=step.force)
+    else:
+        pusher.apply(step.body, force=step.force, uid=uid)
+    reach("step_sent")
+
+
+def _read_back(reader: ClusterClient, step: Step, error: ClusterError) -> Outcome:
+    try:
+        if matches(step.body, get_or_none(reader, step.key)):
+            return Outcome(Fate.APPLIED, READ_BACK, error.code)
+    except ClusterError as unread:
+        return Outcome(Fate.LATER, unread.words, unread.code, unread.retry_after_s)
+    return Outcome(Fate.LATER, error.words, error.code, error.retry_after_s)
+
+
+def _pin(reader: ClusterClient, step: Step, live: Manifest | None) -> Pin:
+    """The pin now. An object that is there proves its namespace by its own uid."""
+    if live is not None or not step.key.namespace:
+        return pin_of(live, step.pin.namespace_uid)
+    try:
+        return pin_of(None, reader.get(NAMESPACE, step.key.namespace).uid)
+    except NotFound:
+        return Pin()

@@ -1,0 +1,52 @@
+"""Rows become values and values become rows, here and nowhere else."""
+
+from dataclasses import asdict
+from typing import Any
+
+from scheduler_view.domain.desired import ObjectKey
+from scheduler_view.domain.manifest import Manifest, Pin
+from scheduler_view.domain.plan import Action, FieldChange, Step
+from scheduler_view.models import ChangeStep
+
+
+def step_row(
+    step: Step, before: Manifest | None, message: str, code: int | None
+) -> ChangeStep:
+    """A step of a plan as its row; the change set and the position are set by whoever asks."""
+    return ChangeStep(
+        kind=step.key.kind,
+        namespace=step.key.namespace,
+        name=step.key.name,
+        action=step.action.value,
+        body=step.body,
+        before=None if before is None else _kept(before),
+        pin=asdict(step.pin),
+        changes=[[c.field, c.before, c.after] for c in step.changes],
+        others={name: list(managers) for name, managers in step.others.items()},
+        blocked=step.blocked,
+        note=step.note,
+        force=step.force,
+        message=message,
+        code=code,
+    )
+
+
+def step_of(row: ChangeStep) -> Step:
+    """A stored step."""
+    return Step(
+        key=ObjectKey(row.kind, row.namespace, row.name),
+        action=Action(row.action),
+        body=row.body,
+        pin=Pin(**row.pin),
+        changes=tuple(FieldChange(*change) for change in row.changes),
+        others={name: tuple(managers) for name, managers in row.others.items()},
+        blocked=row.blocked,
+        force=row.force,
+        note=row.note,
+    )
+
+
+def _kept(live: Manifest) -> dict[str, Any]:
+    """A live object without what says nothing to a person later."""
+    meta = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
+    return {**live, "metadata": meta}

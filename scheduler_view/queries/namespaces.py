@@ -1,0 +1,66 @@
+"""Which namespaces of a cluster are a team's, by the bindings that hold now."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from fnmatch import fnmatchcase
+
+from django.db.models import Q
+
+from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
+
+
+def namespaces_by_team(
+    live: Mapping[str, Mapping[str, str]], at: datetime
+) -> dict[int, list[str]]:
+    """Namespaces by team id; the first rule that matches gives each to one team.
+
+    Rules by pod labels are passed over: no quota can tell pods of a namespace apart so.
+
+    Args:
+        live: labels by namespace, as the API server has them.
+        at: when the rules must hold.
+    """
+    rules = list(
+        Binding.objects.filter(
+            Q(valid_to__isnull=True) | Q(valid_to__gt=at), valid_from__lte=at
+        ).order_by("position", "pk")
+    )
+    found: dict[int, list[str]] = {}
+    for name, labels in sorted(live.items()):
+        team = _team(name, labels, rules)
+        if team is not None:
+            found.setdefault(team, []).append(name)
+    return found
+
+
+def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:
+    """Labels by namespace as metrics showed them last, with `_` for odd characters."""
+    latest = NamespaceLabels.objects.filter(namespace__cluster_id=cluster_id).order_by(
+        "namespace_id", "-valid_from"
+    )
+    labels = {
+        row.namespace_id: dict(row.labels) for row in latest.distinct("namespace_id")
+    }
+    return {
+        row.name: labels.get(row.pk, {})
+        for row in Namespace.objects.filter(cluster_id=cluster_id)
+    }
+
+
+def _team(name: str, labels: Mapping[str, str], rules: list[Binding]) -> int | None:
+    for rule in rules:
+        if rule.kind == BindingKind.NAMESPACE:
+            value: str | None = name
+        elif rule.kind == BindingKind.NAMESPACE_LABEL:
+            value = labels.get(rule.label, labels.get(_sanitised(rule.label)))
+        else:
+            continue
+        if value is not None and fnmatchcase(value, rule.glob):
+            return int(rule.team_id)
+    return None
+
+
+def _sanitised(label: str) -> str:
+    """As kube-state writes label names."""
+    return "label_" + re.sub(r"[^a-zA-Z0-9_]", "_", label)

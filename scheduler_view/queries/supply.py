@@ -1,0 +1,133 @@
+"""What a cluster offers of each pool, and what a unit of it costs at most."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from django.db.models import Q
+
+from accounting.domain.resource import kubernetes_resource
+from accounting.domain.rounding import half_even
+from accounting.domain.unit import NodeFacts, unit_of
+from accounting.models import Cluster, NodeFact, UnitPrice
+from scheduler_view.domain.effects import highest
+from scheduler_view.domain.quota_key import is_dra
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of node: its model, lifecycle, and what it offers."""
+
+    model: str
+    lifecycle: str
+    facts: NodeFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """What the nodes that are there offer.
+
+    Attributes:
+        capacity: units by pool.
+        kinds: distinct kinds of nodes.
+    """
+
+    capacity: Mapping[str, int]
+    kinds: Sequence[Kind]
+
+
+def supply_of(cluster: Cluster) -> Supply:
+    """The latest that each present node said of itself; two queries at most."""
+    facts = (
+        NodeFact.objects.filter(
+            node__cluster=cluster, node__presences__end_ms__isnull=True
+        )
+        .order_by("node_id", "-valid_from")
+        .distinct("node_id")
+    )
+    capacity: dict[str, int] = {}
+    kinds: list[Kind] = []
+    for fact in facts:
+        units = {
+            resource: int(count)
+            for name, count in fact.capacity.items()
+            if (resource := kubernetes_resource(name) or name)
+        }
+        for pool, count in units.items():
+            capacity[pool] = capacity.get(pool, 0) + count
+        kind = Kind(fact.model, fact.lifecycle, NodeFacts(units, fact.labels))
+        if kind not in kinds:
+            kinds.append(kind)
+    return Supply(capacity, kinds)
+
+
+def rates_of(
+    cluster: Cluster,
+    supply: Supply,
+    pools: Iterable[tuple[str, tuple[str, ...]]],
+    at: datetime,
+) -> dict[tuple[str, tuple[str, ...]], Decimal | None]:
+    """The dearest rate per hour of one unit, by (pool, priority classes of a tier).
+
+    A quota does not know models: it is the dearest of all that the pool may give. None
+    where one of them has no price, or where no node offers the pool.
+    """
+    prices = list(
+        UnitPrice.objects.filter(
+            Q(valid_to__isnull=True) | Q(valid_to__gt=at),
+            Q(cluster__isnull=True) | Q(cluster=cluster),
+            valid_from__lte=at,
+        )
+    )
+    return {
+        (pool, classes): _rate(prices, supply, pool, classes)
+        for pool, classes in set(pools)
+    }
+
+
+def _rate(
+    prices: Sequence[UnitPrice], supply: Supply, pool: str, classes: tuple[str, ...]
+) -> Decimal | None:
+    found: list[Decimal | None] = []
+    tiers = classes or ("", *{price.tier for price in prices if price.tier})
+    for kind in supply.kinds:
+        if not is_dra(pool) and not kind.facts.capacity.get(pool):
+            continue
+        unit = None if is_dra(pool) else unit_of(pool, kind.facts)
+        share = Fraction(1) if unit is None else unit.share
+        profile = pool.rpartition("/mig-")[2] if "/mig-" in pool else ""
+        for tier in tiers:
+            price = _best(prices, kind, profile, tier)
+            found.append(
+                None
+                if price is None
+                else half_even(Fraction(price.rate_per_gpu_hour) * share, 6)
+            )
+    return highest(found)
+
+
+def _best(
+    prices: Sequence[UnitPrice], kind: Kind, profile: str, tier: str
+) -> UnitPrice | None:
+    """Of the prices that match, the one that sets most (rules.md N26)."""
+    fitting = [
+        price
+        for price in prices
+        if price.model == kind.model
+        and price.profile in ("", profile)
+        and price.lifecycle in ("", kind.lifecycle)
+        and price.tier in ("", tier)
+    ]
+
+    def weight(price: UnitPrice) -> tuple[int, ...]:
+        sets = (
+            price.cluster_id is not None,
+            bool(price.profile),
+            bool(price.lifecycle),
+            bool(price.tier),
+        )
+        return (sum(sets), *map(int, sets))
+
+    return max(fitting, key=weight, default=None)

@@ -1,0 +1,32 @@
+"""Celery entry points. They only ring the bell: what is due stands in Postgres.
+
+Losing a message, running one twice or running two at once changes nothing.
+"""
+
+import structlog
+from celery import shared_task
+from django.utils import timezone
+
+from scheduler_view.actions import sweep
+
+log = structlog.get_logger(__name__)
+SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
+
+
+@shared_task(
+    name="scheduler_view.tasks.find_changes", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def find_changes() -> None:
+    """Ring for each cluster whose change sets are due (beat: every 15 s)."""
+    sweep.forget_keys(timezone.now())
+    for cluster_id in sweep.clusters_with_work(timezone.now()):
+        work.apply_async((cluster_id,), expires=60)
+
+
+@shared_task(
+    name="scheduler_view.tasks.work", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def work(cluster_id: int) -> None:
+    """Plan and apply what is due of one cluster."""
+    count = sweep.work(cluster_id, now=timezone.now)
+    log.info("changes worked on", cluster=cluster_id, count=count)
