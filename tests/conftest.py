@@ -13,6 +13,7 @@ from django.conf import settings
 from portal.env import database_settings
 from portal.services import lease
 from portal.services.places import Places
+from tests.control_plane.server import ControlPlane, control_plane
 from tests.programs import obstacle
 
 TESTS = Path(__file__).resolve().parent
@@ -87,3 +88,15 @@ def redis_url(request: pytest.FixtureRequest) -> str:
         return given
     places: Places = request.getfixturevalue("embedded")
     return places.redis_url
+
+
+@pytest.fixture(scope="session")
+def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A real control plane for this run (mark: `control_plane`).
+
+    Tests share it: each makes namespaces of its own, and cluster-wide objects with names
+    of its own. One that kills parts of it, or needs it empty, starts its own with
+    `tests.control_plane.server.control_plane`.
+    """
+    with control_plane(tmp_path_factory.mktemp("control-plane")) as plane:
+        yield plane

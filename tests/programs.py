@@ -11,6 +11,14 @@ from pathlib import Path
 CACHE = Path(
     os.environ.get("GPU_LEDGER_CACHE") or Path.home() / ".cache" / "gpu-ledger"
 )
+CONTROL_PLANE = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kwok",
+    "kubectl",
+)
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -29,6 +37,14 @@ def promtool() -> Path | None:
     """Makes history from OpenMetrics text; of either version."""
     path = CACHE / "prom3" / "promtool"
     return path if path.exists() else _found("promtool")
+
+
+def control_plane_program(name: str) -> Path | None:
+    """Of `KUBEBUILDER_ASSETS`, as Kubernetes' own tests have it, or of `make provision`."""
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    places = [Path(assets)] if assets else []
+    places.append(CACHE / "control-plane")
+    return next((p for place in places if (p := place / name).exists()), None)
 
 
 def chromium() -> Path | None:
@@ -55,6 +71,16 @@ def _lacks_chromium() -> str | None:
     return None if chromium() else "not installed: Chromium (make provision)"
 
 
+def _lacks_api_server() -> str | None:
+    return _lacks_control_plane(CONTROL_PLANE[:2])
+
+
+def _lacks_control_plane(wanted: tuple[str, ...] = CONTROL_PLANE) -> str | None:
+    missing = [name for name in wanted if control_plane_program(name) is None]
+    missing += [] if _found("openssl") else ["openssl"]  # for a key of its own
+    return f"not installed: {', '.join(missing)} (make provision)" if missing else None
+
+
 def _lacks_root() -> str | None:
     return None if os.geteuid() == 0 else "needs the rights of root"
 
@@ -63,6 +89,8 @@ def _lacks_root() -> str | None:
 REQUIREMENTS: Mapping[str, Callable[[], str | None]] = {
     "prometheus": _lacks_prometheus,
     "browser": _lacks_chromium,
+    "api_server": _lacks_api_server,
+    "control_plane": _lacks_control_plane,
     "root": _lacks_root,
 }
 

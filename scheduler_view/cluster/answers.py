@@ -113,7 +113,7 @@ def _conflict(words: str, status: Status) -> ClusterError:
 
 def _invalid(code: int, words: str, status: Status) -> ClusterError:
     fields = tuple(c["field"] for c in _causes(status) if c.get("field"))
-    if fields == ("metadata.uid",):
+    if "metadata.uid" in fields:
         return UidMismatch(words, code)
     return Invalid(words, code, fields)
 

@@ -1,0 +1,64 @@
+"""How the simulated API server says no: `Status` objects, in the words of a real one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    409: "Conflict",
+    410: "Expired",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+}
+
+Cause = Mapping[str, str]
+
+
+class Refusal(Exception):
+    """An answer that is not a success."""
+
+    def __init__(
+        self, code: int, message: str, *, causes: Sequence[Cause] = (), **details: str
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = {**details, **({"causes": list(causes)} if causes else {})}
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """The body of the answer."""
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": REASONS.get(self.code, "InternalError"),
+            "details": self.details,
+            "code": self.code,
+        }
+
+
+def not_found(plural: str, name: str) -> Refusal:
+    return Refusal(404, f'{plural} "{name}" not found', name=name, kind=plural)
+
+
+def invalid(kind: str, name: str, field: str, message: str) -> Refusal:
+    cause = {"reason": "FieldValueInvalid", "message": message, "field": field}
+    text = f'{kind} "{name}" is invalid: {field}: {message}'
+    return Refusal(422, text, causes=[cause], name=name, kind=kind)
+
+
+def uid_mismatch(plural: str, name: str, wanted: str, found: str) -> Refusal:
+    return Refusal(
+        409,
+        f'Operation cannot be fulfilled on {plural} "{name}": Precondition failed: '
+        f"UID in precondition: {wanted}, UID in object meta: {found}",
+        name=name,
+        kind=plural,
+    )

@@ -1,0 +1,162 @@
+"""What other people and programs do to a cluster, over plain HTTP: beside our door."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from tests.processes import wait_until
+
+Body = Mapping[str, Any]
+GPU = "nvidia.com/gpu"
+TIMEOUT_S = 20.0
+
+
+class RefusedByServer(Exception):
+    """The server said no."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(f"{code} {words}")
+        self.code = code
+        self.words = words
+
+
+@dataclass(frozen=True, slots=True)
+class Admin:
+    """Somebody with a token, who uses kubectl or another tool.
+
+    Attributes:
+        url: of the API server.
+        ca_file: its certificate authority; "" over plain HTTP.
+    """
+
+    url: str
+    token: str
+    ca_file: str = ""
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Body | None = None,
+        content_type: str = "application/json",
+        **query: str,
+    ) -> dict[str, Any]:
+        """The answer as JSON; `RefusedByServer` unless it is a success."""
+        answer = requests.request(
+            method,
+            self.url + path,
+            params=query,
+            json=body,
+            headers={
+                "Authorization": f"Bearer {self.token}",
+                "Content-Type": content_type,
+            },
+            verify=self.ca_file or True,
+            timeout=TIMEOUT_S,
+        )
+        found: dict[str, Any] = answer.json()
+        if not answer.ok:
+            raise RefusedByServer(answer.status_code, found.get("message", ""))
+        return found
+
+    def get(self, path: str) -> dict[str, Any]:
+        return self.call("GET", path)
+
+    def create(self, path: str, body: Body, **query: str) -> dict[str, Any]:
+        return self.call("POST", path, body, **query)
+
+    def delete(self, path: str) -> None:
+        self.call("DELETE", path)
+
+    def apply(
+        self, path: str, body: Body, manager: str, *, force: bool = False
+    ) -> dict[str, Any]:
+        """Server-side apply as another manager, e.g. a GitOps tool."""
+        return self.call(
+            "PATCH",
+            path,
+            body,
+            "application/apply-patch+yaml",
+            fieldManager=manager,
+            force=str(force).lower(),
+        )
+
+    def edit(
+        self, path: str, change: Body, manager: str = "kubectl-edit"
+    ) -> dict[str, Any]:
+        """What `kubectl edit` sends: only what differs."""
+        return self.call(
+            "PATCH", path, change, "application/merge-patch+json", fieldManager=manager
+        )
+
+    def make_namespace(self, name: str, **labels: str) -> str:
+        """A namespace; its uid."""
+        meta = {"name": name, "labels": labels}
+        made = self.create("/api/v1/namespaces", {"metadata": meta})
+        uid: str = made["metadata"]["uid"]
+        return uid
+
+    def make_quota(self, namespace: str, name: str, hard: Body, **spec: Any) -> None:
+        body = {"metadata": {"name": name}, "spec": {"hard": hard, **spec}}
+        self.create(quota_path(namespace), body)
+
+    def make_pod(
+        self, namespace: str, name: str, gpus: int = 0, **spec: Any
+    ) -> dict[str, Any]:
+        """A pod of one container, as its owner would send it."""
+        container: dict[str, Any] = {"name": "main", "image": "example.com/train:1"}
+        if gpus:
+            container["resources"] = {"limits": {spec.pop("resource", GPU): str(gpus)}}
+        body = {
+            "metadata": {"name": name},
+            "spec": {
+                "containers": [container],
+                "tolerations": [{"operator": "Exists"}],
+                **spec,
+            },
+        }
+        return self.create(f"/api/v1/namespaces/{namespace}/pods", body)
+
+    def make_node(self, name: str, **resources: int) -> None:
+        """A node that fake kubelets will make ready; `nvidia_com__gpu=8` are its GPUs."""
+        amounts = {
+            key.replace("__", "/").replace("_", "."): str(value)
+            for key, value in resources.items()
+        }
+        amounts |= {"cpu": "64", "memory": "512Gi", "pods": "110"}
+        self.create("/api/v1/nodes", {"metadata": {"name": name}})
+        self.call(
+            "PATCH",
+            f"/api/v1/nodes/{name}/status",
+            {"status": {"allocatable": amounts, "capacity": amounts}},
+            "application/merge-patch+json",
+        )
+
+    def phase(self, namespace: str, pod: str) -> str:
+        """`Pending`, `Running`, ..."""
+        found = self.get(f"/api/v1/namespaces/{namespace}/pods/{pod}")
+        phase: str = found["status"].get("phase", "")
+        return phase
+
+    def used(self, namespace: str, quota: str) -> dict[str, str]:
+        """What a quota counts as used."""
+        found = self.get(quota_path(namespace, quota))
+        return dict((found.get("status") or {}).get("used") or {})
+
+    def wait_used(self, namespace: str, quota: str, key: str, value: str) -> None:
+        """Return when a quota counts so many."""
+        wait_until(lambda: self.used(namespace, quota).get(key) == value, 30)
+
+
+def quota_path(namespace: str, name: str = "") -> str:
+    """Of one quota, or of those of a namespace."""
+    root = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    return f"{root}/{name}" if name else root
+
+
+def class_path(name: str = "") -> str:
+    """Of one priority class, or of all."""
+    root = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    return f"{root}/{name}" if name else root

@@ -1,0 +1,87 @@
+"""Priority classes through our door: what an API server really does with them (T28)."""
+
+import pytest
+
+from scheduler_view.cluster.errors import Forbidden, Invalid, NotFound
+from scheduler_view.domain.manifest import CLASS
+from tests.control_plane.admin import RefusedByServer
+from tests.control_plane.world import World, priority_class
+
+
+def test_a_value_is_never_changed(world: World) -> None:
+    with world.door() as door:
+        door.apply(priority_class(world.name, 1000))
+        with pytest.raises(Invalid, match="may not be changed in an update") as caught:
+            door.apply(priority_class(world.name, 2000))
+    assert caught.value.fields == ("value",)
+
+
+def test_whether_it_preempts_is_never_changed(world: World) -> None:
+    with world.door() as door:
+        door.apply(priority_class(world.name, 1000, preemptionPolicy="Never"))
+        with pytest.raises(Invalid, match="field is immutable"):
+            door.apply(
+                priority_class(
+                    world.name, 1000, preemptionPolicy="PreemptLowerPriority"
+                )
+            )
+
+
+def test_its_description_may_change(world: World) -> None:
+    with world.door() as door:
+        door.apply(priority_class(world.name, 1000, description="a"))
+        live = door.apply(priority_class(world.name, 1000, description="b"))
+        assert live.manifest["description"] == "b"
+        again = door.apply(priority_class(world.name, 1000, description="b"))
+    assert again.resource_version == live.resource_version
+    assert live.manifest["preemptionPolicy"] == "PreemptLowerPriority"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("too-high", 2_000_000_000), ("system-batch", 1000)]
+)
+def test_values_and_names_of_the_system_are_refused(
+    world: World, name: str, value: int
+) -> None:
+    with world.door() as door, pytest.raises(Invalid):
+        door.apply(priority_class(name, value), dry_run=True)
+
+
+def test_a_second_default_is_refused(world: World) -> None:
+    first, second = f"{world.name}-a", f"{world.name}-b"
+    with world.door() as door:
+        live = door.apply(priority_class(first, 10, globalDefault=True))
+        try:
+            with pytest.raises(Forbidden) as caught:
+                door.apply(priority_class(second, 20, globalDefault=True))
+        finally:
+            door.delete(CLASS, first, uid=live.uid)
+    assert f"PriorityClass {first} is already marked as default" in caught.value.words
+
+
+def test_pods_keep_the_number_of_a_class_that_is_made_again(world: World) -> None:
+    pod = f"/api/v1/namespaces/{world.name}/pods/a"
+    with world.door() as door:
+        live = door.apply(priority_class(world.name, 1000))
+        made = world.admin.make_pod(world.name, "a", priorityClassName=world.name)
+        assert made["spec"]["priority"] == 1000
+        door.delete(CLASS, world.name, uid=live.uid)
+        with pytest.raises(NotFound):
+            door.get(CLASS, world.name)
+        door.apply(priority_class(world.name, 2000))
+    assert world.admin.get(pod)["spec"]["priority"] == 1000
+
+
+def test_a_pod_that_names_no_class_of_the_cluster_is_refused(world: World) -> None:
+    with pytest.raises(RefusedByServer, match="no PriorityClass with name nope") as no:
+        world.admin.make_pod(world.name, "a", priorityClassName="nope")
+    assert no.value.code == 403
+
+
+def test_only_quotas_and_classes_are_ever_changed(world: World) -> None:
+    body = {"kind": "Pod", "metadata": {"name": "a", "namespace": world.name}}
+    with world.door() as door:
+        with pytest.raises(ValueError, match="not changed by us"):
+            door.apply(body)
+        with pytest.raises(ValueError, match="not changed by us"):
+            door.delete("Namespace", world.name, uid="x")
