@@ -3,10 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
-from scheduler_view.domain.desired import ObjectKey
+from scheduler_view.domain.desired import ObjectKey, Target
 from scheduler_view.domain.manifest import Manifest, Pin
 from scheduler_view.domain.plan import Action, FieldChange, Step
-from scheduler_view.models import ChangeStep
+from scheduler_view.domain.tier import TierSpec, TierState
+from scheduler_view.models import ChangeStep, QuotaTarget, Tier
 
 
 def step_row(
@@ -50,3 +51,14 @@ def _kept(live: Manifest) -> dict[str, Any]:
     """A live object without what says nothing to a person later."""
     meta = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
     return {**live, "metadata": meta}
+
+
+def target_of(row: QuotaTarget) -> Target:
+    """A row as a value."""
+    return Target(row.team.slug, row.pool, row.tier, row.gpus, dict(row.split))
+
+
+def tier_of(row: Tier) -> TierState:
+    """A row as a value."""
+    spec = TierSpec(row.name, row.value, row.preempts, row.is_default, row.description)
+    return TierState(spec, [row.class_name, *row.old_classes])

@@ -78,6 +78,7 @@ def create(
             author_id=None if isinstance(actor, str) else actor.pk,
             author_name=name_of(actor),
             undoes=undoes,
+            made_at=at,
             **_columns(cluster, draft),
         )
         change_set.save()

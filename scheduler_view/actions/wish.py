@@ -14,11 +14,11 @@ from scheduler_view.domain.edit import (
 )
 from scheduler_view.domain.split import SplitRefused, SplitWish, divide
 from scheduler_view.domain.tier import (
-    TierSpec,
     TierState,
     default_faults,
     next_class,
 )
+from scheduler_view.mapping import target_of, tier_of
 from scheduler_view.models import QuotaTarget, Tier
 
 TargetKey = tuple[str, str, str]  # team, pool, tier
@@ -79,17 +79,6 @@ def desired_of(cluster: Cluster) -> Desired:
         {(one.team, one.pool, one.tier): one for one in found},
         {tier.spec.name: tier for tier in tiers},
     )
-
-
-def target_of(row: QuotaTarget) -> Target:
-    """A row as a value."""
-    return Target(row.team.slug, row.pool, row.tier, row.gpus, dict(row.split))
-
-
-def tier_of(row: Tier) -> TierState:
-    """A row as a value."""
-    spec = TierSpec(row.name, row.value, row.preempts, row.is_default, row.description)
-    return TierState(spec, [row.class_name, *row.old_classes])
 
 
 def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:

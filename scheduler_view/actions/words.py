@@ -9,8 +9,7 @@ from typing import Any
 from accounting.models import Cluster, Team
 from accounting.queries.billing import billing_at
 from scheduler_view.actions.compute import Computed
-from scheduler_view.actions.wish import Desired
-from scheduler_view.domain.desired import Target
+from scheduler_view.domain.desired import Target, committed
 from scheduler_view.domain.edit import QuotaEdit, TierEdit
 from scheduler_view.domain.effects import (
     ClassFacts,
@@ -112,28 +111,11 @@ def _committed(
     return pool_effect(
         PoolFacts(
             pool=pool,
-            committed_before=committed(plan.wish.before, pool),
-            committed_after=committed(plan.wish.after, pool),
+            committed_before=committed(plan.wish.before.targets.values(), pool),
+            committed_after=committed(plan.wish.after.targets.values(), pool),
             capacity=capacity.get(pool),
             peak=use.peak or None,
         )
-    )
-
-
-def committed(desired: Desired, pool: str) -> int:
-    """GPUs promised by all quotas of a pool.
-
-    Of a team with quotas for all pods and for tiers, the one for all pods counts: the
-    others lie within it. Without one, its tiers' quotas add up.
-    """
-    general: dict[str, int] = {}
-    tiers: dict[str, int] = {}
-    for target in desired.targets.values():
-        if target.pool == pool:
-            sums = tiers if target.tier else general
-            sums[target.team] = sums.get(target.team, 0) + target.gpus
-    return sum(general.values()) + sum(
-        gpus for team, gpus in tiers.items() if team not in general
     )
 
 

@@ -107,3 +107,20 @@ def metadata(key: ObjectKey) -> dict[str, Any]:
     """Name, place and owner label of an object."""
     found: dict[str, Any] = {"name": key.name, "labels": {OWNER_LABEL: OWNER}}
     return found | ({"namespace": key.namespace} if key.namespace else {})
+
+
+def committed(targets: Iterable[Target], pool: str) -> int:
+    """GPUs promised by all quotas of a pool.
+
+    Of a team with quotas for all pods and for tiers, the one for all pods counts: the
+    others lie within it. Without one, its tiers' quotas add up.
+    """
+    general: dict[str, int] = {}
+    tiers: dict[str, int] = {}
+    for target in targets:
+        if target.pool == pool:
+            sums = tiers if target.tier else general
+            sums[target.team] = sums.get(target.team, 0) + target.gpus
+    return sum(general.values()) + sum(
+        gpus for team, gpus in tiers.items() if team not in general
+    )

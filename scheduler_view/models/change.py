@@ -4,6 +4,7 @@ import pghistory
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from accounting.models import Cluster
 
@@ -49,6 +50,7 @@ class ChangeSet(models.Model):
     )
     author_name = models.CharField(max_length=150)
     reason = models.CharField(max_length=200)
+    made_at = models.DateTimeField(db_default=Now())
     edits = models.JSONField(default=list)
     reverse = models.JSONField(default=list, blank=True)
     forced = models.JSONField(default=list, blank=True)  # objects ticked by a person

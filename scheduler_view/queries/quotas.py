@@ -1,0 +1,154 @@
+"""Quotas and pools as rows: what is wanted, what is held, what is promised."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from accounting.access import Scope
+from accounting.models import Cluster
+from accounting.queries.billing import billing_at
+from scheduler_view.domain.desired import Target, committed
+from scheduler_view.domain.quota_key import key_of
+from scheduler_view.mapping import tier_of
+from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.queries.supply import supply_of
+from scheduler_view.queries.use import Ask, uses
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaRow:
+    """What one team may hold of one pool in one cluster.
+
+    Attributes:
+        in_use: units held now by the pods that it counts.
+        peak: the most held at once in 30 days.
+        version: the change set that wrote it; edits name it.
+    """
+
+    cluster: str
+    team: str
+    team_name: str
+    pool: str
+    tier: str
+    gpus: int
+    rule: str
+    split: Mapping[str, int]
+    in_use: int
+    peak: int
+    version: int
+
+    @property
+    def is_over(self) -> bool:
+        """More is held than allowed: nothing stops, nothing new starts."""
+        return self.in_use > self.gpus
+
+    def fields(self) -> dict[str, Any]:
+        """As the API prints it."""
+        return {
+            "cluster": self.cluster,
+            "team": self.team,
+            "pool": self.pool,
+            "key": key_of(self.pool),
+            "tier": self.tier,
+            "gpus": self.gpus,
+            "rule": self.rule,
+            "split": dict(self.split),
+            "in_use": self.in_use,
+            "peak_30_days": self.peak,
+            "version": self.version,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """One pool of one cluster: promised, there, held. For those who see all teams.
+
+    Attributes:
+        capacity: None where no node reports the resource.
+    """
+
+    cluster: str
+    pool: str
+    committed: int
+    capacity: int | None
+    in_use: int
+    peak: int
+
+
+def quota_rows(
+    scope: Scope, at: datetime, *, cluster: str = "", team: str = ""
+) -> list[QuotaRow]:
+    """Quotas that the asker may read; one query of use for each cluster."""
+    found: list[QuotaRow] = []
+    for one in _clusters(cluster):
+        targets = list(_targets(scope, one, team))
+        classes = {row.name: tier_of(row).classes for row in _tiers(one)}
+        asks = [
+            Ask(row.pool, list(row.split), tuple(classes.get(row.tier, ())), row.gpus)
+            for row in targets
+        ]
+        used = uses(one.pk, asks, at) if asks else []
+        found += [
+            QuotaRow(
+                cluster=one.name,
+                team=row.team.slug,
+                team_name=row.team.name,
+                pool=row.pool,
+                tier=row.tier,
+                gpus=row.gpus,
+                rule=row.rule,
+                split=row.split,
+                in_use=use.now,
+                peak=use.peak,
+                version=row.version,
+            )
+            for row, use in zip(targets, used, strict=True)
+        ]
+    return found
+
+
+def pool_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[PoolRow]:
+    """Pools that are promised or there; empty for those who do not see all teams."""
+    if not scope.sees_all:
+        return []
+    found: list[PoolRow] = []
+    zone = billing_at(at).timezone
+    for one in _clusters(cluster):
+        targets = [
+            Target(row.team.slug, row.pool, row.tier, row.gpus)
+            for row in _targets(scope, one, "")
+        ]
+        capacity = supply_of(one).capacity
+        pools = sorted({target.pool for target in targets} | set(capacity))
+        used = uses(one.pk, [Ask(pool, None) for pool in pools], at, zone)
+        found += [
+            PoolRow(
+                one.name,
+                pool,
+                committed(targets, pool),
+                capacity.get(pool),
+                use.now,
+                use.peak,
+            )
+            for pool, use in zip(pools, used, strict=True)
+        ]
+    return found
+
+
+def _clusters(name: str) -> Sequence[Cluster]:
+    rows = Cluster.objects.order_by("name")
+    return list(rows.filter(name=name) if name else rows)
+
+
+def _targets(scope: Scope, cluster: Cluster, team: str) -> Sequence[QuotaTarget]:
+    rows = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
+    if scope.team_ids is not None:
+        rows = rows.filter(team_id__in=scope.team_ids)
+    if team:
+        rows = rows.filter(team__slug=team)
+    return list(rows.order_by("team__name", "pool", "tier"))
+
+
+def _tiers(cluster: Cluster) -> Sequence[Tier]:
+    return list(Tier.objects.filter(cluster=cluster))

@@ -1,0 +1,88 @@
+"""Priority tiers as rows, highest first."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounting.models import Cluster
+from scheduler_view.domain.tier import PREEMPTS
+from scheduler_view.mapping import tier_of
+from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.queries.use import pods_by_class
+
+
+@dataclass(frozen=True, slots=True)
+class TierRow:
+    """One tier of one cluster.
+
+    Attributes:
+        class_name: the PriorityClass that new pods name.
+        old_classes: earlier versions, which pods may still have.
+        pods: GPU pods that run now with any of them, by class.
+        quotas: how many quotas are for this tier only.
+    """
+
+    cluster: str
+    name: str
+    value: int
+    preempts: bool
+    is_default: bool
+    description: str
+    class_name: str
+    old_classes: tuple[str, ...]
+    pods: dict[str, int]
+    quotas: int
+    version: int
+
+    @property
+    def words(self) -> str:
+        """What its pods do to others."""
+        return "pushes out lower tiers" if self.preempts else "does not preempt"
+
+    def fields(self) -> dict[str, Any]:
+        """As the API prints it."""
+        return {
+            "cluster": self.cluster,
+            "name": self.name,
+            "value": self.value,
+            "preempts": self.preempts,
+            "is_default": self.is_default,
+            "description": self.description,
+            "class_name": self.class_name,
+            "old_classes": list(self.old_classes),
+            "pods": dict(self.pods),
+            "quotas": self.quotas,
+            "version": self.version,
+        }
+
+
+def tier_rows(*, cluster: str = "") -> list[TierRow]:
+    """Tiers of all clusters, or of one; everybody who is signed in may know them."""
+    clusters = Cluster.objects.order_by("name")
+    if cluster:
+        clusters = clusters.filter(name=cluster)
+    found: list[TierRow] = []
+    for one in clusters:
+        rows = list(Tier.objects.filter(cluster=one).order_by("-value", "name"))
+        pods = pods_by_class(one.pk) if rows else {}
+        quotas = list(
+            QuotaTarget.objects.filter(cluster=one).values_list("tier", flat=True)
+        )
+        found += [_row(one, row, pods, quotas.count(row.name)) for row in rows]
+    return found
+
+
+def _row(cluster: Cluster, row: Tier, pods: dict[str, int], quotas: int) -> TierRow:
+    state = tier_of(row)
+    return TierRow(
+        cluster=cluster.name,
+        name=row.name,
+        value=row.value,
+        preempts=state.spec.policy == PREEMPTS,
+        is_default=row.is_default,
+        description=row.description,
+        class_name=row.class_name,
+        old_classes=tuple(row.old_classes),
+        pods={name: pods[name] for name in state.classes if name in pods},
+        quotas=quotas,
+        version=row.version,
+    )
