@@ -82,8 +82,10 @@ test-e2e: $(VENV)/development ## the whole product, started as a person starts i
 bench: $(VENV)/development ## speed and memory against the named rivals
 	@exec $(BIN)/python -m bench
 
-soak: $(VENV)/development ## an hour with a worker killed every 30 s (SOAK_SECONDS)
-	@exec $(BIN)/python -m bench.soak
+soak: $(VENV)/development ## an hour with a worker killed every 30 s (SOAK_SECONDS), or STATEFUL_STEPS steps
+	@if [ -n "$(STATEFUL_STEPS)" ]; then \
+		STATEFUL_STEPS=$(STATEFUL_STEPS) $(BIN)/pytest -s tests/oracle/test_stateful.py; \
+	else exec $(BIN)/python -m bench.soak; fi
 
 # --- checks ------------------------------------------------------------------------
 
