@@ -253,11 +253,13 @@ class IssueSerializer(serializers.Serializer):  # type: ignore[type-arg]
     code = serializers.CharField()
     subject = serializers.CharField()
     severity = serializers.CharField()
+    title = serializers.CharField()
     message = serializers.CharField()
     advice = serializers.CharField(allow_blank=True)
     first_seen = serializers.CharField()
     last_seen = serializers.CharField()
     at_stake_ms = serializers.IntegerField()
+    at_stake_charge = serializers.CharField(allow_null=True)
     count = serializers.IntegerField()
     resolved_at = serializers.CharField(allow_null=True)
 

@@ -177,6 +177,7 @@ def data_health(request: HttpRequest) -> HttpResponse:
     known = {day: one.ratio for day, one in coverage.items() if _has_begun(day, state)}
     if wanted := state.query.get("csv"):
         return health_csv(wanted, scope, [coverage[day] for day in sorted(known)])
+    issues = issue_rows(Selection(scope), "all")
     context = {
         "state": None,
         "chip": state.chip,
@@ -191,7 +192,9 @@ def data_health(request: HttpRequest) -> HttpResponse:
         ],
         "runs": last_runs(scope, 50),
         "gaps": gaps(scope, 50),
-        "issues": issue_rows(Selection(scope)),
+        "issues": [row for row in issues if row.resolved_at is None],
+        "currency": state.currency,
+        "resolved": [row for row in issues if row.resolved_at is not None],
         "sees_all": scope.sees_all,
     }
     return render(request, "portal/data_health.html", context)

@@ -11,6 +11,7 @@ _SOURCE_KEYS = (
     "kind",
     "interval",
     "scales",
+    "jobs",
     "url",
     "targets",
     "headers",
@@ -54,6 +55,10 @@ def _source(entry: Entry) -> SourceSpec:
                 "scales", f"scale of {name!r} is {scale!r}; use ratio or percent"
             )
     _check_texts(entry, "headers", "matchers", "parameters")
+    if "jobs" in entry.values and not entry.texts("jobs"):
+        entry.fail(
+            "jobs", "'jobs' lists the scrape jobs that count; leave it out for all"
+        )
     if kind == SourceKind.PROMETHEUS and not str(entry.text("url")).startswith("http"):
         entry.fail("url", "'url' must start with http:// or https://")
     if kind == SourceKind.SCRAPE:

@@ -124,7 +124,6 @@ def _unknown(names: Iterable[str], period: Period) -> list[Issue]:
             code="unknown_metric",
             subject=name,
             message="A file shows a metric that no catalogue knows; it was left out.",
-            advice="Import a metric that the catalogue knows, or report the name.",
             first_ms=period.start_ms,
             last_ms=period.end_ms,
             severity="info",

@@ -290,6 +290,7 @@ def write_windows(
             mark_hours(cluster_id, [window for window, _ in replaced], "facts")
         windows.finish(claimed, [outcome for outcome, _ in results])
         issues.record(cluster_id, found)
+        issues.resolve_gone(cluster_id, period, found)
         issues.resolve_sources(cluster_id)
         reach("before_commit")
     reach("committed")
@@ -329,7 +330,6 @@ def _source_failed(cluster: Cluster, claimed: Claim, error: SourceError) -> None
         code="source_failed",
         subject=cluster.name,
         message=str(error),
-        advice="Windows wait and are read again; nothing is booked as idle.",
         first_ms=period.start_ms,
         last_ms=period.end_ms,
         severity="error",

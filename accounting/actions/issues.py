@@ -5,21 +5,85 @@ from datetime import datetime
 
 from django.db import connection
 
+from accounting.domain.advice import OF_WINDOWS, text_of
 from accounting.domain.issue import Issue
-from accounting.domain.period import to_instant
+from accounting.domain.period import Period, to_instant
+
+_GONE = "interval '1 day'"  # of data without it
 
 
 def record(cluster_id: int, issues: Iterable[Issue]) -> None:
-    """Add issues or extend the ones that are known (same code and subject)."""
+    """Add issues or extend the ones that are known (same code and subject).
+
+    What is known already writes nothing.
+    """
     merged: dict[tuple[str, str], Issue] = {}
     for issue in issues:
-        key = (issue.code, issue.subject[:500])
+        key = (issue.code, _subject(issue))
         known = merged.get(key)
         merged[key] = issue if known is None else _join(known, issue)
     if not merged:
         return
     with connection.cursor() as cursor:
-        cursor.executemany(_UPSERT, [_row(cluster_id, i) for i in merged.values()])
+        cursor.execute(_FRESH, [cluster_id])
+        since = cursor.fetchone()[0]
+        rows = [(*_row(cluster_id, i), since, since) for i in merged.values()]
+        cursor.executemany(_UPSERT, rows)
+
+
+_FRESH = f"""
+    SELECT coalesce((
+        SELECT window_start - {_GONE} FROM accounting_ingestwindow
+        WHERE cluster_id = %s AND shard = 0 AND content_hash IS NOT NULL
+        ORDER BY window_start DESC LIMIT 1
+    ), '0001-01-02T00:00:00Z'::timestamptz)
+"""
+
+
+def _subject(issue: Issue) -> str:
+    return issue.subject[:500].replace("\0", "")
+
+
+def resolve_gone(cluster_id: int, period: Period, found: Iterable[Issue]) -> None:
+    """Resolve what computing windows found once, and now does not find any more.
+
+    That is: what lies within a period that was computed without finding it, and what a day
+    of data has passed without.
+
+    Args:
+        cluster_id: of the windows.
+        period: that was computed.
+        found: in it.
+    """
+    keys = {(issue.code, _subject(issue)) for issue in found}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE accounting_dataissue i SET resolved_at = clock_timestamp()
+            WHERE i.cluster_id = %(cluster)s AND i.resolved_at IS NULL
+              AND i.code = ANY(%(codes)s)
+              AND (i.last_seen < (
+                      SELECT w.window_start - {_GONE}
+                      FROM accounting_ingestwindow w
+                      WHERE w.cluster_id = %(cluster)s AND w.shard = 0
+                        AND w.content_hash IS NOT NULL
+                      ORDER BY w.window_start DESC LIMIT 1
+                  )
+                  OR (i.first_seen >= %(start)s AND i.last_seen <= %(end)s
+                      AND NOT EXISTS (
+                          SELECT FROM unnest(%(had)s::text[], %(whose)s::text[])
+                              AS f(code, subject)
+                          WHERE f.code = i.code AND f.subject = i.subject)))
+            """,
+            {
+                "cluster": cluster_id,
+                "codes": sorted(OF_WINDOWS),
+                "start": period.start,
+                "end": period.end,
+                "had": [code for code, _ in sorted(keys)],
+                "whose": [subject for _, subject in sorted(keys)],
+            },
+        )
 
 
 _UPSERT = """
@@ -36,8 +100,16 @@ _UPSERT = """
         count = accounting_dataissue.count
             + (excluded.last_seen > accounting_dataissue.last_seen)::int,
         resolved_at = CASE
-            WHEN excluded.last_seen > accounting_dataissue.last_seen THEN NULL
+            WHEN excluded.last_seen > accounting_dataissue.last_seen
+                OR excluded.last_seen >= %s THEN NULL
             ELSE accounting_dataissue.resolved_at END
+    WHERE excluded.last_seen > accounting_dataissue.last_seen
+       OR excluded.first_seen < accounting_dataissue.first_seen
+       OR excluded.at_stake_ms > accounting_dataissue.at_stake_ms
+       OR (accounting_dataissue.resolved_at IS NOT NULL AND excluded.last_seen >= %s)
+       OR (excluded.severity, excluded.message, excluded.advice) IS DISTINCT FROM
+          (accounting_dataissue.severity, accounting_dataissue.message,
+           accounting_dataissue.advice)
 """
 
 
@@ -45,10 +117,10 @@ def _row(cluster_id: int, issue: Issue) -> tuple[int | str | datetime, ...]:
     return (
         cluster_id,
         issue.code,
-        issue.subject[:500].replace("\0", ""),
+        _subject(issue),
         issue.severity,
         issue.message.replace("\0", ""),
-        issue.advice,
+        issue.advice or text_of(issue.code).advice,
         to_instant(issue.first_ms),
         to_instant(issue.last_ms),
         issue.at_stake_ms,

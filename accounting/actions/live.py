@@ -92,8 +92,6 @@ def _mark_late(cluster: Cluster, source: Source, scraped: Period) -> None:
         f" when windows up to {newest + WINDOW:%H:%M} were computed.",
         first_ms=scraped.start_ms,
         last_ms=scraped.end_ms,
-        advice="Nothing is lost or doubled: its windows are computed again with all"
-        " samples. Look at the clocks of PostgreSQL and of the exporters.",
     )
     issues.record(cluster.pk, [issue])
 

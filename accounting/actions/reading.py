@@ -1,6 +1,6 @@
 """Reads a cluster's sources, whatever their kind, for one period."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import DateTimeField, Value
@@ -69,14 +69,35 @@ def reader_of(cluster: Cluster) -> ClusterReader:
 def read_source(source: Source, period: Period) -> Reading:
     """One source's samples of a period: from the buffer, or by asking Prometheus."""
     if source.kind != SourceKind.PROMETHEUS:
-        return buffer.read(source, period)
+        return _of_jobs(source, buffer.read(source, period))
     try:
         reading = prometheus_of(source).read(period)
     except SourceError as error:
         _note(source, str(error))
         raise
     _note(source, "", max((int(s.times_ms[-1]) for s in reading.series), default=None))
-    return reading
+    return _of_jobs(source, reading)
+
+
+def _of_jobs(source: Source, reading: Reading) -> Reading:
+    """What the source's list of jobs lets in; a job that is not on it is named.
+
+    Without a list every job may speak of GPUs and pods.
+    """
+    allowed = source.settings.get("jobs")
+    if not allowed:
+        return reading
+    kept = tuple(s for s in reading.series if s.scraper.job in allowed)
+    foreign = {s.scraper.job for s in reading.series} - set(allowed)
+    notes = tuple(
+        (
+            "foreign_job",
+            f"{source.name}: {job or 'no job'}",
+            f"Its samples are not counted: the source allows {', '.join(allowed)}.",
+        )
+        for job in sorted(foreign)
+    )
+    return replace(reading, series=kept, notes=(*reading.notes, *notes))
 
 
 def _note(source: Source, error: str, latest_ms: int | None = None) -> None:

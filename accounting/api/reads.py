@@ -11,7 +11,7 @@ from accounting.queries.directory import cluster_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.hardness import with_hardness
 from accounting.queries.holds import hold_rows
-from accounting.queries.issues import issue_rows
+from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import HiddenError, ledger_rows
 from accounting.queries.usage import usage_rows
 
@@ -57,10 +57,10 @@ class HoldsView(RowsView):
 
 
 class IssuesView(RowsView):
-    """Open faults in the data."""
+    """Faults in the data, open ones unless `state` says otherwise."""
 
     subject = "data-issues"
-    parameters = (*PERIOD, "cluster")
+    parameters = (*PERIOD, "cluster", "state")
 
     @lists(serializers.IssueSerializer, parameters)
     def get(self, request: Request) -> Response:
@@ -68,7 +68,8 @@ class IssuesView(RowsView):
         selection = self.selection(request)
         if not selection.scope.sees_all:
             raise HiddenError("the faults of all data are for finance and admins")
-        return self.answer(request, [row.fields() for row in issue_rows(selection)])
+        found = issue_rows(selection, request.query_params.get("state", OPEN))
+        return self.answer(request, [row.fields() for row in found])
 
 
 class ClustersView(RowsView):

@@ -161,6 +161,13 @@ TEXTS: Mapping[str, Text] = {
 }
 
 
+# Those that come of computing windows; others have their own way to end.
+OF_WINDOWS = frozenset(TEXTS) - {
+    *("source_failed", "source_warning", "target_down", "clock_went_back"),
+    *("unpriced_gpu", "unmapped_namespace", "unknown_metric"),
+}
+
+
 def text_of(code: str) -> Text:
     """A code in words; a code of an older version keeps its own."""
     return TEXTS.get(code) or Text(code.replace("_", " ").capitalize(), "")

@@ -240,7 +240,6 @@ def _out_of_range(series: Series, period: Period) -> list[Issue]:
             code="duty_out_of_range",
             subject=f"{series.gpu.uuid} {series.name}",
             message="Duty outside 0 to 1: up to 1.1 it counts as 1, else as no data.",
-            advice="Check the exporter's version and the source's `scales`.",
             first_ms=int(times[0]),
             last_ms=int(times[-1]),
             severity="info",
@@ -253,7 +252,6 @@ def _differing(uuid: str, count: int, period: Period) -> Issue:
         code="samples_differ",
         subject=uuid,
         message=f"{count} samples of one series differ at one time; the smaller counts.",
-        advice="Look for two writers of the same series.",
         first_ms=period.start_ms - STEP_LOOKBACK_MS,
         last_ms=period.end_ms,
     )

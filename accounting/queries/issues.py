@@ -1,11 +1,20 @@
-"""Open data issues with what is at stake (`report issues`, data health)."""
+"""Data issues with what is at stake (`report issues`, data health)."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+from django.db import connection
+
+from accounting.domain.advice import text_of
+from accounting.domain.period import HOUR_MS
+from accounting.domain.rounding import half_even
 from accounting.models import DataIssue
-from accounting.queries.selection import Selection, refuse_others
+from accounting.queries.fields import amount
+from accounting.queries.selection import Selection, check_word, refuse_others
+from accounting.queries.sql import STATE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +30,14 @@ class IssueRow:
     first_seen: datetime
     last_seen: datetime
     at_stake_ms: int
+    at_stake_charge: Decimal | None
     count: int
     resolved_at: datetime | None
+
+    @property
+    def title(self) -> str:
+        """The code in a few plain words."""
+        return text_of(self.code).title
 
     def fields(self) -> dict[str, Any]:
         """As commands and the API print it."""
@@ -31,11 +46,13 @@ class IssueRow:
             "code": self.code,
             "subject": self.subject,
             "severity": self.severity,
+            "title": self.title,
             "message": self.message,
             "advice": self.advice,
             "first_seen": self.first_seen.isoformat(),
             "last_seen": self.last_seen.isoformat(),
             "at_stake_ms": self.at_stake_ms,
+            "at_stake_charge": amount(self.at_stake_charge),
             "count": self.count,
             "resolved_at": None
             if self.resolved_at is None
@@ -46,40 +63,86 @@ class IssueRow:
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
-def issue_rows(selection: Selection, *, with_resolved: bool = False) -> list[IssueRow]:
-    """Issues, the weightiest first; nothing for those who see only their teams.
+OPEN = "open"
+STATES = (OPEN, "resolved", "all")
+
+
+def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
+    """Issues, open ones first, then the weightiest; nothing for those who see only teams.
 
     Raises:
-        SelectionError: a filter by anything but the cluster.
+        SelectionError: a filter by anything but the cluster, or an unknown state.
     """
+    check_word("state", state, STATES)
     refuse_others(selection, ("cluster",), "data issues")
     if not selection.scope.sees_all:
         return []
     rows = DataIssue.objects.select_related("cluster")
-    if not with_resolved:
-        rows = rows.filter(resolved_at__isnull=True)
+    if state != "all":
+        rows = rows.filter(resolved_at__isnull=state == OPEN)
     if "cluster" in selection.filters:
         rows = rows.filter(cluster__name__in=selection.filters["cluster"])
     if selection.period is not None:
         rows = rows.filter(
             first_seen__lt=selection.period.end, last_seen__gte=selection.period.start
         )
-    found = [
-        IssueRow(
-            cluster=row.cluster.name if row.cluster else "",
-            code=row.code,
-            subject=row.subject,
-            severity=row.severity,
-            message=row.message,
-            advice=row.advice,
-            first_seen=row.first_seen,
-            last_seen=row.last_seen,
-            at_stake_ms=row.at_stake_ms,
-            count=row.count,
-            resolved_at=row.resolved_at,
-        )
-        for row in rows
-    ]
+    rates = _rates({row.cluster_id or 0 for row in rows if row.at_stake_ms})
+    found = [_row(row, rates.get(row.cluster_id or 0)) for row in rows]
     return sorted(
-        found, key=lambda r: (_ORDER[r.severity], -r.at_stake_ms, r.code, r.subject)
+        found,
+        key=lambda r: (
+            r.resolved_at is not None,
+            _ORDER[r.severity],
+            -r.at_stake_ms,
+            r.code,
+            r.subject,
+        ),
     )
+
+
+def _row(row: DataIssue, rate: Decimal | None) -> IssueRow:
+    at_stake = None
+    if row.at_stake_ms and rate is not None and row.code not in UNPRICED:
+        at_stake = half_even(Fraction(rate) * row.at_stake_ms / HOUR_MS, 6)
+    return IssueRow(
+        cluster=row.cluster.name if row.cluster else "",
+        code=row.code,
+        subject=row.subject,
+        severity=row.severity,
+        message=row.message,
+        advice=row.advice,
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
+        at_stake_ms=row.at_stake_ms,
+        at_stake_charge=at_stake,
+        count=row.count,
+        resolved_at=row.resolved_at,
+    )
+
+
+UNPRICED = frozenset({"unpriced_gpu"})  # what is at stake is that nothing is known
+
+
+def _rates(clusters: set[int]) -> dict[int, Decimal]:
+    """What a GPU-hour of each cluster costs on average, over its last month with data.
+
+    An issue's time is of no one model or team: its money is told at this rate.
+    """
+    if not clusters:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT d.cluster_id, sum(({_ALL}) * rate) / nullif(sum({_ALL}), 0)
+            FROM usage_day d
+            JOIN (SELECT cluster_id, max(billing_on) AS last FROM usage_day
+                  WHERE cluster_id = ANY(%s) GROUP BY 1) newest USING (cluster_id)
+            WHERE d.rate IS NOT NULL AND d.billing_on > newest.last - 31
+            GROUP BY 1
+            """,
+            [sorted(clusters)],
+        )
+        return {row[0]: row[1] for row in cursor.fetchall() if row[1] is not None}
+
+
+_ALL = " + ".join(STATE_COLUMNS)

@@ -13,17 +13,17 @@ from accounting.sources.catalogue import (
     gpu_key,
     gpu_metric_of,
     metric_of,
+    odd_label,
     overlong_label,
     scraper_of,
     workload_labels,
 )
 from accounting.sources.exposition import RawSeries
 
-LABEL_CODE = "label_too_long"
-LABEL_MESSAGE = (
-    "Its value is longer than any name of its kind can be: its series are left out. "
-    "Look at what the exporter writes."
+TOO_LONG = (
+    "Its value is longer than any name of its kind can be: its series are left out."
 )
+ODD = "Its value has characters that no name has: its series are left out."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,9 @@ def build_reading(
         if series is not None:
             found.append(series)
         elif label := overlong_label(raw.labels):
-            faults.add((LABEL_CODE, f"{raw.name}: {label}", LABEL_MESSAGE))
+            faults.add(("label_too_long", f"{raw.name}: {label}", TOO_LONG))
+        elif label := odd_label(raw.labels):
+            faults.add(("odd_label", f"{raw.name}: {label}", ODD))
     return Reading(tuple(found), is_partial, (*notes, *sorted(faults)), interval_ms)
 
 
@@ -120,7 +122,7 @@ def _scaled(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
 @lru_cache(maxsize=1_000_000)
 def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning | None:
     """What a raw series means; remembered, for a source shows the same ones for hours."""
-    if overlong_label(raw.labels):
+    if overlong_label(raw.labels) or odd_label(raw.labels):
         return None
     labels = dict(raw.labels)
     scraper = scraper_of(labels)

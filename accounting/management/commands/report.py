@@ -12,7 +12,7 @@ from accounting.management.output import WRONG_USE, write_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.hardness import with_hardness
 from accounting.queries.holds import hold_rows
-from accounting.queries.issues import issue_rows
+from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import ledger_rows
 from accounting.queries.selection import (
     FILTERS,
@@ -37,6 +37,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--format", choices=["table", "json", "csv"], default="table"
         )
+        parser.add_argument(
+            "--state", help="issues: open (without it), resolved or all"
+        )
         for name in FILTERS:
             parser.add_argument(
                 f"--{name.replace('_', '-')}", dest=f"f_{name}", action="append"
@@ -49,14 +52,18 @@ class Command(BaseCommand):
             selection = parse_selection(
                 EVERYTHING, options["start"], options["end"], filters
             )
-            rows = _rows(options["what"], selection, options["by"])
+            rows = _rows(options["what"], selection, options["by"], options["state"])
         except SelectionError as error:
             self.stderr.write(f"report: {error}")
             sys.exit(WRONG_USE)
         write_rows(rows, options["format"], self.stdout)  # type: ignore[arg-type]
 
 
-def _rows(what: str, selection: Selection, by: str | None) -> list[Mapping[str, Any]]:
+def _rows(
+    what: str, selection: Selection, by: str | None, state: str | None
+) -> list[Mapping[str, Any]]:
+    if state is not None and what != "issues":
+        raise SelectionError(f"{what} have no state; leave --state out")
     default = {"usage": "team", "ledger": "cluster"}.get(what, "")
     if by is not None and not default:
         raise SelectionError(f"{what} are not grouped; leave --by out")
@@ -68,4 +75,4 @@ def _rows(what: str, selection: Selection, by: str | None) -> list[Mapping[str, 
         return [ledger_fields(row) for row in ledger_rows(selection, names)]
     if what == "holds":
         return [hold_fields(row) for row in hold_rows(selection)]
-    return [row.fields() for row in issue_rows(selection)]
+    return [row.fields() for row in issue_rows(selection, state or OPEN)]

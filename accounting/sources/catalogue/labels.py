@@ -4,6 +4,7 @@ Versions are told apart by the labels that are there, never by a version number:
 `uuid`, `Hostname` or `hostname`, `pod` or `pod_name` (semantics.md section 2.1).
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from accounting.domain.series import GpuKey, PodName, Scraper
@@ -62,6 +63,26 @@ def overlong_label(labels: Iterable[tuple[str, str]]) -> str | None:
     """The first label whose value is longer than any name of its kind can be."""
     for key, value in labels:
         if len(value) > SHORTEST_LIMIT and len(value) > _longest(key):
+            return key
+    return None
+
+
+_NAMES = frozenset(  # labels that say who or what a series is about
+    {
+        *("UUID", "uuid", "gpu_uuid", "serial", "serial_number", "GPU_I_ID", "vgpu"),
+        *("GPU_I_PROFILE", "Hostname", "hostname", "node", "namespace", "pod", "uid"),
+        *("pod_namespace", "pod_name", "pod_uid", "pod_uuid", "resource", "gpu_id"),
+        *("owner_name", "owner_kind", "created_by_name", "created_by_kind"),
+    }
+)
+# control characters, line ends, and marks that turn the direction of what follows
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def odd_label(labels: Iterable[tuple[str, str]]) -> str | None:
+    """The first name with characters that no name has, and that can pose as another."""
+    for key, value in labels:
+        if key.removeprefix("exported_") in _NAMES and _ODD.search(value):
             return key
     return None
 

@@ -29,6 +29,7 @@ REPORTS: tuple[tuple[str, dict[str, str]], ...] = (
     ("holds", {}),
     ("issues", {}),
     ("issues", {"cluster": "north"}),
+    ("issues", {"state": "all"}),
 )
 NAMES = {"issues": "data-issues"}
 

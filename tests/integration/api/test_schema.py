@@ -102,7 +102,7 @@ def test_parameters_are_those_that_work() -> None:
             one["name"]
             for one in schema()["paths"][f"/api/v1/{name}"]["get"]["parameters"]
         }
-        filters = set(FILTERS) if by else {"cluster"}
+        filters = set(FILTERS) if by else {"cluster", "state"}
         paging = {"limit", "cursor", "format"}
         assert found == {"from", "to"} | filters | paging | ({"by"} if by else set())
 
