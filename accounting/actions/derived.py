@@ -84,7 +84,8 @@ def _take(stored: list[PodHold], row: PodHold) -> PodHold | None:
     """The stored stretch of the same pod and node that a new one overlaps, taken out."""
     for before in stored:
         if (
-            (before.pod_id, before.node_id) == (row.pod_id, row.node_id)
+            (before.pod_id, before.node_id, before.resource)
+            == (row.pod_id, row.node_id, row.resource)
             and before.bound_ms <= (row.booked_until_ms or 0)
             and (before.booked_until_ms or 0) >= row.bound_ms
         ):

@@ -38,6 +38,7 @@ from accounting.mapping import (
 from accounting.models import (
     Cluster,
     Gpu,
+    GpuGeometry,
     GpuLabelHour,
     GpuSpan,
     Namespace,
@@ -78,6 +79,7 @@ def load(
     _load_pods(cluster, period, uids, inventory, ids)
     _load_scrapers(cluster, period, inventory, ids)
     _load_gpus(cluster, inventory, ids)
+    _load_geometries(cluster, inventory)
     _load_labels(cluster, period, inventory, ids)
     inventory.own_pods = set(
         OwnPod.objects.filter(cluster=cluster).values_list("namespace", "pod")
@@ -123,6 +125,13 @@ def _load_gpus(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     ):
         place = Place(node, by_id[scraper])
         inventory.gpus[uuid].spans.setdefault(place, []).append(Span(first, last, step))
+
+
+def _load_geometries(cluster: Cluster, inventory: Inventory) -> None:
+    rows = GpuGeometry.objects.filter(gpu__cluster=cluster).order_by("from_ms")
+    for uuid, at, instances in rows.values_list("gpu__uuid", "from_ms", "instances"):
+        divided = tuple((number, profile) for number, profile in instances)
+        inventory.gpus[uuid].geometry.append((at, divided))
 
 
 def _load_pods(
@@ -207,6 +216,7 @@ def _load_labels(
             row.vgpu,
             PodName(row.namespace, row.pod, row.pod_uid),
             row.is_plain,
+            row.profile,
         )
         times = unpack_times(bytes(row.times), to_ms(row.hour_start))
         parts[key].append(Naming(times, unpack_steps(bytes(row.steps))))
@@ -319,6 +329,15 @@ def _save_gpus(
             for span in spans
         ],
     )
+    GpuGeometry.objects.filter(gpu_id__in=changed).delete()
+    GpuGeometry.objects.bulk_create(
+        [
+            GpuGeometry(gpu_id=ids.gpus[uuid], from_ms=at, instances=divided)
+            for uuid in touched.gpus
+            for at, divided in inventory.gpus[uuid].geometry
+        ],
+        batch_size=BATCH,
+    )
 
 
 def _save_scrapers(
@@ -383,6 +402,7 @@ def _save_labels(
                 ids.scrapers[key.place.scraper],
                 to_instant(hour),
                 key.instance,
+                key.profile,
                 key.vgpu,
                 key.pod.namespace,
                 key.pod.pod,
@@ -406,6 +426,7 @@ _LABEL_KEY = (
     "scraper",
     "hour_start",
     "instance",
+    "profile",
     "vgpu",
     "namespace",
     "pod",

@@ -9,28 +9,25 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from accounting.domain.duty import GpuDuty, WindowDuty, gpu_duties, window_duty
-from accounting.domain.intensity import (
-    NOTHING,
-    IntensityTable,
-    Part,
-    Stretch,
-    intensities,
-)
+from accounting.domain.geometry import NO_INSTANCE, Part
+from accounting.domain.intensity import NOTHING, IntensityTable, Stretch, intensities
+from accounting.domain.intensity import Part as HeldPart
 from accounting.domain.issue import Issue
+from accounting.domain.label import Ownership
 from accounting.domain.line import NO_LINES, STATES, Line, LineTable
 from accounting.domain.period import Period
 from accounting.domain.plain import plain_nodes
 from accounting.domain.rounding import Exact, largest_remainder
 from accounting.domain.series import Reading
 from accounting.domain.timeline import NodeTimeline, Segment
-from accounting.domain.track import BILLION, DEFAULT_STEP_MS, Valid
+from accounting.domain.track import BILLION, DEFAULT_STEP_MS
 from accounting.domain.whole import attribute_whole
 
 ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # models.FactFlag
 PLATFORM = ""  # the pod uid of the line that nobody held
-WHOLE = -1  # the instance of a whole GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,20 @@ class Holder:
 
 
 Holders = tuple[Holder, ...]
+_Head = tuple[int, str]  # instance, pod uid
+_Cell = tuple[int, str, str]  # instance, pod uid, state
+
+
+@dataclass(slots=True)
+class _LineSum:
+    """What a line says beside its milliseconds."""
+
+    flags: int = 0
+    samples: int = 0
+    length_ms: int = 0
+    over_share: Exact = 0  # billionths of a millisecond
+    metric: int = 0
+    step_ms: int = 0
 
 
 @dataclass(slots=True)
@@ -69,13 +80,9 @@ class _GpuSum:
 
     uuid: str
     node: str
-    duty: WindowDuty
-    amounts: dict[tuple[str, str], Exact] = field(
-        default_factory=lambda: defaultdict(int)
-    )
-    flags: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    samples: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    over_share: Exact = 0
+    amounts: dict[_Cell, Exact] = field(default_factory=lambda: defaultdict(int))
+    heads: dict[_Head, _LineSum] = field(default_factory=lambda: defaultdict(_LineSum))
+    suspects: list[Part] = field(default_factory=list)
     present_ms: int = 0
 
 
@@ -100,7 +107,8 @@ def attribute(
     if not windows:
         return []
     whole = Period(windows[0].start_ms, windows[-1].end_ms)
-    duties, issues = gpu_duties(readings, whole)
+    whose = next((t.whose for t in timelines.values()), Ownership())
+    duties, issues = gpu_duties(readings, whole, whose)
     ordered = [timeline for _, timeline in sorted(timelines.items())]
     stretches: list[Stretch] = []
     few = [] if one_by_one else ordered
@@ -127,11 +135,12 @@ def _with_intensity(
     timelines: Sequence[NodeTimeline],
 ) -> list[WindowLedger]:
     """The same ledgers with the second column of their lines."""
-    changes = {
-        (timeline.node, uuid): at
-        for timeline in timelines
-        for uuid, at in timeline.changes.items()
-    }
+    changes: dict[tuple[str, str], list[int]] = {}
+    for timeline in timelines:
+        for part, at in timeline.changes.items():
+            key = (timeline.node, part.uuid)
+            known = changes.get(key)
+            changes[key] = at if known is None else sorted({*known, *at})
     tables, issues = intensities(
         [ledger.window for ledger in ledgers], readings, stretches, changes
     )
@@ -145,7 +154,7 @@ def _with_intensity(
 def _whole(
     windows: Sequence[Period],
     timelines: Sequence[NodeTimeline],
-    duties: dict[str, GpuDuty],
+    duties: dict[Part, GpuDuty],
     stretches: list[Stretch],
 ) -> tuple[list[LineTable], set[str]]:
     """The lines of nodes where nothing is shared, by window, and which nodes these are."""
@@ -163,7 +172,7 @@ def _whole(
             gpus[cell.gpu].uuid,
             cell.start_ms,
             cell.end_ms,
-            (Part(cell.uid, WHOLE, 1, 1),) if cell.uid else (),
+            (HeldPart(cell.uid, NO_INSTANCE, 1, 1),) if cell.uid else (),
         )
         for cell in cells
         if cell.gpu not in void
@@ -171,9 +180,9 @@ def _whole(
     return tables, {gpu.node for gpu in gpus} - doubted
 
 
-def _undisputed(segment: Segment, timeline: NodeTimeline) -> dict[str, Holders]:
+def _undisputed(segment: Segment, timeline: NodeTimeline) -> dict[Part, Holders]:
     """Holders of a segment in which the order of GPUs does not matter."""
-    order = {uuid: (False, 0, uuid) for uuid in segment.unmapped}
+    order = {part: (False, 0, part) for part in segment.parts}
     return _holders(segment, order, timeline)[0]
 
 
@@ -193,95 +202,170 @@ def _ledger(
 
 def _node_window(
     timeline: NodeTimeline,
-    duties: dict[str, GpuDuty],
+    duties: dict[Part, GpuDuty],
     window: Period,
     stretches: list[Stretch],
 ) -> tuple[list[_GpuSum], list[Issue]]:
+    segments = [
+        (inside, segment)
+        for segment in timeline.within(window)
+        if (inside := segment.period.intersection(window)) is not None
+    ]
+    there = {part for _, segment in segments for part in segment.parts}
     known = {
-        uuid: window_duty(duties[uuid], window, timeline.changes.get(uuid, ()))
-        for uuid in timeline.presences
-        if uuid in duties
+        part: window_duty(duties[part], window, timeline.changes.get(part, ()))
+        for part in there
+        if part in duties
     }
-    busiest = _by_activity(timeline, known, window)
+    busiest = _by_activity(timeline, known, segments)
     sums: dict[str, _GpuSum] = {}
     issues: list[Issue] = []
-    for segment in timeline.within(window):
-        part = segment.period.intersection(window)
-        if part is None:
-            continue
+    for period, segment in segments:
         holders, faults = _holders(segment, busiest, timeline)
         issues.extend(faults)
-        for uuid, those in holders.items():
-            if uuid not in sums:
-                duty = known.get(uuid, WindowDuty())
-                sums[uuid] = _GpuSum(uuid, timeline.node, duty)
-            _add(sums[uuid], part, those, is_seen=segment.is_seen)
-            stretches.append(_stretch(timeline.node, uuid, part, those))
-    issues.extend(
-        _suspect(window, total) for total in sums.values() if total.duty.is_suspect
-    )
+        for part, those in holders.items():
+            total = sums.setdefault(part.uuid, _GpuSum(part.uuid, timeline.node))
+            share = _Share(part, segment.parts[part], those)
+            _add(total, share, period, known.get(part, _NO_DUTY), segment, timeline)
+        for uuid, left in segment.stranded.items():
+            total = sums.setdefault(uuid, _GpuSum(uuid, timeline.node))
+            amount = _plain(left * period.length_ms * BILLION)
+            total.amounts[NO_INSTANCE, PLATFORM, "stranded"] += amount
+            total.heads[NO_INSTANCE, PLATFORM].length_ms += period.length_ms
+        for stretch in _stretches(timeline.node, period, segment, holders):
+            sums[stretch.uuid].present_ms += period.length_ms
+            stretches.append(stretch)
+    for total in sums.values():
+        issues.extend(_suspect(window, total, part) for part in total.suspects)
     return [sums[uuid] for uuid in sorted(sums)], issues
 
 
-def _stretch(node: str, uuid: str, part: Period, holders: Holders) -> Stretch:
-    parts = tuple(
-        Part(holder.uid, WHOLE, holder.share.numerator, holder.share.denominator)
-        for holder in holders
-    )
-    return Stretch(node, uuid, part.start_ms, part.end_ms, parts)
+def _stretches(
+    node: str, period: Period, segment: Segment, holders: dict[Part, Holders]
+) -> list[Stretch]:
+    """Who has which part of each GPU of a node in a segment."""
+    found: dict[str, list[HeldPart]] = {uuid: [] for uuid in segment.stranded}
+    for part, those in holders.items():
+        found.setdefault(part.uuid, []).extend(
+            HeldPart(
+                holder.uid,
+                part.instance,
+                holder.share.numerator,
+                holder.share.denominator,
+            )
+            for holder in those
+        )
+    return [
+        Stretch(node, uuid, period.start_ms, period.end_ms, tuple(parts))
+        for uuid, parts in found.items()
+    ]
+
+
+_NO_DUTY = WindowDuty()
+Order = dict[Part, tuple[bool, int, Part]]
 
 
 def _by_activity(
-    timeline: NodeTimeline, known: dict[str, WindowDuty], window: Period
-) -> dict[str, tuple[bool, int, str]]:
-    """The order in which a pool's GPUs are filled (N18).
+    timeline: NodeTimeline,
+    known: dict[Part, WindowDuty],
+    segments: Sequence[tuple[Period, Segment]],
+) -> Order:
+    """The order in which a pool's GPUs and instances are filled (N18).
 
-    Busy time in the window before any attribution, most first, then UUID; placeholders
-    last.
+    Busy time in the window before any attribution, most first, then UUID and instance;
+    placeholders last. Parts of one pool have one share, which need not be weighed.
     """
-    order: dict[str, tuple[bool, int, str]] = {}
-    for uuid, presences in timeline.presences.items():
-        active = 0
-        for piece in known.get(uuid, WindowDuty()).pieces:
-            for presence in presences:
-                start = max(piece.start_ms, presence.start_ms, window.start_ms)
-                end = min(piece.end_ms, presence.end_ms, window.end_ms)
-                active += max(0, end - start) * piece.duty
-        order[uuid] = (uuid in timeline.placeholders, -active, uuid)
-    return order
+    active: dict[Part, int] = defaultdict(int)
+    for period, segment in segments:
+        for part in segment.parts:
+            for piece in known.get(part, _NO_DUTY).pieces:
+                start = max(piece.start_ms, period.start_ms)
+                end = min(piece.end_ms, period.end_ms)
+                active[part] += max(0, end - start) * piece.duty
+    return {
+        part: (part.uuid in timeline.placeholders, -amount, part)
+        for part, amount in (
+            (part, active[part]) for _, segment in segments for part in segment.parts
+        )
+    }
 
 
 def _holders(
-    segment: Segment, order: dict[str, tuple[bool, int, str]], timeline: NodeTimeline
-) -> tuple[dict[str, Holders], list[Issue]]:
-    """Who has which part of every GPU of a node in a segment."""
+    segment: Segment, order: Order, timeline: NodeTimeline
+) -> tuple[dict[Part, Holders], list[Issue]]:
+    """Who has which part of every GPU and instance of a node in a segment."""
     issues: list[Issue] = []
-    found: dict[str, Holders] = {}
-    for uuid, items in segment.mapped.items():
+    found: dict[Part, Holders] = dict.fromkeys(segment.parts, ())
+    for part, items in segment.mapped.items():
+        own = segment.parts[part]
         total = sum((share for _, share in items), Fraction(0))
-        scale = max(Fraction(1), total)
-        if total > 1:
-            issues.append(_too_much(uuid, segment.period, "a GPU"))
-        flag = ESTIMATED if total > 1 else 0
-        found[uuid] = tuple(
+        scale = max(Fraction(1), total / own)
+        flag = 0
+        if total > own:
+            issues.append(_too_much(_name(part), segment.period, "a GPU"))
+            flag = ESTIMATED
+        found[part] = tuple(
             Holder(uid, share / scale, flag | _inferred(uid, segment, timeline))
             for uid, share in items
         )
-    left = wanted = sum((item.weight for item in segment.pool), Fraction(0))
-    flag = INFERRED | (ESTIMATED if len(segment.pool) > 1 else 0)
+    if segment.pools:
+        rooms = segment.rooms()
+        for kind in sorted(segment.pools):
+            issues.extend(_fill(kind, segment, rooms, order, timeline, found))
+    return found, issues
+
+
+def _fill(  # all that decides about a pool
+    kind: str,
+    segment: Segment,
+    rooms: dict[Part, Fraction],
+    order: Order,
+    timeline: NodeTimeline,
+    found: dict[Part, Holders],
+) -> list[Issue]:
+    """Give a pool's holds the room of its GPUs, placeholders last (N18, N20)."""
+    pool = segment.pools[kind]
+    issues: list[Issue] = []
+    those = sorted(
+        (
+            part
+            for part in rooms
+            if part.kind == kind or part.uuid in timeline.placeholders
+        ),
+        key=order.__getitem__,
+    )
+    left = wanted = sum((item.weight for item in pool), Fraction(0))
+    flag = INFERRED | (ESTIMATED if len(pool) > 1 else 0)
     # With no GPU on the node at all there is nothing that could be scaled.
-    if wanted > len(segment.unmapped) and (segment.unmapped or segment.mapped):
+    room = sum((rooms[part] for part in those), Fraction(0))
+    if wanted > room and segment.parts:
         issues.append(_too_much(timeline.node, segment.period, "a node's GPUs"))
         flag |= ESTIMATED
-    for uuid in sorted(segment.unmapped, key=order.__getitem__):
-        take = min(Fraction(1), left)
+    for part in those:
+        take = min(rooms[part], left)
+        if not take:
+            break
         left -= take
-        found[uuid] = tuple(
-            Holder(item.uid, take * item.weight / wanted, flag)
-            for item in segment.pool
-            if take
+        rooms[part] -= take
+        found[part] = _joined(
+            found[part],
+            [Holder(item.uid, take * item.weight / wanted, flag) for item in pool],
         )
-    return found, issues
+    return issues
+
+
+def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
+    """Holders of a part, each pod once."""
+    if not known:
+        return tuple(more)
+    by_uid = {holder.uid: holder for holder in known}
+    for holder in more:
+        before = by_uid.get(holder.uid)
+        if before is not None:
+            share, flags = before.share + holder.share, before.flags | holder.flags
+            holder = Holder(holder.uid, share, flags)  # noqa: PLW2901
+        by_uid[holder.uid] = holder
+    return tuple(by_uid.values())
 
 
 def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
@@ -289,55 +373,124 @@ def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
     return INFERRED if since is not None and since <= segment.period.start_ms else 0
 
 
-def _add(total: _GpuSum, part: Period, holders: Holders, *, is_seen: bool) -> None:
-    """Add one GPU's time in one segment to its sum."""
-    duty = total.duty
+class _Share(NamedTuple):
+    """A part, what it is of its GPU, and who holds it."""
+
+    part: Part
+    own: Fraction
+    holders: Holders
+
+
+def _add(  # all that decides about a stretch of time
+    total: _GpuSum,
+    share: _Share,
+    period: Period,
+    duty: WindowDuty,
+    segment: Segment,
+    timeline: NodeTimeline,
+) -> None:
+    """Add one part's time in one segment to the sum of its GPU."""
+    part, own, holders = share
+    length = period.length_ms
     held = sum((holder.share for holder in holders), Fraction(0))
-    length = part.length_ms
-    total.present_ms += length
-    covered, active, excess = _measure(part, duty.pieces, held)
-    believed = 0 if duty.is_suspect else covered
-    for holder in holders:
-        share = _plain(holder.share)
-        busy: Exact = 0
-        if believed and held:
-            busy = _plain((active - excess) * holder.share / held)
-        _put(total, holder.uid, "busy", busy)
-        _put(total, holder.uid, "idle", share * believed * BILLION - busy)
-        _put(total, holder.uid, "unknown", share * (length - believed) * BILLION)
-        suspect = SUSPECT if duty.is_suspect and covered else 0
-        total.flags[holder.uid] |= holder.flags | suspect
-    unheld = _plain(1 - held)
+    measured = _measure(share, period, duty, timeline)
+    believed = 0 if duty.is_suspect else measured.covered
+    divided = len(holders) > 1 and believed and measured.is_estimated
+    if duty.is_suspect and part not in total.suspects:
+        total.suspects.append(part)
+    for n, holder in enumerate(holders):
+        busy: Exact = _plain(measured.busy[n]) if believed else 0
+        sampled = _plain(holder.share * believed * BILLION)
+        unknown = _plain(holder.share * (length - believed)) * BILLION
+        _put(total, part, holder.uid, "busy", busy)
+        _put(total, part, holder.uid, "idle", sampled - busy)
+        _put(total, part, holder.uid, "unknown", unknown)
+        suspect = SUSPECT if duty.is_suspect and measured.covered else 0
+        flags = holder.flags | suspect | (ESTIMATED if divided else 0)
+        _head(total, part, holder.uid, length, duty).flags |= flags
+    unheld = _plain(own - held)
+    excess = _plain(measured.excess)
     if unheld:
-        stray = _plain(excess) if is_seen else 0
-        rest = unheld * length * BILLION - stray
-        _put(total, PLATFORM, "stray", stray)
-        _put(total, PLATFORM, "free" if is_seen else "dark", rest)
-        if not is_seen:
-            total.over_share += _plain(excess)
-    inside = sum(part.contains(at) for at in duty.sample_times)
+        limit = unheld * length * BILLION
+        stray = _plain(measured.stray) if segment.is_seen else 0
+        _put(total, part, PLATFORM, "stray", stray)
+        state = "free" if segment.is_seen else "dark"
+        _put(total, part, PLATFORM, state, _plain(limit - stray))
+        _head(total, part, PLATFORM, length, duty)
+        excess = _plain(excess - stray)
+    if excess:
+        _head(total, part, PLATFORM, 0, duty).over_share += excess
+    inside = sum(period.contains(at) for at in duty.sample_times)
     for uid in [holder.uid for holder in holders] + ([PLATFORM] if unheld else []):
-        total.samples[uid] += inside
+        total.heads[part.instance, uid].samples += inside
+
+
+def _head(
+    total: _GpuSum, part: Part, uid: str, length_ms: int, duty: WindowDuty
+) -> _LineSum:
+    """The line of a holder (or of nobody) of a part."""
+    head = total.heads[part.instance, uid]
+    head.length_ms += length_ms
+    head.metric = head.metric or duty.metric
+    head.step_ms = head.step_ms or duty.step_ms
+    return head
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What samples say of a part's time, in billionths of a millisecond of its GPU.
+
+    Attributes:
+        covered: milliseconds.
+        busy: of each holder.
+        excess: activity beyond what holders may have, and how much of it is stray where
+            kube-state is seen.
+        is_estimated: some of it was divided without per-pod values.
+    """
+
+    covered: int
+    busy: list[Exact]
+    excess: Exact = 0
+    stray: Exact = 0
+    is_estimated: bool = False
 
 
 def _measure(
-    part: Period, pieces: Sequence[Valid], held: Fraction
-) -> tuple[int, int, Exact]:
-    """Covered milliseconds; activity; and how much of it goes beyond what is held (N22).
-
-    Activity is in billionths of a millisecond of the whole GPU.
-    """
-    covered, active = 0, 0
-    excess: Exact = 0
-    for piece in pieces:
-        length = min(piece.end_ms, part.end_ms) - max(piece.start_ms, part.start_ms)
+    share: _Share, period: Period, duty: WindowDuty, timeline: NodeTimeline
+) -> _Measured:
+    """Activity of a part, divided over its holders (N22)."""
+    own, holders = share.own, share.holders
+    held = sum((holder.share for holder in holders), Fraction(0))
+    names = [(h.uid, timeline.pods.get(h.uid, ("", ""))) for h in holders]
+    found = _Measured(0, [0] * len(holders))
+    even: Exact = 0  # of all holders, to be divided by their shares
+    for piece in duty.pieces:
+        length = min(piece.end_ms, period.end_ms) - max(piece.start_ms, period.start_ms)
         if length <= 0:
             continue
-        covered += length
-        active += length * piece.duty
-        if held < 1:
-            excess += length * max(Fraction(0), piece.duty - held * BILLION)
-    return covered, active, _plain(excess)
+        found.covered += length
+        active = _plain(piece.duty * own)
+        values = duty.by_pod.get(piece.scraper) if holders else None
+        weights = values.weights(piece.at_ms, names) if values else None
+        if weights is None:
+            used = min(active, _plain(held * BILLION)) if held < own else active
+            even += length * used
+            beyond = active - used
+            found.is_estimated = True
+        else:
+            parts = [Fraction(active * weight, sum(weights)) for weight in weights]
+            booked = [
+                min(p, h.share * BILLION) for p, h in zip(parts, holders, strict=True)
+            ]
+            for n, amount in enumerate(booked):
+                found.busy[n] += length * amount
+            beyond = active - sum(booked)
+        found.excess += length * beyond
+        found.stray += length * min(beyond, (own - held) * BILLION)
+    if even:
+        for n, holder in enumerate(holders):
+            found.busy[n] += even * holder.share / held
+    return found
 
 
 def _plain(value: Exact) -> Exact:
@@ -347,12 +500,9 @@ def _plain(value: Exact) -> Exact:
     return value
 
 
-def _put(total: _GpuSum, uid: str, state: str, amount: Exact) -> None:
+def _put(total: _GpuSum, part: Part, uid: str, state: str, amount: Exact) -> None:
     if amount:
-        total.amounts[uid, state] += amount
-
-
-_Cell = tuple[str, str]  # pod uid, state
+        total.amounts[part.instance, uid, state] += amount
 
 
 def _round(parts: Sequence[_GpuSum]) -> list[Line]:
@@ -365,7 +515,7 @@ def _round(parts: Sequence[_GpuSum]) -> list[Line]:
         for cell, amount in part.amounts.items():
             amounts[cell] += amount
     ordered = sorted(
-        amounts.items(), key=lambda item: (item[0][0], STATES.index(item[0][1]))
+        amounts.items(), key=lambda item: (*item[0][:2], STATES.index(item[0][2]))
     )
     present_ms = sum(part.present_ms for part in parts)
     whole = largest_remainder(ordered, BILLION, present_ms)
@@ -385,35 +535,49 @@ def _round(parts: Sequence[_GpuSum]) -> list[Line]:
     ]
 
 
-def _lines(part: _GpuSum, whole: dict[_Cell, int]) -> list[Line]:
-    by_uid: dict[str, dict[str, int]] = defaultdict(dict)
-    for (uid, state), ms in whole.items():
-        by_uid[uid][f"{state}_ms"] = ms
-    step = part.duty.step_ms or DEFAULT_STEP_MS
+def _lines(total: _GpuSum, whole: dict[_Cell, int]) -> list[Line]:
+    states: dict[_Head, dict[str, int]] = defaultdict(dict)
+    for (instance, uid, state), ms in whole.items():
+        states[instance, uid][f"{state}_ms"] = ms
+    for head, found in total.heads.items():
+        if found.over_share // BILLION and head not in states:
+            states[head] = {}
     return [
-        Line(
-            uuid=part.uuid,
-            node=part.node,
-            instance=WHOLE,
-            pod_uid=uid,
-            **states,
-            over_share_ms=int(part.over_share // BILLION) if uid == PLATFORM else 0,
-            flags=part.flags.get(uid, 0),
-            metric=part.duty.metric,
-            samples_expected=sum(states.values()) // step,
-            samples_used=part.samples[uid],
-        )
-        for uid, states in by_uid.items()
+        _line(total, head, total.heads[head], found) for head, found in states.items()
     ]
 
 
-def _suspect(window: Period, total: _GpuSum) -> Issue:
+def _line(total: _GpuSum, head: _Head, found: _LineSum, states: dict[str, int]) -> Line:
+    return Line(
+        uuid=total.uuid,
+        node=total.node,
+        instance=head[0],
+        pod_uid=head[1],
+        **states,
+        over_share_ms=int(found.over_share // BILLION),
+        flags=found.flags,
+        metric=found.metric,
+        samples_expected=found.length_ms // (found.step_ms or DEFAULT_STEP_MS),
+        samples_used=found.samples,
+    )
+
+
+def _name(part: Part) -> str:
+    """A part as issues name it: its GPU, and the instance where it is one."""
+    if part.instance == NO_INSTANCE:
+        return part.uuid
+    return f"{part.uuid}/{part.instance} ({part.kind})"
+
+
+def _suspect(window: Period, total: _GpuSum, part: Part) -> Issue:
     unknown = sum(
-        amount for (_, state), amount in total.amounts.items() if state == "unknown"
+        amount
+        for (instance, _, state), amount in total.amounts.items()
+        if state == "unknown" and instance == part.instance
     )
     return Issue(
         code="suspect_silence",
-        subject=total.uuid,
+        subject=_name(part),
         message="Its metric shows only zeros while utilisation or power say it worked.",
         advice="Restart the exporter, or look for another profiler on this node.",
         first_ms=window.start_ms,

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from accounting.domain.geometry import Part, part_in
 from accounting.domain.issue import Issue
+from accounting.domain.label import Ownership
 from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.pod_value import PodValues, pod_values
 from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import (
     BILLION,
@@ -20,6 +23,7 @@ from accounting.domain.track import (
     distinct,
     fill,
 )
+from accounting.domain.unit import is_partition
 
 ENGINE, UTIL = "duty_engine", "duty_util"
 METRIC_CODE = {ENGINE: 1, UTIL: 2}  # models.DutyMetric
@@ -36,6 +40,8 @@ class GpuDuty:
     )
     power: list[Series] = field(default_factory=list)
     power_limit: list[Series] = field(default_factory=list)
+    by_pod: dict[Scraper, PodValues] = field(default_factory=dict)
+    has_util: bool = True  # False on a MIG instance, which has no utilisation (N7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class WindowDuty:
         sample_times: of the counting track, in the window.
         step_ms: of the counting track; 0 without one.
         is_suspect: its zeros are not believed (N21).
+        by_pod: per-pod values, by scraper (N22).
     """
 
     pieces: tuple[Valid, ...] = ()
@@ -55,64 +62,85 @@ class WindowDuty:
     sample_times: tuple[int, ...] = ()
     step_ms: int = 0
     is_suspect: bool = False
+    by_pod: Mapping[Scraper, PodValues] = field(default_factory=dict)
 
 
 def gpu_duties(
-    readings: Sequence[Reading], period: Period
-) -> tuple[dict[str, GpuDuty], list[Issue]]:
-    """Tracks by GPU from all readings; faults of values as issues.
+    readings: Sequence[Reading], period: Period, whose: Ownership
+) -> tuple[dict[Part, GpuDuty], list[Issue]]:
+    """Tracks by GPU or instance from all readings; faults of values as issues.
 
-    Only whole-GPU series count; instances of partitioned GPUs come with their own lines.
+    Args:
+        readings: of all sources.
+        period: the windows.
+        whose: which labels are an exporter's own.
     """
     parts: dict[_TrackKey, list[Series]] = defaultdict(list)
     nodes: dict[_TrackKey, tuple[str, int | None]] = {}
-    duties: dict[str, GpuDuty] = defaultdict(GpuDuty)
+    duties: dict[Part, GpuDuty] = defaultdict(GpuDuty)
     issues: list[Issue] = []
     for reading in readings:
         rejected = _wrong_scales(reading, period, issues)
         for series in reading.series:
             gpu = series.gpu
-            if gpu is None or gpu.instance:
+            if gpu is None:
                 continue
+            part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
             if series.metric in (ENGINE, UTIL):
+                if _says_nothing(part):
+                    continue
                 checked = _without(series, rejected.get(series.name, ()))
                 issues.extend(_out_of_range(checked, period))
-                key = (gpu.uuid, series.metric, series.scraper)
+                key = (part, series.metric, series.scraper)
                 parts[key].append(checked)
                 nodes[key] = (gpu.node, reading.interval_ms)
+            elif part.instance >= 0:
+                continue  # power is the whole card's, repeated for each instance
             elif series.metric == "power_watts":
-                duties[gpu.uuid].power.append(series)
+                duties[part].power.append(series)
             elif series.metric == "power_limit_watts":
-                duties[gpu.uuid].power_limit.append(series)
-    issues.extend(_build_tracks(parts, nodes, duties, period))
+                duties[part].power_limit.append(series)
+    issues.extend(_build_tracks(parts, nodes, duties, period, whose))
     return dict(duties), issues
 
 
-_TrackKey = tuple[str, str, Scraper]  # uuid, metric, scraper
+def _says_nothing(part: Part) -> bool:
+    """True for a partition of AMD's but the first: its zeros stand for "none" (T10)."""
+    return part.instance > 0 and is_partition(part.kind)
+
+
+_TrackKey = tuple[Part, str, Scraper]  # part, metric, scraper
 
 
 def _build_tracks(
     parts: Mapping[_TrackKey, Sequence[Series]],
     nodes: Mapping[_TrackKey, tuple[str, int | None]],
-    duties: dict[str, GpuDuty],
+    duties: dict[Part, GpuDuty],
     period: Period,
+    whose: Ownership,
 ) -> list[Issue]:
     """Put the tracks of all series into `duties`, in order of their scrapers."""
     issues: list[Issue] = []
     by_node: dict[tuple[str, str], list[Steps]] = defaultdict(list)
     known: dict[tuple[str, str, int | None, tuple[int, ...]], Steps] = {}
     for key in sorted(parts):
-        uuid, metric, scraper = key
-        times, duty, differing = distinct(parts[key])
+        part, metric, scraper = key
+        times, duty, differing = distinct(parts[key], whose.names_workload)
         if differing:
-            issues.append(_differing(uuid, differing, period))
+            issues.append(_differing(part.uuid, differing, period))
         node, interval = nodes[key]
         others = by_node[node, metric]
         steps = known.setdefault(  # the GPUs of an exporter are sampled together
             (node, metric, interval, tuple(times)), Steps(times, interval, others)
         )
         others.append(steps)
-        duties[uuid].tracks[metric].append(Track(scraper, times, duty, steps))
+        found = duties[part]
+        found.tracks[metric].append(Track(scraper, times, duty, steps))
+        found.has_util = part.instance < 0 or is_partition(part.kind)
+        if metric == UTIL and len(parts[key]) > 1:
+            values = pod_values(parts[key], whose)
+            if values is not None:
+                found.by_pod[scraper] = values
     return issues
 
 
@@ -135,6 +163,7 @@ def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> Window
         sample_times=times,
         step_ms=first.steps.at(window.start_ms),
         is_suspect=is_suspect(duty, first, window),
+        by_pod=duty.by_pod,
     )
 
 
@@ -145,11 +174,12 @@ def _times_in(track: Track, window: Period) -> list[int]:
 
 def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None:
     engine = sum(t.count(window) for t in duty.tracks[ENGINE])
-    util = sum(t.count(window) for t in duty.tracks[UTIL])
+    utils = duty.tracks[UTIL] if duty.has_util else []
+    util = sum(t.count(window) for t in utils)
     if engine or util:
         return ENGINE if 2 * engine >= util else UTIL
-    for metric in (ENGINE, UTIL):
-        if any(track.valid(window, changes) for track in duty.tracks[metric]):
+    for metric, tracks in ((ENGINE, duty.tracks[ENGINE]), (UTIL, utils)):
+        if any(track.valid(window, changes) for track in tracks):
             return metric
     return None
 

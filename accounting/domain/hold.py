@@ -14,7 +14,7 @@ from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
 from accounting.domain.kube import KubeState
 from accounting.domain.label import Labels
 from accounting.domain.node import node_facts, node_lives
-from accounting.domain.unit import unit_share
+from accounting.domain.unit import WHOLE, NodeFacts, Unit, unit_of
 
 FAR_MS = 253_402_300_799_000  # the year 9999
 
@@ -33,6 +33,8 @@ class Hold:
         inferred_from_ms: from here on only labels say that it lasts (N13); None: kube-state
             says so all the time.
         is_inferred: kube-state never shows it.
+        kind: of its units: "" for whole GPUs and replicas, else a profile (N18).
+        is_shared: several units stand for one GPU or instance (N17).
     """
 
     uid: str
@@ -49,6 +51,8 @@ class Hold:
     ended_by: str = ""
     inferred_from_ms: int | None = None
     is_inferred: bool = False
+    kind: str = WHOLE
+    is_shared: bool = False
 
     def active_at(self, instant_ms: int) -> bool:
         """True when it holds at an instant."""
@@ -117,6 +121,7 @@ def _end(
 ) -> _End:
     """The earliest of the ends that N11 knows; labels keep a hold in the dark (N13)."""
     bound = _bound(pod)
+    facts = node_facts(node, bound)
     ends: list[tuple[int, int, str]] = []
     if pod.terminal_first_ms is not None:
         finished = pod.completion_ms
@@ -129,27 +134,33 @@ def _end(
     ends.extend((at, 1, "gone") for at in gone if at > bound)
     if not ends:
         unseen = state.last_seen_ms() or pod.last_ms
-        kept = _kept_until(pod, labels, unseen, None)
+        kept = _kept_until(pod, facts, labels, unseen, None)
         end = max(bound, min(kept, until_ms))
         return _End(None, end, "", unseen if end > unseen else None)
     at, _, by = min(ends)
     at = max(at, bound)
     kept = at
     if by == "gone" and not state.is_seen(at):
-        kept = _kept_until(pod, labels, at, state.seen_again_ms(at))
+        kept = _kept_until(pod, facts, labels, at, state.seen_again_ms(at))
     return _End(kept, kept, by, at if kept > at else None)
 
 
 def _kept_until(
-    pod: PodRecord, labels: Labels, since_ms: int, back_ms: int | None
+    pod: PodRecord,
+    facts: NodeFacts,
+    labels: Labels,
+    since_ms: int,
+    back_ms: int | None,
 ) -> int:
     """One step after the last sample with a pod's label before kube-state is back."""
     latest = since_ms
+    is_shared = any(unit.is_shared for _, _, unit in _units(pod, facts))
     for named in labels.of(pod.namespace, pod.name, pod.uid, pod.node):
-        times = named.shown.times
+        shown = labels.counting(named, is_shared=is_shared)
+        times = shown.times
         low, high = np.searchsorted(times, [_bound(pod), back_ms or FAR_MS])
         if high > low:
-            ends = times[int(low) : int(high)] + named.shown.steps[int(low) : int(high)]
+            ends = times[int(low) : int(high)] + shown.steps[int(low) : int(high)]
             latest = max(latest, int(ends.max()))
     return latest if back_ms is None else min(latest, back_ms)
 
@@ -164,7 +175,7 @@ def _bound(pod: PodRecord) -> int:
 def _holds_of(pod: PodRecord, inventory: Inventory, end: _End) -> Iterable[Hold]:
     bound = _bound(pod)
     facts = node_facts(inventory.nodes.get(pod.node), bound)
-    for resource, units in effective_requests(pod).items():
+    for resource, units, unit in _units(pod, facts):
         yield Hold(
             uid=pod.uid,
             namespace=pod.namespace,
@@ -172,14 +183,24 @@ def _holds_of(pod: PodRecord, inventory: Inventory, end: _End) -> Iterable[Hold]
             node=pod.node,
             resource=resource,
             units=units,
-            share=unit_share(resource, facts),
+            share=unit.share,
             created_ms=pod.created_ms,
             bound_ms=bound,
             ended_ms=end.ended_ms,
             booked_until_ms=end.booked_until_ms,
             ended_by=end.ended_by,
             inferred_from_ms=end.inferred_from_ms,
+            kind=unit.kind,
+            is_shared=unit.is_shared,
         )
+
+
+def _units(pod: PodRecord, facts: NodeFacts) -> Iterable[tuple[str, int, Unit]]:
+    """What a pod holds: resource, units, and what one of them is on its node."""
+    for resource, units in effective_requests(pod).items():
+        unit = unit_of(resource, facts)
+        if unit is not None:
+            yield resource, units, unit
 
 
 def _make_room(

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from dataclasses import replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from accounting.domain.hold import Hold
@@ -11,6 +12,7 @@ from accounting.domain.kube import KubeState
 from accounting.domain.label import Labels, Named, union_of
 from accounting.domain.node import node_facts
 from accounting.domain.period import Period
+from accounting.domain.unit import NodeFacts, Unit, unit_of
 
 WHOLE_GPU = "nvidia.com/gpu"
 
@@ -20,6 +22,7 @@ class _Who(NamedTuple):
     namespace: str
     pod: str
     uid: str
+    kind: str
 
 
 def inferred_holds(
@@ -27,36 +30,53 @@ def inferred_holds(
 ) -> list[Hold]:
     """One hold for each pod that labels name on a node where kube-state never shows it.
 
-    And for each time that kube-state is not seen: it lasts from the first to one step after
-    the last such sample then, at most until kube-state is seen again. Units are the places
-    (GPU, instance, vgpu) that it names.
+    And for each kind of unit, and each time that kube-state is not seen: it lasts from the
+    first to one step after the last such sample then, at most until kube-state is seen
+    again. Units are the places (GPU, instance, vgpu) that it names.
     """
     shown = {(pod.node, pod.namespace, pod.name) for pod in inventory.pods.values()}
     named: dict[_Who, list[Named]] = defaultdict(list)
+    unit_by: dict[_Who, tuple[str, Unit]] = {}
     for place in labels.all():
         pod = place.pod
         who = (place.node, pod.namespace, pod.pod)
         is_shown = pod.uid in inventory.pods if pod.uid else who in shown
-        if not is_shown and _counts(place, inventory):
+        if is_shown:
+            continue
+        at = int(place.shown.times[0])
+        facts = node_facts(inventory.nodes.get(place.node), at)
+        found_unit = _unit(place.part.kind, facts)
+        if found_unit is None:
+            continue
+        counting = labels.counting(place, is_shared=found_unit[1].is_shared)
+        if len(counting.times):
             uid = pod.uid or f"{pod.namespace}/{pod.pod}"
-            named[_Who(*who, uid)].append(place)
+            whom = _Who(*who, uid, place.part.kind)
+            named[whom].append(replace(place, shown=counting))
+            unit_by[whom] = found_unit
     found: list[Hold] = []
-    for whom, places in sorted(named.items()):
-        found.extend(_holds(whom, places, state, until_ms))
+    for whom, places in sorted(named.items(), key=itemgetter(0)):
+        found.extend(_holds(whom, places, unit_by[whom], state, until_ms))
     return found
 
 
-def _counts(place: Named, inventory: Inventory) -> bool:
-    """A label on a shared GPU counts only with `vgpu` (N17)."""
-    at = int(place.shown.times[0])
-    return (
-        bool(place.vgpu)
-        or node_facts(inventory.nodes.get(place.node), at).replicas == 1
-    )
+def _unit(kind: str, facts: NodeFacts) -> tuple[str, Unit] | None:
+    """The resource by which a node gives out units of a kind, and what one of them is."""
+    for resource in sorted(facts.capacity, key=lambda name: (len(name), name)):
+        unit = unit_of(resource, facts)
+        if unit is not None and unit.kind == kind and facts.capacity[resource]:
+            return resource, unit
+    resource = f"nvidia.com/mig-{kind.replace('+', '.')}" if kind else WHOLE_GPU
+    unit = unit_of(resource, facts)
+    return None if unit is None else (resource, replace(unit, kind=kind))
 
 
 def _holds(
-    who: _Who, places: Sequence[Named], state: KubeState, until_ms: int
+    who: _Who,
+    places: Sequence[Named],
+    unit: tuple[str, Unit],
+    state: KubeState,
+    until_ms: int,
 ) -> Iterable[Hold]:
     shown = union_of(place.shown for place in places)
     times = shown.times.tolist()
@@ -81,9 +101,9 @@ def _holds(
             namespace=who.namespace,
             pod=who.pod,
             node=who.node,
-            resource=WHOLE_GPU,
+            resource=unit[0],
             units=units,
-            share=Fraction(1),
+            share=unit[1].share,
             created_ms=None,
             bound_ms=start,
             ended_ms=None if lasts else end,
@@ -91,4 +111,6 @@ def _holds(
             ended_by="" if lasts else "gone",
             inferred_from_ms=start,
             is_inferred=True,
+            kind=unit[1].kind,
+            is_shared=unit[1].is_shared,
         )

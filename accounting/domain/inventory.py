@@ -83,6 +83,9 @@ class GpuRecord:
     uuid: str
     model: str = ""
     spans: dict[Place, list[Span]] = field(default_factory=dict)
+    geometry: list[tuple[int, tuple[tuple[int, str], ...]]] = field(
+        default_factory=list
+    )  # from when on, its instances as (number, profile); none while it is whole
 
     def nodes(self) -> dict[str, list[Span]]:
         """Spans of all scrapers together, by node: proof of presence (N14)."""
@@ -97,6 +100,7 @@ class LabelKey(NamedTuple):
 
     Attributes:
         is_plain: by plain labels, which may be the scraper's own (trap T6).
+        profile: of the instance; "" for the whole GPU.
     """
 
     uuid: str
@@ -105,6 +109,7 @@ class LabelKey(NamedTuple):
     vgpu: str
     pod: PodName
     is_plain: bool
+    profile: str = ""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,13 +1,51 @@
 """Whom the samples of a GPU name, and when (rules.md N13, N17; trap T6)."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from accounting.domain.geometry import Part, part_in
 from accounting.domain.inventory import Inventory, LabelKey, Naming, Place
-from accounting.domain.series import PodName, Series
+from accounting.domain.series import GpuKey, PodName, Scraper, Series, Times
+from accounting.domain.unit import part_of
+
+NO_TIMES: Times = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Which labels are an exporter's own and no workload (trap T6, fine print N3).
+
+    Attributes:
+        renaming: scrapers that ever showed `exported_pod`: their plain workload labels are
+            their own.
+        own_pods: (namespace, pod) of pods that an `up` series names.
+    """
+
+    renaming: frozenset[Scraper] = frozenset()
+    own_pods: frozenset[tuple[str, str]] = frozenset()
+
+    def workload(self, gpu: GpuKey, scraper: Scraper) -> PodName | None:
+        """The workload that a series names; None where it names nobody."""
+        if gpu.exported is not None:
+            return gpu.exported
+        plain = gpu.plain
+        if plain is None or scraper in self.renaming:
+            return None
+        return None if (plain.namespace, plain.pod) in self.own_pods else plain
+
+    def names_workload(self, series: Series) -> bool:
+        """True where a series names a workload."""
+        gpu = series.gpu
+        return gpu is not None and self.workload(gpu, series.scraper) is not None
+
+
+def ownership(inventory: Inventory) -> Ownership:
+    """What the evidence says of the exporters' own labels."""
+    renaming = (key for key, r in inventory.scrapers.items() if r.shows_exported)
+    return Ownership(frozenset(renaming), frozenset(inventory.own_pods))
 
 
 def label_of(series: Series) -> LabelKey | None:
@@ -19,8 +57,15 @@ def label_of(series: Series) -> LabelKey | None:
     if pod is None:
         return None
     place = Place(gpu.node, series.scraper)
-    is_plain = gpu.exported is None
-    return LabelKey(gpu.uuid, place, gpu.instance, gpu.vgpu, pod, is_plain)
+    return LabelKey(
+        gpu.uuid,
+        place,
+        gpu.instance,
+        gpu.vgpu,
+        pod,
+        is_plain=gpu.exported is None,
+        profile=part_in(gpu).kind,
+    )
 
 
 def is_own(label: LabelKey, inventory: Inventory) -> bool:
@@ -53,11 +98,10 @@ def union_of(parts: Iterable[Naming]) -> Naming:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One place (GPU, instance, vgpu) of a node that names a pod."""
+    """One place (GPU or instance, vgpu) of a node that names a pod."""
 
-    uuid: str
+    part: Part
     node: str
-    instance: str
     vgpu: str
     pod: PodName
     shown: Naming
@@ -67,7 +111,16 @@ class Named:
 class Labels:
     """The labels of a cluster that name workloads, by namespace and pod name."""
 
+    whose: Ownership = Ownership()
     _by_name: dict[tuple[str, str], list[Named]] = field(default_factory=dict)
+    _by_part: dict[tuple[str, Part], list[Named]] = field(default_factory=dict)
+    _several: dict[tuple[str, Part], Times] = field(default_factory=dict)
+
+    def put(self, named: Named) -> None:
+        """Add a place."""
+        name = (named.pod.namespace, named.pod.pod)
+        self._by_name.setdefault(name, []).append(named)
+        self._by_part.setdefault((named.node, named.part), []).append(named)
 
     def of(self, namespace: str, pod: str, uid: str, node: str) -> list[Named]:
         """The places of a node that name a pod: by uid where a sample carries one."""
@@ -82,16 +135,44 @@ class Labels:
         for named in self._by_name.values():
             yield from named
 
+    def counting(self, named: Named, *, is_shared: bool) -> Naming:
+        """The samples of a place whose label counts (N17).
+
+        On a shared GPU each time is judged for itself: a label counts where it carries
+        `vgpu` or where samples of the same millisecond name several pods (trap T16).
+        """
+        if not is_shared or named.vgpu:
+            return named.shown
+        key = (named.node, named.part)
+        if key not in self._several:
+            self._several[key] = _several(self._by_part[key])
+        keep = np.isin(named.shown.times, self._several[key])
+        return Naming(named.shown.times[keep], named.shown.steps[keep])
+
+
+def _several(places: Sequence[Named]) -> Times:
+    """The times at which samples of one GPU name more than one pod."""
+    by_pod: dict[tuple[str, str], list[Times]] = defaultdict(list)
+    for named in places:
+        by_pod[named.pod.namespace, named.pod.pod].append(named.shown.times)
+    if len(by_pod) < 2:
+        return NO_TIMES
+    once = [np.unique(np.concatenate(times)) for times in by_pod.values()]
+    times, counts = np.unique(np.concatenate(once), return_counts=True)
+    several: Times = times[counts > 1]
+    return several
+
 
 def labels_of(inventory: Inventory) -> Labels:
     """The labels that name workloads, with the samples of all scrapers together."""
-    parts: dict[tuple[str, str, str, str, PodName], list[Naming]] = defaultdict(list)
+    parts: dict[tuple[Part, str, str, PodName], list[Naming]] = defaultdict(list)
     for label, shown in inventory.gpu_labels.items():
         if len(shown.times) and not is_own(label, inventory):
-            where = (label.uuid, label.place.node, label.instance, label.vgpu)
-            parts[*where, label.pod].append(shown)
-    found: dict[tuple[str, str], list[Named]] = defaultdict(list)
-    for (uuid, node, instance, vgpu, pod), shown_by in sorted(parts.items()):
-        named = Named(uuid, node, instance, vgpu, pod, union_of(shown_by))
-        found[pod.namespace, pod.pod].append(named)
-    return Labels(found)
+            number = part_of(label.instance)
+            kind = label.profile if number >= 0 else ""
+            part = Part(label.uuid, number, kind)
+            parts[part, label.place.node, label.vgpu, label.pod].append(shown)
+    found = Labels(ownership(inventory))
+    for (part, node, vgpu, pod), shown_by in sorted(parts.items()):
+        found.put(Named(part, node, vgpu, pod, union_of(shown_by)))
+    return found

@@ -9,11 +9,13 @@ import numpy as np
 from accounting.domain.fold import (
     Everything,
     Touched,
+    merge_changes,
     put_spans,
     scraper_record,
     spans_of,
     within,
 )
+from accounting.domain.geometry import Part, observed, part_in
 from accounting.domain.inventory import (
     GpuRecord,
     Inventory,
@@ -48,6 +50,7 @@ def observe_gpus(
     for series, _ in everything:
         if series.gpu is not None:
             _model(inventory, series.gpu, touched)
+    _geometries(inventory, everything, period, touched)
     _labels(inventory, everything, steps, period, touched)
 
 
@@ -85,6 +88,30 @@ def _together(parts: Sequence[Times]) -> Times:
     times: Times = np.sort(np.concatenate(parts))
     once: Times = times[np.diff(times, prepend=times[0] - 1) > 0]
     return once
+
+
+def _geometries(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    """How each GPU that is or was partitioned is divided."""
+    divided = {
+        series.gpu.uuid
+        for series, _ in everything
+        if series.gpu is not None and series.gpu.instance
+    }
+    divided.update(uuid for uuid, record in inventory.gpus.items() if record.geometry)
+    shown: dict[str, dict[Part, list[Times]]] = defaultdict(lambda: defaultdict(list))
+    for series, _ in everything:
+        gpu = series.gpu
+        if gpu is not None and gpu.uuid in divided:
+            times = series.times_ms[within(series, period)]
+            shown[gpu.uuid][part_in(gpu)].append(times)
+    for uuid, parts in shown.items():
+        found = observed(parts)
+        if found:
+            last = max(int(t[-1]) for every in parts.values() for t in every if len(t))
+            if merge_changes(inventory.gpus[uuid].geometry, found, last):
+                touched.gpus.add(uuid)
 
 
 def _labels(

@@ -6,8 +6,10 @@ from fractions import Fraction
 from typing import Protocol
 
 from accounting.domain.duty import GpuDuty
+from accounting.domain.geometry import Part
 from accounting.domain.period import Period
 from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.unit import WHOLE
 from accounting.domain.whole import Cell, Gpu, is_plain
 
 
@@ -27,12 +29,12 @@ class Holding(Protocol):
         """How that is known."""
 
 
-Holders = Callable[[Segment, NodeTimeline], Mapping[str, Sequence[Holding]]]
+Holders = Callable[[Segment, NodeTimeline], Mapping[Part, Sequence[Holding]]]
 
 
 def plain_nodes(
     timelines: Sequence[NodeTimeline],
-    duties: Mapping[str, GpuDuty],
+    duties: Mapping[Part, GpuDuty],
     period: Period,
     holders_of: Holders,
 ) -> tuple[list[Gpu], list[Cell]]:
@@ -50,7 +52,7 @@ def plain_nodes(
     for timeline in timelines:
         here = sorted(timeline.presences)
         if not all(
-            nodes_of[uuid] == 1 and is_plain(duties.get(uuid) or GpuDuty())
+            nodes_of[uuid] == 1 and is_plain(duties.get(Part(uuid)) or GpuDuty())
             for uuid in here
         ):
             continue
@@ -63,8 +65,8 @@ def plain_nodes(
             Gpu(
                 timeline.node,
                 uuid,
-                duties.get(uuid) or GpuDuty(),
-                timeline.changes.get(uuid, ()),
+                duties.get(Part(uuid)) or GpuDuty(),
+                timeline.changes.get(Part(uuid), ()),
             )
             for uuid in here
         )
@@ -84,11 +86,9 @@ def _cells(
         part = segment.period.intersection(period)
         if part is None:
             continue
-        if segment.pool and (
-            len(segment.pool) > 1 or segment.pool[0].weight != len(segment.unmapped)
-        ):
+        if not _is_simple(segment):
             return None
-        for uuid, holders in holders_of(segment, timeline).items():
+        for (uuid, _, _), holders in holders_of(segment, timeline).items():
             if len(holders) > 1 or any(holder.share != 1 for holder in holders):
                 return None
             uid, flags = (holders[0].uid, holders[0].flags) if holders else ("", 0)
@@ -103,6 +103,19 @@ def _cells(
             last[uuid] = cell
     found.extend(last.values())
     return found
+
+
+def _is_simple(segment: Segment) -> bool:
+    """True where nothing is divided, and one hold at most has all GPUs with room."""
+    if any(part.kind for part in segment.parts) or segment.stranded:
+        return False
+    pools = segment.pools
+    if not pools:
+        return True
+    pool = pools.get(WHOLE, ())
+    if len(pools) > 1 or len(pool) != 1:
+        return False
+    return pool[0].weight == sum(segment.rooms().values())
 
 
 def _continues(before: Cell, cell: Cell) -> bool:

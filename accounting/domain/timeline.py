@@ -1,25 +1,28 @@
 """Who held which GPU of a node, at every moment of a period.
 
-A node's time is cut into segments in which nothing changes: which GPUs are there, which
-holds are active, whether kube-state is seen. GPUs whose samples name a pod are mapped to
-its hold (rules.md N17); units without a GPU and GPUs without a hold form the node's pool
-(N18), which `attribution` fills window by window.
+A node's time is cut into segments in which nothing changes: which GPUs are there and how
+they are divided, which holds are active, whether kube-state is seen. GPUs (or instances)
+whose samples name a pod are mapped to its hold (rules.md N17); units without a GPU and GPUs
+with room form the node's pools, one for each kind of unit (N18), which `attribution` fills
+window by window.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 
+from accounting.domain.geometry import Part, shares_of
 from accounting.domain.hold import Hold, derive_holds
 from accounting.domain.inferred import inferred_holds
-from accounting.domain.inventory import Inventory
+from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
 from accounting.domain.kube import kube_state
-from accounting.domain.label import Labels, labels_of
+from accounting.domain.label import Labels, Ownership, labels_of
 from accounting.domain.node import node_facts
 from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
@@ -88,34 +91,50 @@ class Segment:
     """A stretch of a node's time in which nothing changes.
 
     Attributes:
-        mapped: by GPU, the holds that its samples name: (uid, share of the GPU).
-        unmapped: GPUs with room, in order of UUID, placeholders last.
-        pool: holds whose units have no GPU.
+        parts: what is there (GPUs, instances, placeholders), and its share of its GPU.
+        stranded: by GPU, what its instances leave of it.
+        mapped: by part, the holds that its samples name: (uid, share of the GPU).
+        pools: by kind of unit, the holds whose units have no GPU.
         is_seen: kube-state is seen.
     """
 
     period: Period
-    mapped: dict[str, tuple[tuple[str, Fraction], ...]]
-    unmapped: tuple[str, ...]
-    pool: tuple[Pooled, ...]
+    parts: Mapping[Part, Fraction]
+    stranded: Mapping[str, Fraction]
+    mapped: Mapping[Part, tuple[tuple[str, Fraction], ...]]
+    pools: Mapping[str, tuple[Pooled, ...]]
     is_seen: bool
+
+    def rooms(self) -> dict[Part, Fraction]:
+        """What is not mapped of each part that has some of it left (N18)."""
+        found: dict[Part, Fraction] = {}
+        for part, share in self.parts.items():
+            items = self.mapped.get(part)
+            room = share - sum((s for _, s in items), _NOTHING) if items else share
+            if room > 0:
+                found[part] = room
+        return found
 
 
 @dataclass(slots=True)
 class NodeTimeline:
-    """One node's segments, and at which instants each GPU's holders change.
+    """One node's segments, and at which instants each part's holders change.
 
     Attributes:
         presences: by GPU; clipped to the data's end.
         inferred_from: by uid, from when on only labels show that it holds (N13).
+        pods: (namespace, name) by uid, of its holds.
+        whose: which labels are an exporter's own.
     """
 
     node: str
     segments: list[Segment]
-    changes: dict[str, list[int]]
+    changes: dict[Part, list[int]]
     presences: dict[str, list[Period]]
     placeholders: frozenset[str]
     inferred_from: dict[str, int]
+    pods: dict[str, tuple[str, str]] = field(default_factory=dict)
+    whose: Ownership = field(default_factory=Ownership)
     _starts: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -130,6 +149,10 @@ class NodeTimeline:
             for segment in self.segments[first:last]
             if segment.period.end_ms > period.start_ms
         ]
+
+    def parts(self) -> list[Part]:
+        """Every part of its GPUs that is ever there, in order."""
+        return sorted({part for segment in self.segments for part in segment.parts})
 
 
 def node_timelines(
@@ -147,135 +170,198 @@ def node_timelines(
         if presence.start_ms < wide.end_ms and end > wide.start_ms:
             presences[presence.node].append(presence)
     return {
-        node: _node(node, here, holds[node], derived, inventory, wide, until_ms)
+        node: _Node(node, here, holds[node], derived, inventory, wide, until_ms).play()
         for node, here in presences.items()
     }
 
 
-def mapped_gpus(
-    hold: Hold, labels: Labels, there: Collection[str], replicas: int
-) -> list[str]:
-    """The GPUs that a hold has for its whole life, most named first (N17).
+Place = tuple[Part, str]  # a GPU or instance, and its vgpu: stands for one unit (N17)
+
+
+def mapped_places(hold: Hold, labels: Labels) -> list[Place]:
+    """The places that a hold has for its whole life, most named first (N17).
 
     A label counts on the hold's node and, where the sample carries one, with its uid; on a
-    shared GPU only with `vgpu`. At most one GPU for each unit.
+    shared GPU as `Labels.counting` says. At most one place for each unit.
     """
-    times_of: dict[str, list[Times]] = defaultdict(list)
+    times_of: dict[Place, list[Times]] = defaultdict(list)
     for named in labels.of(hold.namespace, hold.pod, hold.uid, hold.node):
-        if named.uuid in there and (named.vgpu or replicas == 1):
-            times = named.shown.times
+        if named.part.kind == hold.kind:
+            times = labels.counting(named, is_shared=hold.is_shared).times
             low, high = np.searchsorted(times, [hold.bound_ms, hold.booked_until_ms])
-            times_of[named.uuid].append(times[int(low) : int(high)])
+            times_of[named.part, named.vgpu].append(times[int(low) : int(high)])
     counts = {
-        uuid: len(np.unique(np.concatenate(parts))) for uuid, parts in times_of.items()
+        place: len(parts[0])
+        if len(parts) == 1
+        else len(np.unique(np.concatenate(parts)))
+        for place, parts in times_of.items()
     }
-    ordered = sorted(counts, key=lambda uuid: (-counts[uuid], uuid))
-    return [uuid for uuid in ordered if counts[uuid]][: hold.units]
+    ordered = sorted(counts, key=lambda place: (-counts[place], place))
+    return [place for place in ordered if counts[place]][: hold.units]
 
 
-def _node(  # noqa: PLR0913, PLR0917  # all that decides about a node
-    node: str,
-    presences: Sequence[Presence],
-    holds: Sequence[Hold],
-    derived: Derived,
-    inventory: Inventory,
-    wide: Period,
-    until_ms: int,
-) -> NodeTimeline:
-    seen = derived.seen
-    there: dict[str, list[Period]] = defaultdict(list)
-    for presence in presences:
-        end = until_ms if presence.end_ms is None else min(presence.end_ms, until_ms)
-        if presence.start_ms < end:
-            there[presence.uuid].append(Period(presence.start_ms, end))
-    edges = {wide.start_ms, wide.end_ms}
-    for periods in [*there.values(), list(seen)]:
-        for period in periods:
-            edges.update((period.start_ms, period.end_ms))
-    for hold in holds:
-        edges.update((hold.bound_ms, hold.booked_until_ms))
-        if hold.inferred_from_ms is not None:
-            edges.add(hold.inferred_from_ms)
-    cuts = sorted(at for at in edges if wide.start_ms <= at <= wide.end_ms)
-    record = inventory.nodes.get(node)
-    gpus_of = {
-        (hold.uid, hold.resource): mapped_gpus(
-            hold, derived.labels, there, node_facts(record, hold.bound_ms).replicas
+@dataclass(slots=True)
+class _Node:
+    """All that decides about one node's timeline."""
+
+    node: str
+    presences: Sequence[Presence]
+    holds: Sequence[Hold]
+    derived: Derived
+    inventory: Inventory
+    wide: Period
+    until_ms: int
+
+    def play(self) -> NodeTimeline:
+        """The node's segments, cut wherever anything changes."""
+        there = self._there()
+        cuts = self._cuts(there)
+        divisions = {uuid: self._divisions(uuid) for uuid in there}
+        places = {
+            (hold.uid, hold.resource): mapped_places(hold, self.derived.labels)
+            for hold in self.holds
+        }
+        segments = [
+            self._segment(Period(a, b), there, divisions, places)
+            for a, b in pairwise(cuts)
+        ]
+        return NodeTimeline(
+            node=self.node,
+            segments=segments,
+            changes=_changes(segments),
+            presences=there,
+            placeholders=frozenset(p.uuid for p in self.presences if p.is_placeholder),
+            inferred_from={
+                hold.uid: hold.inferred_from_ms
+                for hold in self.holds
+                if hold.inferred_from_ms is not None
+            },
+            pods={hold.uid: (hold.namespace, hold.pod) for hold in self.holds},
+            whose=self.derived.labels.whose,
         )
-        for hold in holds
-    }
-    segments = [
-        _segment(Period(a, b), there, holds, gpus_of, seen) for a, b in pairwise(cuts)
-    ]
-    return NodeTimeline(
-        node=node,
-        segments=segments,
-        changes=_changes(segments),
-        presences=dict(there),
-        placeholders=frozenset(p.uuid for p in presences if p.is_placeholder),
-        inferred_from={
-            hold.uid: hold.inferred_from_ms
-            for hold in holds
-            if hold.inferred_from_ms is not None
-        },
-    )
+
+    def _there(self) -> dict[str, list[Period]]:
+        """When each GPU is on the node, to the data's end."""
+        there: dict[str, list[Period]] = defaultdict(list)
+        for presence in self.presences:
+            end = presence.end_ms
+            end = self.until_ms if end is None else min(end, self.until_ms)
+            if presence.start_ms < end:
+                there[presence.uuid].append(Period(presence.start_ms, end))
+        return dict(there)
+
+    def _cuts(self, there: Mapping[str, list[Period]]) -> list[int]:
+        edges = {self.wide.start_ms, self.wide.end_ms}
+        for periods in [*there.values(), list(self.derived.seen)]:
+            for period in periods:
+                edges.update((period.start_ms, period.end_ms))
+        for hold in self.holds:
+            edges.update((hold.bound_ms, hold.booked_until_ms))
+            if hold.inferred_from_ms is not None:
+                edges.add(hold.inferred_from_ms)
+        for uuid in there:
+            record = self.inventory.gpus.get(uuid)
+            if record is not None:
+                edges.update(at for at, _ in record.geometry)
+        return sorted(
+            at for at in edges if self.wide.start_ms <= at <= self.wide.end_ms
+        )
+
+    def _divisions(self, uuid: str) -> "list[tuple[int, _Division]]":
+        """How a GPU is divided, and from when on; whole before the first."""
+        record = self.inventory.gpus.get(uuid)
+        if record is None or not record.geometry:
+            return [(0, ({Part(uuid): _ALL}, _NOTHING))]
+        model = _model(record, self.inventory.nodes.get(self.node))
+        found: list[tuple[int, _Division]] = [(0, shares_of(uuid, (), model))]
+        found.extend(
+            (at, shares_of(uuid, instances, model)) for at, instances in record.geometry
+        )
+        return found
+
+    def _segment(
+        self,
+        period: Period,
+        there: Mapping[str, list[Period]],
+        divisions: "Mapping[str, list[tuple[int, _Division]]]",
+        places: Mapping[tuple[str, str], list[Place]],
+    ) -> Segment:
+        at = period.start_ms
+        parts: dict[Part, Fraction] = {}
+        stranded: dict[str, Fraction] = {}
+        for uuid, periods in there.items():
+            if any(p.contains(at) for p in periods):
+                known = divisions[uuid]
+                i = bisect_right(known, at, key=itemgetter(0)) if len(known) > 1 else 1
+                shares, left = known[i - 1][1]
+                parts.update(shares)
+                if left:
+                    stranded[uuid] = left
+        mapped: dict[Part, dict[str, Fraction]] = defaultdict(dict)
+        pools: dict[str, list[Pooled]] = defaultdict(list)
+        for hold in self.holds:
+            if not hold.active_at(at):
+                continue
+            count = 0
+            for part, _ in places[hold.uid, hold.resource]:
+                if part in parts:
+                    count += 1
+                    on = mapped[part]
+                    on[hold.uid] = on.get(hold.uid, _NOTHING) + hold.share
+            if hold.units > count:
+                weight = (hold.units - count) * hold.share
+                pools[hold.kind].append(Pooled(hold.uid, weight))
+        return Segment(
+            period=period,
+            parts=parts,
+            stranded=stranded,
+            mapped={part: tuple(sorted(on.items())) for part, on in mapped.items()},
+            pools={
+                kind: tuple(sorted(pool, key=lambda item: item.uid))
+                for kind, pool in pools.items()
+            },
+            is_seen=any(p.contains(at) for p in self.derived.seen),
+        )
 
 
-def _segment(
-    period: Period,
-    there: dict[str, list[Period]],
-    holds: Sequence[Hold],
-    gpus_of: dict[tuple[str, str], list[str]],
-    seen: Sequence[Period],
-) -> Segment:
-    at = period.start_ms
-    present = [u for u, ps in there.items() if any(p.contains(at) for p in ps)]
-    mapped: dict[str, list[tuple[str, Fraction]]] = defaultdict(list)
-    pool: list[Pooled] = []
-    for hold in holds:
-        if not hold.active_at(at):
-            continue
-        known = [uuid for uuid in gpus_of[hold.uid, hold.resource] if uuid in present]
-        for uuid in known:
-            mapped[uuid].append((hold.uid, hold.share))
-        missing = hold.units - len(known)
-        if missing > 0:
-            pool.append(Pooled(hold.uid, missing * hold.share))
-    return Segment(
-        period=period,
-        mapped={uuid: tuple(sorted(items)) for uuid, items in mapped.items()},
-        unmapped=tuple(sorted(u for u in present if u not in mapped)),
-        pool=tuple(sorted(pool, key=lambda item: item.uid)),
-        is_seen=any(p.contains(at) for p in seen),
-    )
+_Division = tuple[Mapping[Part, Fraction], Fraction]  # parts, and what they leave
+_ALL, _NOTHING = Fraction(1), Fraction(0)
 
 
-def _changes(segments: Sequence[Segment]) -> dict[str, list[int]]:
-    """Instants at which the set of a GPU's holders changes (N6).
+def _model(record: GpuRecord, node: NodeRecord | None) -> str:
+    """What the GPU's samples say it is, else what its node's labels say."""
+    if record.model or node is None or not node.labels:
+        return record.model
+    return node_facts(node, node.labels[-1][0]).product
 
-    A GPU with room in the pool is held by all holds of the pool, filled or not; the begin
-    of a presence is no change.
+
+def _changes(segments: Sequence[Segment]) -> dict[Part, list[int]]:
+    """Instants at which the set of a part's holders changes (N6).
+
+    A part with room in a pool is held by all holds of that pool, filled or not; the begin
+    of a presence or of a geometry is no change.
     """
-    last: dict[str, frozenset[str]] = {}
-    changes: dict[str, list[int]] = defaultdict(list)
+    last: dict[Part, frozenset[str]] = {}
+    changes: dict[Part, list[int]] = defaultdict(list)
+    nobody: frozenset[str] = frozenset()
     for segment in segments:
-        pooled = frozenset(item.uid for item in segment.pool)
-        here = {*segment.mapped, *segment.unmapped}
-        last = {uuid: holders for uuid, holders in last.items() if uuid in here}
-        for uuid, items in segment.mapped.items():
-            _note(changes, last, uuid, frozenset(u for u, _ in items), segment)
-        for uuid in segment.unmapped:
-            _note(changes, last, uuid, pooled, segment)
-    return changes
+        pooled = {
+            kind: frozenset(item.uid for item in pool)
+            for kind, pool in segment.pools.items()
+        }
+        rooms = segment.rooms()
+        now: dict[Part, frozenset[str]] = {}
+        for part in segment.parts:
+            holders = _named(segment.mapped.get(part, ()))
+            if part in rooms:
+                pool = pooled.get(part.kind, nobody)
+                holders = holders | pool if holders else pool
+            now[part] = holders
+            if part in last and last[part] != holders:
+                changes[part].append(segment.period.start_ms)
+        last = now
+    return dict(changes)
 
 
-def _note(
-    changes: dict[str, list[int]],
-    last: dict[str, frozenset[str]],
-    uuid: str,
-    holders: frozenset[str],
-    segment: Segment,
-) -> None:
-    if uuid in last and last[uuid] != holders:
-        changes[uuid].append(segment.period.start_ms)
-    last[uuid] = holders
+def _named(items: Iterable[tuple[str, Fraction]]) -> frozenset[str]:
+    return frozenset(uid for uid, _ in items)

@@ -5,8 +5,8 @@ billionths of one engine, so that milliseconds times duty stays exact.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
 DEFAULT_STEP_MS = 30_000  # N4: where no track tells
 MAX_STEP_MS = 300_000  # N4
 MAX_DUTY = 1.1  # N8: above it a value is no data
+NOBODY = Scraper()
 
 Times = list[int]
 
@@ -127,7 +128,8 @@ class Track:
             start, end = self._validity(i, changes)
             start, end = max(start, period.start_ms), min(end, period.end_ms)
             if start < end:
-                found.append(Valid(start, end, self.duty[i]))
+                at, by = self.times[i], self.scraper
+                found.append(Valid(start, end, self.duty[i], at, by))
         return found
 
     def _validity(self, i: int, changes: Sequence[int]) -> tuple[int, int]:
@@ -155,6 +157,8 @@ class Valid:
     start_ms: int
     end_ms: int
     duty: int
+    at_ms: int = 0  # time of the sample, and who took it: for per-pod values (N22)
+    scraper: Scraper = NOBODY
 
 
 def fill(primary: list[Valid], secondary: Iterable[Valid]) -> list[Valid]:
@@ -166,10 +170,10 @@ def fill(primary: list[Valid], secondary: Iterable[Valid]) -> list[Valid]:
             if taken.end_ms <= start or taken.start_ms >= piece.end_ms:
                 continue
             if start < taken.start_ms:
-                found.append(Valid(start, taken.start_ms, piece.duty))
+                found.append(replace(piece, start_ms=start, end_ms=taken.start_ms))
             start = max(start, taken.end_ms)
         if start < piece.end_ms:
-            found.append(Valid(start, piece.end_ms, piece.duty))
+            found.append(replace(piece, start_ms=start))
     return sorted([*primary, *found]) if found else primary
 
 
@@ -182,12 +186,18 @@ def billionths(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(good, scaled, -1)
 
 
-def distinct(parts: Sequence[Series]) -> tuple[Times, list[int], int]:
+def distinct(
+    parts: Sequence[Series], names: Callable[[Series], bool] = lambda _: False
+) -> tuple[Times, list[int], int]:
     """One value a time from the series of one track (N2, N3).
 
     Of several samples at one time a number counts before no data, the one without a
     workload before those with one, else the largest across series and the smaller within
     one series.
+
+    Args:
+        parts: of one GPU (part), metric and scraper.
+        names: whether a series names a workload.
 
     Returns:
         times, duty in billionths, and at how many times one series disagreed with itself.
@@ -195,10 +205,8 @@ def distinct(parts: Sequence[Series]) -> tuple[Times, list[int], int]:
     if len(parts) == 1:
         return _distinct_of_one(parts[0])
     times = np.concatenate([part.times_ms for part in parts])
-    duty = np.concatenate([_of_one_series(part) for part in parts])
-    named = np.concatenate(
-        [np.full(len(part.times_ms), _names_workload(part)) for part in parts]
-    )
+    duty = np.concatenate([of_one_series(part) for part in parts])
+    named = np.concatenate([np.full(len(part.times_ms), names(part)) for part in parts])
     good = duty >= 0
     times, duty, named = times[good], duty[good], named[good]
     order = np.lexsort((-duty, named, times))
@@ -206,11 +214,6 @@ def distinct(parts: Sequence[Series]) -> tuple[Times, list[int], int]:
     keep = np.ones(len(times), bool)
     keep[1:] = times[1:] != times[:-1]
     return times[keep].tolist(), duty[keep].tolist(), 0
-
-
-def _names_workload(part: Series) -> bool:
-    gpu = part.gpu
-    return gpu is not None and (gpu.exported is not None or gpu.plain is not None)
 
 
 def _distinct_of_one(part: Series) -> tuple[Times, list[int], int]:
@@ -228,7 +231,7 @@ def _distinct_of_one(part: Series) -> tuple[Times, list[int], int]:
     return times[keep].tolist(), duty[keep].tolist(), differing
 
 
-def _of_one_series(part: Series) -> NDArray[np.int64]:
+def of_one_series(part: Series) -> NDArray[np.int64]:
     """Duty of one series, with all but the counting sample of a time marked no data."""
     duty = billionths(part.values)
     times = part.times_ms

@@ -168,6 +168,11 @@ def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:
     return None if shape is None else (shape.compute, shape.memory)
 
 
+def is_partition(kind: str) -> bool:
+    """True for a partition of AMD's, which is no MIG instance."""
+    return kind in _AMD_PARTITIONS
+
+
 def unit_share(resource: str, facts: NodeFacts) -> Fraction:
     """The fraction of one GPU that one unit stands for; 0 where that cannot be."""
     unit = unit_of(resource, facts)

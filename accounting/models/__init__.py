@@ -4,6 +4,7 @@ from accounting.models.audit import AuditLink
 from accounting.models.cluster import (
     Cluster,
     Gpu,
+    GpuGeometry,
     GpuPresence,
     GpuSpan,
     Node,
@@ -43,6 +44,7 @@ from accounting.models.pod import (
     Pod,
     PodAttribution,
     PodHold,
+    ResourceClaim,
     Workload,
 )
 from accounting.models.price import UnitPrice
@@ -69,6 +71,7 @@ __all__ = [
     "EndedBy",
     "FactFlag",
     "Gpu",
+    "GpuGeometry",
     "GpuLabelHour",
     "GpuPresence",
     "GpuSpan",
@@ -89,6 +92,7 @@ __all__ = [
     "Pod",
     "PodAttribution",
     "PodHold",
+    "ResourceClaim",
     "ScrapeHour",
     "Scraper",
     "Source",

@@ -153,6 +153,22 @@ class GpuSpan(models.Model):
         ]
 
 
+class GpuGeometry(models.Model):
+    """Evidence: how a GPU was divided, from one sample on until the next row (rules.md
+    "MIG"). `instances` is [[number, profile], ...]; empty while it is whole."""
+
+    gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="geometries")
+    from_ms = models.BigIntegerField()
+    instances = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["gpu", "from_ms"], name="gpu_geometry_unique"
+            )
+        ]
+
+
 class GpuPresence(models.Model):
     """Derived: one GPU was there, on one node, in [start_ms, end_ms) (rules.md N14-N16).
 

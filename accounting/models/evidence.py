@@ -54,6 +54,7 @@ class GpuLabelHour(models.Model):
     scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()
     instance = models.CharField(max_length=16, blank=True)
+    profile = models.CharField(max_length=32, blank=True)  # of the instance
     vgpu = models.CharField(max_length=16, blank=True)
     namespace = models.CharField(max_length=63)
     pod = models.CharField(max_length=253)
@@ -71,6 +72,7 @@ class GpuLabelHour(models.Model):
                     "scraper",
                     "hour_start",
                     "instance",
+                    "profile",
                     "vgpu",
                     "namespace",
                     "pod",

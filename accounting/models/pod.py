@@ -133,6 +133,32 @@ class PodAttribution(models.Model):
         ]
 
 
+class ResourceClaim(models.Model):
+    """Evidence: which devices a claim of dynamic resource allocation was given, and to which
+    pods (rules.md N13). From the API where it may be read, else from an exporter's labels.
+
+    `devices` is [[driver, node, device, uuid, profile], ...]; `pods` are uids.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    devices = models.JSONField(default=list)
+    pods = models.JSONField(default=list)
+    is_observed = models.BooleanField(default=False)  # by the API
+    is_extended = models.BooleanField(default=False)  # behind an extended resource
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "namespace", "name"], name="resource_claim_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
 class EndedBy(models.TextChoices):
     """How a hold ended (rules.md N11)."""
 
@@ -174,7 +200,7 @@ class PodHold(models.Model):
                 name="hold_unique",
             ),
             models.UniqueConstraint(
-                fields=["pod", "node", "bound_ms"],
+                fields=["pod", "node", "resource", "bound_ms"],
                 condition=Q(is_inferred=True),
                 name="inferred_hold_unique",
             ),

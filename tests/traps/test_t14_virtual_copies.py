@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.traps.scene import ENGINE, HOUR_MS, START, Pod, Scene, gpus, hours, usage
-from tests.traps.shapes import PENDING, shared_node
+from tests.traps.shapes import shared_node
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@PENDING
 def test_t14_copies_are_one_value(tmp_path: Path) -> None:
     told = Scene()
     shared_node(told, 1, 4)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.traps.scene import HOUR_MS, START, UTIL, Pod, Scene, gpus, hours, usage
-from tests.traps.shapes import PENDING, shared_node
+from tests.traps.shapes import shared_node
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +35,6 @@ CASES = {
 }
 
 
-@PENDING
 @pytest.mark.parametrize(
     ("a", "b", "containers", "wrong", "right"), CASES.values(), ids=CASES
 )
