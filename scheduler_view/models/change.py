@@ -115,7 +115,7 @@ class ChangeStep(models.Model):
     kind = models.CharField(max_length=63)
     namespace = models.CharField(max_length=63, blank=True)
     name = models.CharField(max_length=253)
-    action = models.CharField(max_length=6)  # domain.plan.Action
+    action = models.CharField(max_length=7)  # domain.plan.Action
     body = models.JSONField(null=True)  # what we apply; null removes the object
     before = models.JSONField(null=True)  # the object as it was read; null for none
     pin = models.JSONField(default=dict)  # domain.manifest.Pin
