@@ -344,7 +344,7 @@ def _fill(  # all that decides about a pool
     for part in those:
         take = min(rooms[part], left)
         if not take:
-            break
+            continue  # another kind of unit has filled this placeholder
         left -= take
         rooms[part] -= take
         found[part] = _joined(

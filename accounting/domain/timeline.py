@@ -8,7 +8,7 @@ window by window.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -178,15 +178,20 @@ def node_timelines(
 Place = tuple[Part, str]  # a GPU or instance, and its vgpu: stands for one unit (N17)
 
 
-def mapped_places(hold: Hold, labels: Labels) -> list[Place]:
+def mapped_places(hold: Hold, labels: Labels, *, is_only: bool = True) -> list[Place]:
     """The places that a hold has for its whole life, most named first (N17).
 
     A label counts on the hold's node and, where the sample carries one, with its uid; on a
     shared GPU as `Labels.counting` says. At most one place for each unit.
+
+    Args:
+        hold: whose places.
+        labels: of the cluster.
+        is_only: the pod holds nothing else; else a place must be of the hold's kind.
     """
     times_of: dict[Place, list[Times]] = defaultdict(list)
     for named in labels.of(hold.namespace, hold.pod, hold.uid, hold.node):
-        if named.part.kind == hold.kind:
+        if is_only or named.part.kind == hold.kind:
             times = labels.counting(named, is_shared=hold.is_shared).times
             low, high = np.searchsorted(times, [hold.bound_ms, hold.booked_until_ms])
             times_of[named.part, named.vgpu].append(times[int(low) : int(high)])
@@ -217,8 +222,11 @@ class _Node:
         there = self._there()
         cuts = self._cuts(there)
         divisions = {uuid: self._divisions(uuid) for uuid in there}
+        held = Counter(hold.uid for hold in self.holds)
         places = {
-            (hold.uid, hold.resource): mapped_places(hold, self.derived.labels)
+            (hold.uid, hold.resource): mapped_places(
+                hold, self.derived.labels, is_only=held[hold.uid] == 1
+            )
             for hold in self.holds
         }
         segments = [
@@ -329,10 +337,9 @@ _ALL, _NOTHING = Fraction(1), Fraction(0)
 
 
 def _model(record: GpuRecord, node: NodeRecord | None) -> str:
-    """What the GPU's samples say it is, else what its node's labels say."""
-    if record.model or node is None or not node.labels:
-        return record.model
-    return node_facts(node, node.labels[-1][0]).product
+    """What its node's labels say it is, as for units; else what its samples say."""
+    labels = node.labels if node is not None else []
+    return (node_facts(node, labels[-1][0]).product if labels else "") or record.model
 
 
 def _changes(segments: Sequence[Segment]) -> dict[Part, list[int]]:
