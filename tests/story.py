@@ -125,6 +125,38 @@ TEAMS: tuple[
 UNMAPPED = ("scratch", (("old-experiment", "Deployment", "", 1, 2, 0.06),))
 
 
+def _hard(unit: str) -> str:
+    """The second column of what is held: `sim-farm` spins, `scoring` is not measured."""
+    names = {
+        "hour": "hour_start billing_on namespace_id team_id workload_id workload_type"
+        " model lifecycle tier",
+        "window": "window_start gpu_id instance pod_id node_id",
+    }[unit].split()
+    key = ", ".join(f"u.{name}" for name in names)
+    workload = {
+        "hour": "JOIN accounting_workload w ON w.id = u.workload_id",
+        "window": "JOIN accounting_pod p ON p.id = u.pod_id"
+        " JOIN accounting_workload w ON w.id = p.workload_id",
+    }[unit]
+    work = "CASE WHEN w.name = 'sim-farm' THEN 0 ELSE 1 END"
+    return f"""
+        INSERT INTO intensity_{unit} (
+            cluster_id, {", ".join(names)}, sm_seen_us, sm_active_us,
+            tensor_seen_us, tensor_active_us, dram_seen_us, dram_active_us,
+            memory_seen_us, memory_mib_ms, memory_peak_bytes,
+            power_seen_us, power_mj, energy_seen_us, energy_mj)
+        SELECT u.cluster_id, {key}, seen, busy * 600, seen, busy * 250 * {work},
+               seen, busy * 300 * {work}, seen, seen * 40, 64::bigint << 30,
+               seen, busy * 400, seen, busy * 400
+        FROM usage_{unit} u {workload}
+        CROSS JOIN LATERAL (
+            SELECT (u.busy_ms + u.idle_ms)::bigint * 1000 AS seen,
+                   u.busy_ms::bigint AS busy
+        ) measured
+        WHERE u.cluster_id = %s AND seen > 0 AND w.name <> 'scoring'
+    """  # noqa: S608  # this module's own words
+
+
 @dataclass
 class Held:
     """One workload that holds GPUs all through the story."""
@@ -327,10 +359,10 @@ class _Teller:
         return held_part, min(0.99, duty * self.dice.uniform(0.85, 1.12)), unknown
 
     def _rollups(self, until: datetime) -> None:
-        partitions.ensure(partitions.HOURS, self.since, self.until + HOUR)
-        partitions.ensure(
-            partitions.DAYS, self.since - HOUR * 48, self.until + HOUR * 48
-        )
+        for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+            partitions.ensure(table, self.since, self.until + HOUR)
+        for table in (partitions.DAYS, partitions.INTENSITY_DAYS):
+            partitions.ensure(table, self.since - HOUR * 48, self.until + HOUR * 48)
         rows, at = [], self.since
         gap_end = self.gap_day + HOUR * 24
         while at < until:
@@ -347,6 +379,7 @@ class _Teller:
                     VALUES ({", ".join(["%s"] * 25)})""",  # noqa: S608
                 rows,
             )
+            cursor.execute(_hard("hour"), [self.cluster.pk])
         first = self.since.astimezone(ZONE).date()
         for n in range((self.until.astimezone(ZONE).date() - first).days + 1):
             roll_up_days(self.cluster.pk, [first + timedelta(days=n)])
@@ -399,7 +432,8 @@ class _Teller:
         )
 
     def _facts(self, low: datetime) -> None:
-        partitions.ensure(partitions.WINDOWS, low, self.until + HOUR)
+        for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
+            partitions.ensure(table, low, self.until + HOUR)
         holders = {gpu.pk: held for held in self.held for gpu in held.gpus}
         rows, at = [], low
         while at < self.until:
@@ -416,6 +450,8 @@ class _Teller:
         ):
             for row in rows:
                 copy.write_row(row)
+        with connection.cursor() as cursor:
+            cursor.execute(_hard("window"), [self.cluster.pk])
         hour, days = low, set()
         while hour < self.until:
             days |= roll_up_hour(self.cluster.pk, hour)

@@ -10,7 +10,7 @@ from accounting.domain.report import UsageRow
 from accounting.queries.selection import Selection
 from accounting.queries.source import hard_relation
 from accounting.queries.sql import over
-from accounting.queries.usage import key_columns
+from accounting.queries.usage import key_columns, usage_rows
 
 _NAMES = tuple(item.name for item in fields(Hardness))
 _SUMS = ", ".join(f"{over(f'u.{name}', name)} AS {name}" for name in _NAMES)
@@ -29,6 +29,34 @@ def with_hardness(
         )
         for row in rows
     ]
+
+
+def pointless_workloads(selection: Selection) -> list[UsageRow]:
+    """Workloads that were busy but did no tensor or memory work, the longest busy first.
+
+    Two queries, the second only for those that may be: where there is nothing to see, one
+    look at the rollup of the second column is all.
+    """
+    by = ("workload",)
+    few = {
+        key: hard
+        for key, hard in _fetch(selection, by).items()
+        if hard.is_pointless(1.0)
+    }
+    if not few:
+        return []
+    only = {
+        "namespace": tuple({namespace for namespace, *_ in few}),
+        "workload": tuple({workload for _, workload, _ in few}),
+    }
+    narrow = replace(selection, filters={**selection.filters, **only})
+    rows = [
+        replace(row, hard=few[key])
+        for row in usage_rows(narrow, by, priced_part=True)
+        if (key := tuple(row.key.values())) in few
+    ]
+    found = [row for row in rows if row.is_pointless]
+    return sorted(found, key=lambda row: -row.busy_ms)
 
 
 def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Hardness]:

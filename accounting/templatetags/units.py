@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from accounting.domain.calendar import DayRange
 from accounting.domain.comparison import Change
+from accounting.domain.hardness import Hardness
 from accounting.domain.period import DAY_MS, HOUR_MS, to_instant
 from accounting.domain.report import UsageRow
 
@@ -97,6 +98,27 @@ def gpu_hours(milliseconds: int | None) -> str:
         return "<0.1"
     pattern = "#,##0.0" if abs(hours) < 100 and milliseconds else "#,##0"
     return _plain(format_decimal(hours, pattern, locale=LOCALE))
+
+
+@register.filter
+def gibibytes(amount: float | None) -> str:
+    """`40.0 GiB`; nothing observed is a dash."""
+    if amount is None:
+        return NO_DATA
+    pattern = "#,##0.0" if amount < 100 * 2**30 else "#,##0"
+    return f"{_plain(format_decimal(amount / 2**30, pattern, locale=LOCALE))} GiB"
+
+
+@register.filter
+def energy(hard: Hardness) -> str:
+    """`12.4 kWh`; a lower bound says so."""
+    joules = hard.energy_joules
+    if joules is None:
+        return NO_DATA
+    kwh = joules / 3_600_000
+    pattern = "#,##0.00" if kwh < 10 else "#,##0.0" if kwh < 1000 else "#,##0"
+    text = _plain(format_decimal(kwh, pattern, locale=LOCALE))
+    return f"{'≥ ' if hard.is_lower_bound else ''}{text} kWh"
 
 
 @register.filter

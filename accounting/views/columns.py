@@ -20,6 +20,14 @@ WORKLOAD_COLUMNS = {
     **{name: label for name, label in TEAM_COLUMNS.items() if name != "change"},
 }
 
+HARD_COLUMNS = {  # how hard, beside how busy: shown where `?show=hard` asks for it
+    "sm": "SM",
+    "tensor": "Tensor",
+    "dram": "DRAM",
+    "memory": "Peak memory",
+    "energy": "Energy",
+}
+
 
 def hidden_columns(state: PageState, offered: Mapping[str, str]) -> tuple[str, ...]:
     """What the address hides, in the order of the table; at least one column stays."""

@@ -234,6 +234,11 @@ WORKLOAD_COLUMNS: dict[str, Sorter] = {
     "coverage": lambda line: line.row.coverage,
     "idle": lambda line: line.row.idle_ms,
     "idle_charge": lambda line: priced(line.row, line.row.idle_charge),
+    "sm": lambda line: line.row.hard.sm_active,
+    "tensor": lambda line: line.row.hard.tensor_active,
+    "dram": lambda line: line.row.hard.dram_active,
+    "memory": lambda line: line.row.hard.peak_memory_bytes,
+    "energy": lambda line: line.row.hard.energy_joules,
 }
 
 

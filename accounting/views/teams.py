@@ -17,6 +17,7 @@ from accounting.queries.breakdown import (
 )
 from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
 from accounting.queries.directory import binding_rows
+from accounting.queries.hardness import pointless_workloads, with_hardness
 from accounting.queries.members import member_rows
 from accounting.queries.pods import PodStretch, pods_of_workload
 from accounting.queries.ranking import largest
@@ -25,6 +26,7 @@ from accounting.queries.teams import TeamRef, visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views import figures, shapes, tables, timelines
 from accounting.views.columns import (
+    HARD_COLUMNS,
     TEAM_COLUMNS,
     WORKLOAD_COLUMNS,
     column_choices,
@@ -116,6 +118,13 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "idle": tables.workload_lines(tables.idle_only(idle.rows), {slug: ref}),
         "week": shapes.week_grid(week_hours(selection, state.visitor.zone)),
         "split": split_of(state, selection, {slug: ref}, places),
+        "pointless": pointless_workloads(selection),
+        "pointless_url": state.link(
+            reverse("team-workloads", args=[slug]),
+            team="",
+            only="pointless",
+            show="hard",
+        ),
         **filtering(state, {slug: ref}, team=slug),
     }
     return render(request, "accounting/team.html", context)
@@ -142,14 +151,20 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     state = PageState(request, compares=False, filters=OF_A_TEAM)
     ref = _team(state, slug)
     selection = state.selection(team=slug)
-    places = figures.places_of(state.currency)
-    rows = rounded(
-        usage_rows(selection, ("team", "workload", "model"), priced_part=True), places
-    )
+    by = ("team", "workload", "model")
+    rows = usage_rows(selection, by, priced_part=True)
+    shows_hard = state.query.get("show") == "hard"
+    is_pointless = state.query.get("only") == "pointless"
+    if shows_hard or is_pointless:
+        rows = with_hardness(rows, selection, by)
+    rows = rounded(rows, figures.places_of(state.currency))
     lines = tables.workload_lines(rows, {slug: ref})
     words = state.query.get("q", "").strip().lower()
     matching = [
-        line for line in lines if words in f"{line.namespace}/{line.workload}".lower()
+        line
+        for line in lines
+        if words in f"{line.namespace}/{line.workload}".lower()
+        and (line.row.is_pointless or not is_pointless)
     ]
     chosen = tables.ordered(
         matching, state.sort, tables.WORKLOAD_COLUMNS, "-idle_charge"
@@ -159,7 +174,15 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
         "team": ref,
         "tab": "workloads",
         "words": words,
-        "columns": column_choices(state, WORKLOAD_COLUMNS),
+        "columns": column_choices(
+            state, WORKLOAD_COLUMNS | (HARD_COLUMNS if shows_hard else {})
+        ),
+        "shows_hard": shows_hard,
+        "hard_url": state.url(show="" if shows_hard else "hard"),
+        "is_pointless": is_pointless,
+        "pointless_url": state.url(
+            only="" if is_pointless else "pointless", show="hard", page=""
+        ),
         "count": len(lines),
         "total": tables.total_line(matching),
         "opened": _opened(state, slug),

@@ -1,0 +1,73 @@
+"""The second column on pages: what is shown, sorted, filtered and found."""
+
+import re
+
+from tests.integration.pages.conftest import SignIn
+
+WEEK = "range=7d"
+HEADS = ("SM", "Tensor", "DRAM", "Peak memory", "Energy")
+
+
+def heads(page: str) -> list[str]:
+    found = re.findall(r'<th scope="col" class="c-[^>]*><a[^>]*>([^<]*)', page)
+    return [text.strip() for text in found]
+
+
+def test_how_hard_is_shown_where_it_is_asked_for(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    plain = client.get(f"/teams/vision/workloads?{WEEK}")
+    assert not set(HEADS) & set(heads(plain.content.decode()))
+    answer = client.get(plain.context["hard_url"])
+    text = answer.content.decode()
+    assert heads(text)[-5:] == list(HEADS)
+    line = next(x for x in answer.context["page"].lines if x.workload == "sweep-resnet")
+    row = line.row
+    assert row.hard.sm_active is not None
+    assert row.efficiency is not None
+    assert abs(row.hard.sm_active - 0.6 * row.efficiency) < 1e-6
+    assert f"{row.hard.sm_active:.1%}" in text
+    assert "64.0 GiB" in text
+    assert "kWh" in text
+    menu = [choice.name for choice in answer.context["columns"]["menu"]]
+    assert menu[-5:] == ["sm", "tensor", "dram", "memory", "energy"]
+    again = client.get(answer.context["hard_url"]).content.decode()
+    assert not set(HEADS) & set(heads(again))
+
+
+def test_how_hard_sorts_and_puts_what_is_unknown_last(sign_in: SignIn) -> None:
+    answer = sign_in("ana").get(f"/teams/fraud/workloads?{WEEK}&show=hard&sort=-energy")
+    names = [line.workload for line in answer.context["page"].lines]
+    assert names == ["graph-train", "scoring"]
+    scoring = answer.context["page"].lines[-1].row
+    assert scoring.hard.energy_joules is None
+    assert scoring.hard.peak_memory_bytes is None
+
+
+def test_busy_without_work_is_a_filter(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    page = client.get(f"/teams/robotics/workloads?{WEEK}")
+    answer = client.get(page.context["pointless_url"])
+    assert [line.workload for line in answer.context["page"].lines] == ["sim-farm"]
+    assert answer.context["total"].hard.tensor_active == 0
+    none = client.get(f"/teams/vision/workloads?{WEEK}&only=pointless")
+    assert "No workload was busy without work" in none.content.decode()
+
+
+def test_busy_without_work_is_found_on_the_teams_page(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    answer = client.get(f"/teams/robotics?{WEEK}")
+    [row] = answer.context["pointless"]
+    assert row.key["workload"] == "sim-farm"
+    text = answer.content.decode()
+    assert "1 workload kept GPUs busy without tensor or memory work: sim-farm" in text
+    assert client.get(answer.context["pointless_url"]).context["page"].count == 1
+    assert (
+        "busy without tensor"
+        not in client.get(f"/teams/vision?{WEEK}").content.decode()
+    )
+
+
+def test_an_issue_says_what_it_costs_and_what_to_do(sign_in: SignIn) -> None:
+    text = sign_in("ana").get("/data-health").content.decode()
+    assert "A namespace of no team" in text
+    assert "Its usage is billed to nobody" in text or "Add a binding" in text
