@@ -38,6 +38,13 @@ app.conf.beat_schedule = {
         "schedule": 30.0,
         "options": {"expires": 30},
     },
+    # What clusters have: a watch (`manage.py observe --follow`) sees a change at once,
+    # and this finds it within minutes where none runs.
+    "look_at_clusters": {
+        "task": "scheduler_view.tasks.look_at_clusters",
+        "schedule": 300.0,
+        "options": {"expires": 300},
+    },
     # Change sets to plan, apply, end or expire, where a bell was lost or a time has come.
     "find_changes": {
         "task": "scheduler_view.tasks.find_changes",

@@ -7,7 +7,9 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
+from accounting.models import Cluster
 from scheduler_view.actions import sweep
+from scheduler_view.actions.rounds import look_once, visible_clusters
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
@@ -30,3 +32,26 @@ def work(cluster_id: int) -> None:
     """Plan and apply what is due of one cluster."""
     count = sweep.work(cluster_id, now=timezone.now)
     log.info("changes worked on", cluster=cluster_id, count=count)
+
+
+@shared_task(
+    name="scheduler_view.tasks.look_at_clusters",
+    soft_time_limit=SOFT_S,
+    time_limit=HARD_S,
+)
+def look_at_clusters() -> None:
+    """Ring for each cluster whose API we may read (beat: every five minutes)."""
+    for cluster in visible_clusters():
+        look.apply_async((cluster.pk,), expires=300)
+
+
+@shared_task(
+    name="scheduler_view.tasks.look", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def look(cluster_id: int) -> None:
+    """Store what a cluster has and find what differs from what is wanted."""
+    cluster = Cluster.objects.get(pk=cluster_id)
+    seen = look_once(cluster, now=timezone.now)
+    log.info(
+        "looked", cluster=cluster_id, changed=len(seen.changed), errors=len(seen.errors)
+    )

@@ -9,6 +9,7 @@ _SPACES = {
     "partitions": 7104,
     "windows": 7105,
     "push": 7106,
+    "drift": 7107,
     "audit": 7110,  # taken by the triggers of history
 }
 

@@ -7,13 +7,17 @@ from scheduler_view.models.change import (
     IdempotencyKey,
     StepState,
 )
+from scheduler_view.models.observation import Drift, Look, Observation
 from scheduler_view.models.quota import QuotaTarget, Tier
 
 __all__ = [
     "ChangeSet",
     "ChangeState",
     "ChangeStep",
+    "Drift",
     "IdempotencyKey",
+    "Look",
+    "Observation",
     "QuotaTarget",
     "StepState",
     "Tier",

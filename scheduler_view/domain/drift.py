@@ -1,0 +1,138 @@
+"""How an object of a cluster stands to what is wanted of it, and who made it so."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from scheduler_view.domain.desired import ObjectKey
+from scheduler_view.domain.manifest import MANAGER, Manifest, git_owner, is_ours
+from scheduler_view.domain.plan import (
+    Action,
+    FieldChange,
+    Observed,
+    Wanted,
+    plan_steps,
+)
+from scheduler_view.domain.quota_key import resource_of
+
+Body = Mapping[str, Any]
+
+
+class DriftState(StrEnum):
+    """One of these is true of every object; a cluster that is silent has none new."""
+
+    IN_SYNC = "in_sync"
+    DIFFERS = "differs"  # somebody changed or removed what we set, or left it behind
+    OTHER = "other"  # another manager has it: it is shown, not touched
+    NOT_MANAGED = "not_managed"  # it limits GPUs, and nobody asked us to manage it
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one object stands.
+
+    Attributes:
+        changes: fields, from what is wanted (`before`) to what is there (`after`).
+        who: managers of those fields beside us, joined; empty when nobody can be named.
+        when: when they last wrote, as the API server writes times; empty when unknown.
+        words: the same for a person.
+    """
+
+    state: DriftState
+    changes: tuple[FieldChange, ...] = ()
+    who: str = ""
+    when: str = ""
+    words: str = ""
+
+
+def standing_of(
+    key: ObjectKey, wanted: Body | None, live: Manifest | None
+) -> Standing | None:
+    """How an object stands; None where it is none of our concern.
+
+    Args:
+        key: which object.
+        wanted: what we would apply; None when nothing is wanted of it.
+        live: the object as it is; None when there is none.
+    """
+    if wanted is None:
+        return None if live is None else _unasked(live)
+    if live is None:
+        words = "It was removed, or has not been made yet."
+        return Standing(DriftState.DIFFERS, _removed(key, wanted), words=words)
+    changes = _changes(key, wanted, live)
+    if not changes:
+        return Standing(DriftState.IN_SYNC)
+    who, when = writers(live, [change.field for change in changes])
+    if not is_ours(live):
+        owner = git_owner(live) or who or "somebody else"
+        words = f"An object of this name is managed by {owner}."
+        return Standing(DriftState.OTHER, changes, owner, when, words)
+    return Standing(DriftState.DIFFERS, changes, who, when, _said(changes, who, when))
+
+
+def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
+    """Managers beside us that set any of some fields, and when they last wrote."""
+    names: dict[str, None] = {}
+    last = ""
+    asked = set(fields)
+    for entry in live["metadata"].get("managedFields") or []:
+        manager = entry.get("manager", "")
+        if manager == MANAGER or entry.get("subresource"):
+            continue
+        if asked & set(_names(entry.get("fieldsV1") or {})):
+            names[manager] = None
+            last = max(last, entry.get("time") or "")
+    return ", ".join(names), last
+
+
+def _unasked(live: Manifest) -> Standing | None:
+    if is_ours(live):
+        words = "It carries our label, and nothing of it is wanted any more."
+        return Standing(DriftState.DIFFERS, words=words)
+    keys = ((live.get("spec") or {}).get("hard") or {}).keys()
+    if not any(resource_of(key) for key in keys):
+        return None
+    owner = git_owner(live)
+    if owner:
+        return Standing(DriftState.OTHER, who=owner, words=f"{owner} manages it.")
+    return Standing(DriftState.NOT_MANAGED, words="Nobody asked us to manage it.")
+
+
+def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange, ...]:
+    """What a plan would change, the other way round."""
+    here = {key.namespace: "uid"} if key.namespace else {}
+    step = plan_steps([Wanted(key, wanted)], Observed({key: live}, here))[0]
+    if step.action == Action.KEEP:
+        return ()
+    return tuple(FieldChange(c.field, c.after, c.before) for c in step.changes)
+
+
+def _removed(key: ObjectKey, wanted: Body) -> tuple[FieldChange, ...]:
+    here = {key.namespace: "uid"} if key.namespace else {}
+    step = plan_steps([Wanted(key, wanted)], Observed({key: None}, here))[0]
+    return tuple(FieldChange(c.field, c.after, None) for c in step.changes)
+
+
+def _said(changes: tuple[FieldChange, ...], who: str, when: str) -> str:
+    shown = "; ".join(
+        f"{c.field.removeprefix('spec.hard.')} is {_value(c.after)}, "
+        f"wanted {_value(c.before)}"
+        for c in changes
+    )
+    by = f" Changed by {who}{f' at {when}' if when else ''}." if who else ""
+    return f"{shown}.{by}"
+
+
+def _value(value: str | None) -> str:
+    return "not set" if value is None else value
+
+
+def _names(fields: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
+    """Dotted names of a manager's fields, and of all that they lie in."""
+    for name, inner in fields.items():
+        if name.startswith("f:"):
+            path = (*above, name.removeprefix("f:"))
+            yield ".".join(path)
+            yield from _names(inner, path)

@@ -1,0 +1,69 @@
+"""`manage.py observe`: what clusters have, and where it differs from what is wanted."""
+
+import signal
+import sys
+import threading
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from accounting.management.output import FINDING, WRONG_USE
+from accounting.models import Cluster
+from scheduler_view.actions.rounds import follow, look_once, visible_clusters
+from scheduler_view.domain.drift import DriftState
+from scheduler_view.models import Drift
+
+
+class Command(BaseCommand):
+    """Looks once; ends with 0, 1 when something differs or fails, 2 for wrong use."""
+
+    help = "Look at the clusters' quotas and priority classes; --follow watches them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Which cluster, once or for good."""
+        parser.add_argument("--cluster")
+        parser.add_argument("--follow", action="store_true", help="until stopped")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Look at each cluster, or follow all of them."""
+        clusters = visible_clusters()
+        if options["cluster"]:
+            clusters = [c for c in clusters if c.name == options["cluster"]]
+        if not clusters:
+            self.stderr.write("observe: no such cluster with `kubernetes.reader` set")
+            sys.exit(WRONG_USE)
+        if options["follow"]:
+            self._follow(clusters)
+        elif sum(self._look(cluster) for cluster in clusters):
+            sys.exit(FINDING)
+
+    def _look(self, cluster: Cluster) -> int:
+        """Findings of one cluster, printed."""
+        seen = look_once(cluster, now=timezone.now)
+        self.stdout.write(f"{cluster}: {seen.count} objects seen")
+        for kind, words in seen.errors.items():
+            self.stderr.write(f"{cluster}: {kind} cannot be read: {words}")
+        differing = Drift.objects.filter(cluster=cluster, state=DriftState.DIFFERS)
+        for drift in differing.order_by("kind", "namespace", "name"):
+            self.stdout.write(f"{drift}: {drift.words}")
+        return len(seen.errors) + differing.count()
+
+    def _follow(self, clusters: list[Cluster]) -> None:
+        """One thread a cluster, until the process is asked to end."""
+        ending = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ending.set())
+        threads = [
+            threading.Thread(
+                target=follow,
+                args=(cluster,),
+                kwargs={"now": timezone.now, "ending": ending},
+            )
+            for cluster in clusters
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()

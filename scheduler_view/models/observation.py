@@ -1,0 +1,99 @@
+"""What clusters had when they were last looked at, and where that differs from what is wanted."""
+
+from django.db import models
+
+from accounting.models import Cluster
+from scheduler_view.domain.drift import DriftState
+
+
+class Look(models.Model):
+    """How looking at one kind of objects of one cluster went.
+
+    Written by `actions.observe`. Every observation of the kind is as of `seen_at`; when it
+    is old, `error` says why, in the server's own words where it has any.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="looks")
+    kind = models.CharField(max_length=63)
+    seen_at = models.DateTimeField(null=True)  # of the last whole list or watch
+    tried_at = models.DateTimeField()
+    error = models.TextField(blank=True)
+    code = models.PositiveSmallIntegerField(null=True)  # HTTP status of the error
+    is_allowed = models.BooleanField(default=True)  # RBAC lets us look
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "kind"], name="look_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.cluster}"
+
+
+class Observation(models.Model):
+    """One object as a cluster last had it; the row goes when the object is gone.
+
+    Written by `actions.observe`, only when something of it changed. `manifest` is what
+    `domain.kept` keeps of it; quotas and priority classes keep who manages which field.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="observations"
+    )
+    kind = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63, blank=True)
+    name = models.CharField(max_length=253)
+    uid = models.CharField(max_length=64)
+    resource_version = models.CharField(max_length=64)
+    digest = models.CharField(max_length=32)  # of `manifest`
+    manifest = models.JSONField()
+    changed_at = models.DateTimeField()  # when it was first seen like this
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "namespace", "name"],
+                name="observation_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {place}{self.name}"
+
+
+class Drift(models.Model):
+    """How one quota or priority class stands to what is wanted.
+
+    Written by `actions.drift`; there is a row for each object that is wanted, is ours, or
+    limits GPUs. `since` is when it came to stand so; while a change set is being applied,
+    its objects keep what they had.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="drifts"
+    )
+    kind = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63, blank=True)
+    name = models.CharField(max_length=253)
+    state = models.CharField(
+        max_length=12, choices=[(s.value, s.value) for s in DriftState]
+    )
+    since = models.DateTimeField()
+    changes = models.JSONField(default=list)  # [field, wanted, in the cluster]
+    who = models.CharField(max_length=253, blank=True)  # managers of those fields
+    by_at = models.DateTimeField(null=True)  # when they last wrote
+    words = models.TextField(blank=True)
+    basis = models.CharField(max_length=100)  # what it was computed from
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "namespace", "name"], name="drift_unique"
+            )
+        ]
+        indexes = [models.Index(fields=["cluster", "state"], name="drift_by_state")]
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {place}{self.name}: {self.state}"
