@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.db import IntegrityError, transaction
+
 from accounting.models import Cluster, Team
 from scheduler_view.actions.wish import LostUpdate, lost_updates
 from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit, stored_edit
@@ -59,14 +61,15 @@ def _store_quota(
     }
     if edit.version:
         return rows.update(**columns)
-    QuotaTarget.objects.create(
-        cluster=change_set.cluster,
-        team_id=team,
-        pool=edit.pool,
-        tier=edit.tier,
-        **columns,
+    return _first(
+        QuotaTarget(
+            cluster=change_set.cluster,
+            team_id=team,
+            pool=edit.pool,
+            tier=edit.tier,
+            **columns,
+        )
     )
-    return 1
 
 
 def _store_tier(change_set: ChangeSet, edit: TierEdit, classes: Sequence[str]) -> int:
@@ -86,7 +89,16 @@ def _store_tier(change_set: ChangeSet, edit: TierEdit, classes: Sequence[str]) -
     }
     if edit.version:
         return rows.update(**columns)
-    Tier.objects.create(cluster=change_set.cluster, name=edit.spec.name, **columns)
+    return _first(Tier(cluster=change_set.cluster, name=edit.spec.name, **columns))
+
+
+def _first(row: QuotaTarget | Tier) -> int:
+    """1 for a row that is new; 0 where somebody made it at the same moment."""
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        return 0
     return 1
 
 

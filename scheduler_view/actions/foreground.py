@@ -1,0 +1,107 @@
+"""A change made at once by a command: what pages and workers do in turns."""
+
+import time
+from collections.abc import Callable
+
+from accounting.audit import Actor
+from accounting.models import Cluster
+from scheduler_view.actions.apply import Now, apply
+from scheduler_view.actions.change_sets import (
+    Draft,
+    approve,
+    create,
+    request_apply,
+    request_plan,
+    undo,
+)
+from scheduler_view.actions.compute import Computed, compute
+from scheduler_view.actions.plans import Connect, connect_to, plan
+from scheduler_view.actions.wish import with_versions
+from scheduler_view.cluster.access import Role
+from scheduler_view.domain.edit import same_wish, stored_edit
+from scheduler_view.domain.plan import is_empty
+from scheduler_view.models import ChangeSet, ChangeState
+
+LONGEST_PAUSE_S = 10.0  # between two attempts
+Say = Callable[[str], None]
+
+
+def look(
+    *, cluster: Cluster, draft: Draft, now: Now, connect: Connect = connect_to
+) -> Computed:
+    """The plan of a draft, without keeping anything.
+
+    Raises:
+        EditsRefused, LostUpdate, ClusterError: it cannot be planned.
+    """
+    edits = with_versions(cluster, draft.edits)
+    with (
+        connect(cluster, Role.READER) as reader,
+        connect(cluster, Role.PUSHER) as pusher,
+    ):
+        return compute(
+            cluster=cluster,
+            edits=edits,
+            forced=draft.forced,
+            reader=reader,
+            pusher=pusher,
+            at=now(),
+        )
+
+
+def changes_nothing(found: Computed) -> bool:
+    """True when neither the cluster nor what is wanted of it would change."""
+    steps = [tried.step for tried in found.steps]
+    return is_empty(steps) and found.wish.before == found.wish.after
+
+
+def make(
+    *, cluster: Cluster, draft: Draft, actor: Actor, now: Now, say: Say
+) -> ChangeSet:
+    """Draft, plan, approve, apply; stops where a person is needed."""
+    change_set = create(cluster=cluster, draft=draft, actor=actor, at=now())
+    return carry_out(change_set, actor=actor, now=now, say=say)
+
+
+def take_back(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> ChangeSet:
+    """Undo an applied change set at once."""
+    reason = f"undo {change_set}: {change_set.reason}"[:200]
+    back = undo(change_set, actor=actor, reason=reason, at=now())
+    return carry_out(back, actor=actor, now=now, say=say)
+
+
+def carry_out(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> ChangeSet:
+    """Plan, approve and apply a draft; its state says how far it came.
+
+    Raises:
+        Refused: blocked, or a second admin must approve it.
+    """
+    request_plan(change_set, version=change_set.version, actor=actor, at=now())
+    plan(change_set, at=now())
+    if change_set.state != ChangeState.PLANNED:
+        return change_set
+    say(f"{change_set}: {change_set.plan['summary']}")
+    approve(change_set, version=change_set.version, actor=actor, at=now())
+    if change_set.state == ChangeState.SCHEDULED:
+        return change_set
+    request_apply(change_set, version=change_set.version, actor=actor, at=now())
+    apply(change_set, now=now)
+    while change_set.state in (ChangeState.APPROVED, ChangeState.APPLYING):
+        say(f"{change_set} waits: {change_set.error or 'the cluster is being changed'}")
+        rest_s = 1.0
+        if change_set.retry_at is not None:
+            rest_s = max(0.1, (change_set.retry_at - now()).total_seconds())
+        time.sleep(min(rest_s, LONGEST_PAUSE_S))
+        apply(change_set, now=now)
+    return change_set
+
+
+def made_from(cluster: Cluster, draft: Draft) -> ChangeSet | None:
+    """The latest applied change set that asked for the same; None without one."""
+    rows = ChangeSet.objects.filter(
+        cluster=cluster, state__in=(ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)
+    ).order_by("-pk")
+    for row in rows:
+        if same_wish([stored_edit(one) for one in row.edits], draft.edits):
+            return row
+    return None

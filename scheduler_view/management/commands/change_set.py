@@ -1,0 +1,173 @@
+"""`manage.py change_set plan|apply|undo FILE.yaml`: quotas and tiers from a file."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any, NoReturn
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from accounting.actions.document import DocumentError, Fault, decode
+from accounting.audit import SYSTEM
+from accounting.management.output import FINDING, WRONG_USE, write_rows
+from accounting.models import Cluster
+from accounting.queries.billing import billing_at
+from scheduler_view.actions.change_file import ChangeFile, line_fault, read_change
+from scheduler_view.actions.change_sets import Refused, check_draft
+from scheduler_view.actions.compute import Computed
+from scheduler_view.actions.foreground import (
+    changes_nothing,
+    look,
+    made_from,
+    make,
+    take_back,
+)
+from scheduler_view.actions.wish import LostUpdate
+from scheduler_view.actions.words import words_of
+from scheduler_view.cluster.errors import ClusterError
+from scheduler_view.domain.edit import EditsRefused
+from scheduler_view.models import ChangeSet, ChangeState
+
+FORMATS = ("table", "json")
+
+
+class Command(BaseCommand):
+    """Ends with 0, 1 when something would change or was not applied, 2 for wrong use."""
+
+    help = "Plan, apply or undo a change of quotas and priority tiers from a file."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What to do, and with which file."""
+        parser.add_argument("verb", choices=("plan", "apply", "undo"))
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--format", choices=FORMATS, default="table")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read the file, then do it."""
+        wanted = self._read(options["file"])
+        cluster = Cluster.objects.get(name=wanted.cluster)
+        try:
+            if options["verb"] == "plan":
+                self._plan(cluster, wanted, options["format"])
+            elif options["verb"] == "apply":
+                self._apply(cluster, wanted, options["format"])
+            else:
+                self._undo(cluster, wanted, options["format"])
+        except EditsRefused as error:
+            self._wrong(*(f"{fault.field}: {fault.text}" for fault in error.faults))
+        except LostUpdate as error:
+            self._found(*error.differences)
+        except ClusterError as error:
+            self._found(f"cluster {cluster}: {error.words}")
+        except Refused as error:
+            self._found(str(error))
+
+    def _read(self, path: Path) -> ChangeFile:
+        try:
+            text = decode(path.read_bytes())
+            names = list(Cluster.objects.values_list("name", flat=True))
+            zone = billing_at(timezone.now()).timezone
+            wanted = read_change(text, clusters=names, timezone=zone)
+            try:
+                check_draft(wanted.draft, timezone.now())
+            except ValidationError as error:
+                faults = _faults(text, error)
+                raise DocumentError(faults) from error
+        except OSError as error:
+            self._wrong(f"{path}: cannot be read: {error.strerror}")
+        except DocumentError as error:
+            self._wrong(*(f"{path}: {fault}" for fault in error.faults))
+        return wanted
+
+    def _plan(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
+        found = look(cluster=cluster, draft=wanted.draft, now=timezone.now)
+        rows = [_planned(found, i) for i in range(len(found.steps))]
+        words = words_of(cluster, found, timezone.now())
+        if kind == "json":
+            write_rows(rows, "json", self.stdout)  # type: ignore[arg-type]
+        else:
+            self.stdout.write(words["summary"])
+            write_rows(rows, "table", self.stdout)  # type: ignore[arg-type]
+            for one in (*words["effects"], *words["warnings"]):
+                self.stdout.write(f"- {one['text']}")
+        if not changes_nothing(found):
+            sys.exit(FINDING)
+
+    def _apply(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
+        found = look(cluster=cluster, draft=wanted.draft, now=timezone.now)
+        if changes_nothing(found):
+            self.stdout.write("nothing to change")
+            return
+        done = make(
+            cluster=cluster,
+            draft=wanted.draft,
+            actor=SYSTEM,
+            now=timezone.now,
+            say=self._say,
+        )
+        self._result(done, kind)
+
+    def _undo(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
+        before = made_from(cluster, wanted.draft)
+        if before is None:
+            self._found(f"no applied change of {cluster} asked for what this file does")
+        done = take_back(before, actor=SYSTEM, now=timezone.now, say=self._say)
+        self._result(done, kind)
+
+    def _result(self, change_set: ChangeSet, kind: str) -> None:
+        rows = [
+            {
+                "object": str(step),
+                "action": step.action,
+                "state": step.state,
+                "message": step.message or step.blocked,
+            }
+            for step in change_set.steps.all()
+        ]
+        write_rows(rows, kind, self.stdout)  # type: ignore[arg-type]
+        if change_set.state in (ChangeState.APPLIED, ChangeState.SCHEDULED):
+            self._say(f"{change_set} is {change_set.get_state_display().lower()}")
+            return
+        state = change_set.get_state_display().lower()
+        self._found(f"{change_set} is {state}: {change_set.error}")
+
+    def _say(self, text: str) -> None:
+        self.stderr.write(text)
+
+    def _found(self, *lines: str) -> NoReturn:
+        for line in lines:
+            self.stderr.write(f"change_set: {line}")
+        sys.exit(FINDING)
+
+    def _wrong(self, *lines: str) -> NoReturn:
+        for line in lines:
+            self.stderr.write(line)
+        sys.exit(WRONG_USE)
+
+
+def _faults(text: str, error: ValidationError) -> list[Fault]:
+    return [
+        line_fault(text, name, f"{name}: {message}")
+        for name, messages in error.message_dict.items()
+        for message in messages
+    ]
+
+
+def _planned(found: Computed, index: int) -> dict[str, Any]:
+    step = found.steps[index].step
+    changes = ", ".join(
+        f"{change.field}: {_shown(change.before)} -> {_shown(change.after)}"
+        for change in step.changes
+    )
+    return {
+        "object": str(step.key),
+        "action": step.action.value,
+        "changes": changes,
+        "blocked": step.blocked,
+    }
+
+
+def _shown(value: str | None) -> str:
+    return "-" if value is None else value
