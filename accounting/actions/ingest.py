@@ -24,6 +24,7 @@ from accounting.domain.inventory import Inventory
 from accounting.domain.issue import Issue
 from accounting.domain.observe import observe
 from accounting.domain.period import Period, to_instant, to_ms
+from accounting.domain.place import misplaced
 from accounting.domain.series import Reading, content_hash
 from accounting.domain.timeline import (
     Derived,
@@ -223,19 +224,26 @@ def _attribute(
     ledgers = attribute(claimed.windows, readings, timelines)
     reach("attributed")
     took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
-    return _commit(claimed, ledgers, state.ids, readings, took_ms, reading_hash)
+    period = claimed.period
+    seen = any(part.intersection(period) for part in state.derived.seen)
+    found = [
+        *_all_issues(ledgers, readings, period),
+        *misplaced(state.inventory, period, is_seen=seen),
+    ]
+    is_partial = any(reading.is_partial for reading in readings)
+    results = _results(claimed, ledgers, state.ids, (is_partial, took_ms, reading_hash))
+    written = write_windows(claimed, results, found)
+    count = sum(ledger.samples_seen for ledger in ledgers)
+    return Ingested(len(ledgers), written, count)
 
 
-def _commit(
+def _results(
     claimed: Claim,
     ledgers: Sequence[WindowLedger],
     ids: evidence.Ids,
-    readings: Sequence[Reading],
-    took_ms: int,
-    reading_hash: bytes,
-) -> Ingested:
-    """Write what was computed of every claimed window."""
-    is_partial = any(reading.is_partial for reading in readings)
+    run: tuple[bool, int, bytes],
+) -> list[tuple[Outcome, facts.Facts]]:
+    """What is written of every claimed window; `run` ends each `Outcome`."""
     known = facts.Known(ids.gpus, ids.pods, ids.nodes)
     results: list[tuple[Outcome, facts.Facts]] = []
     for ledger in ledgers:
@@ -246,15 +254,10 @@ def _commit(
             stored.content_hash,
             ledger.samples_expected,
             ledger.samples_seen,
-            is_partial,
-            took_ms,
-            reading_hash,
+            *run,
         )
         results.append((outcome, stored))
-    found = _all_issues(ledgers, readings, claimed.period)
-    written = write_windows(claimed, results, found)
-    seen = sum(ledger.samples_seen for ledger in ledgers)
-    return Ingested(len(ledgers), written, seen)
+    return results
 
 
 def write_windows(

@@ -7,6 +7,7 @@ from accounting.domain.inventory import Inventory, NodeRecord, Span
 from accounting.domain.kube import KubeState
 from accounting.domain.node import NodeLife, as_of, node_facts, node_lives
 from accounting.domain.period import HOUR_MS
+from accounting.domain.place import in_one_place
 from accounting.domain.track import far_apart
 from accounting.domain.unit import NodeFacts, gpu_count
 
@@ -39,7 +40,7 @@ def derive_presences(
     by_node: dict[str, dict[str, list[Span]]] = defaultdict(dict)
     elsewhere: dict[str, dict[str, list[int]]] = defaultdict(dict)
     for gpu in inventory.gpus.values():
-        nodes = gpu.nodes()
+        nodes = in_one_place(gpu.nodes())
         for node, spans in nodes.items():
             by_node[node][gpu.uuid] = spans
             others = [at for other, at in nodes.items() if other != node]
