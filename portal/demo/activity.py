@@ -4,13 +4,15 @@ All three are functions of the pod and the time, so a sample taken every five mi
 one taken every thirty seconds see the same machine.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from portal.demo.fleet import GpuModel
 from portal.demo.habits import BY_SERVICE, Times, service_duty
+from portal.demo.hardware import GpuModel
 from portal.demo.noise import noise
-from portal.demo.pod import Kind, Pod
+from portal.demo.pod import Kind, Pod, Seat
 from portal.demo.story import DAY_S, HOUR_S, LOCAL_OFFSET_S, Story
 
 Values = NDArray[np.float64]
@@ -18,19 +20,27 @@ MINUTE_S = 60
 CELL_S = 20 * MINUTE_S  # people run cells for so long, or do not
 START_UP_S = 150  # image, data loading, warming up: held but not busy
 STRAY_DUTY = 0.9  # of what a process outside Kubernetes does
+PEAK_POWER = 0.86  # of the range from idle to the limit, at full duty
+SPINNER = "farid"  # whose notebook runs a loop that waits for nothing
+_INTENSITY = {
+    Kind.TRAINING: {"sm": 0.86, "tensor": 0.48, "dram": 0.44},
+    Kind.INFERENCE: {"sm": 0.58, "tensor": 0.24, "dram": 0.36},
+    Kind.NOTEBOOK: {"sm": 0.52, "tensor": 0.12, "dram": 0.22},
+    Kind.BATCH: {"sm": 0.74, "tensor": 0.36, "dram": 0.48},
+}
 _THURSDAY = 3
 
 
-def duty(story: Story, pod: Pod, slot: int, times_s: Times) -> Values:
-    """How busy one GPU of a pod is, 0 to 1.
+def duty(story: Story, pod: Pod, unit: int, times_s: Times) -> Values:
+    """How busy one unit of a pod is, 0 to 1.
 
     Args:
         story: whose habits rule.
         pod: bound; `times_s` lie in its hold.
-        slot: which of its GPUs.
+        unit: which of its node's units.
         times_s: Unix seconds.
     """
-    key = pod.key ^ slot
+    key = pod.key ^ unit
     jitter = noise(key, times_s // 30) - 0.5
     kind = pod.request.kind
     if kind == Kind.NOTEBOOK:
@@ -76,6 +86,40 @@ def memory_mib(pod: Pod | None, model: GpuModel, times_s: Times) -> NDArray[np.i
     return np.minimum(ceiling, int(model.memory_mib * pod.memory_share) + wobble)
 
 
+def intensity(what: str, pod: Pod | None, busy: Values) -> Values:
+    """How hard a unit works while it is busy, 0 to 1: its SMs, tensor cores, memory.
+
+    Somebody's busy loop keeps the engine active and does no work on either of the latter.
+    """
+    if pod is None:
+        return busy * 0.0
+    usual = _INTENSITY[pod.request.kind][what]
+    if pod.request.person == SPINNER:
+        usual = 0.02 if what == "sm" else 0.0
+    own = 0.75 + 0.5 * (pod.key % 101) / 100
+    found: Values = np.clip(busy * usual * own, 0, 1)
+    return found
+
+
+def energy_joules(
+    model: GpuModel, joined_s: int, seats: Sequence[Seat], times_s: Times
+) -> Values:
+    """The energy counter of a GPU: since its node joined, never falling.
+
+    Pods draw their mean power, so that the counter at a moment follows from who held the
+    GPU for how long.
+    """
+    span = (model.max_watts - model.idle_watts) * PEAK_POWER
+    total: Values = model.idle_watts * (times_s - joined_s).astype(float)
+    for seat in seats:
+        for pod in seat.pods:
+            bound = pod.bound_s or 0
+            end = np.inf if pod.ended_s is None else pod.ended_s
+            held = np.clip(np.minimum(times_s, end) - bound, 0, None)
+            total = total + span * seat.unit.share * pod.request.duty * held
+    return total
+
+
 def power_watts(model: GpuModel, busy: Values) -> Values:
     """Board power at a duty."""
-    return model.idle_watts + (model.max_watts - model.idle_watts) * 0.86 * busy
+    return model.idle_watts + (model.max_watts - model.idle_watts) * PEAK_POWER * busy

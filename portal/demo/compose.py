@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from portal.demo.fleet import Pool
+
 HOME = Path(os.environ.get("DEMO_HOME", "/demo"))  # a volume of both
 PORT = int(os.environ.get("DEMO_PORT", "8001"))
 PROMETHEUS = os.environ.get("DEMO_PROMETHEUS", "http://prometheus:9090")
@@ -33,11 +35,17 @@ clusters:
 """
 
 
-def targets(places: list[str], kube_path: str) -> list[dict[str, object]]:
+def targets(places: list[tuple[Pool, str]], kube_path: str) -> list[dict[str, object]]:
     """The simulated exporters, in the format of Prometheus' `file_sd_configs`."""
     address = f"127.0.0.1:{PORT}"
-    paths = {place: f"/nodes/{place}/metrics" for place in places}
-    jobs = [("dcgm-exporter", place, path) for place, path in paths.items()]
+    jobs = [
+        (
+            "amd-exporter" if pool.model.is_amd else "dcgm-exporter",
+            place,
+            f"/nodes/{place}/metrics",
+        )
+        for pool, place in places
+    ]
     jobs.append(("kube-state-metrics", "kube-state-metrics", kube_path))
     return [
         {

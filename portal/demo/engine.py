@@ -8,7 +8,7 @@ import heapq
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from portal.demo.fleet import (
     Node,
     first_nodes,
     kube_outages,
+    resource_of,
     spot_node,
 )
 from portal.demo.habits import (
@@ -30,7 +31,7 @@ from portal.demo.habits import (
 )
 from portal.demo.noise import code_of, key_of, noise, uuid_of
 from portal.demo.organisation import PRIORITIES, QUOTAS, SERVICES
-from portal.demo.pod import Kind, Pod, Request
+from portal.demo.pod import Kind, Pod, Request, Seat
 from portal.demo.story import DAY_S, Story, local_day
 
 RETRY_S = 300  # a controller whose pod was refused by a quota tries again
@@ -38,16 +39,6 @@ EVICTION_S = 30  # a drained or reclaimed node gives its pods so long
 LOST_WORK = 0.1  # of what a failed run had done: since its last checkpoint
 
 Event = tuple[int, int, Callable[..., None], tuple[Any, ...]]
-
-
-@dataclass(slots=True)
-class Seat:
-    """One GPU of one node: who held it, in order of time."""
-
-    node: Node
-    slot: int
-    pods: list[Pod] = field(default_factory=list)
-    holder: Pod | None = None
 
 
 class Engine:
@@ -62,12 +53,12 @@ class Engine:
         self.kube_outages = kube_outages(story)
         self._events: list[Event] = []
         self._count = 0
-        self._free: dict[str, list[Seat]] = {}
+        self._free: dict[tuple[str, str], list[Seat]] = {}  # by node name and pool
         self._pools: dict[str, list[Node]] = defaultdict(list)
         self._waiting: dict[str, list[tuple[int, int, int, Pod]]] = defaultdict(list)
         self._notebooks = Notebooks(story)
         self._replicas: dict[str, list[Pod]] = defaultdict(list)
-        self._used: dict[str, int] = defaultdict(int)  # GPUs, as quotas count them
+        self._used: dict[tuple[str, str], int] = defaultdict(int)  # as quotas count
         for node in first_nodes(story):
             self._at(node.joined_s, self._join, node)
         self._at(story.start_s, self._day, local_day(story.start_s))
@@ -144,17 +135,23 @@ class Engine:
 
     def _join(self, node: Node) -> None:
         self.nodes[node.name] = node
-        self.seats[node.name] = [Seat(node, slot) for slot in range(node.pool.gpus)]
-        self._free[node.name] = list(self.seats[node.name])
-        self._pools[node.pool_name].append(node)
+        units = node.shape.units(node.pool.gpus)
+        seats = [Seat(node, index, unit) for index, unit in enumerate(units)]
+        self.seats[node.name] = seats
+        for pool in _pools_of(seats):
+            free = [seat for seat in seats if node.pool_of(seat.unit) == pool]
+            self._free[node.name, pool] = free
+            self._pools[pool].append(node)
         if node.left_s is not None:
             self._at(node.left_s - EVICTION_S, self._drain, node)
-        self._schedule(node.pool_name)
+        for pool in _pools_of(seats):
+            self._schedule(pool)
 
     def _drain(self, node: Node) -> None:
         """Take a node away: its pods fail or are deleted, and are asked for again."""
-        self._pools[node.pool_name].remove(node)
-        self._free[node.name] = []
+        for pool in _pools_of(self.seats[node.name]):
+            self._pools[pool].remove(node)
+            self._free[node.name, pool] = []
         lost = {
             seat.holder for seat in self.seats[node.name] if seat.holder is not None
         }
@@ -183,12 +180,19 @@ class Engine:
         """Create a pod, unless a quota refuses it: then its controller tries again."""
         if request.stop_s is not None and request.stop_s <= self.now_s + RETRY_S:
             return
-        limit = max(request.gpus, round(QUOTAS[request.namespace] * self.story.scale))
-        is_full = self._used[request.namespace] + request.gpus > limit
-        if self.story.is_reformed(self.now_s) and is_full:
+        if self._is_refused(request):
             self._at(self.now_s + RETRY_S, self._ask, request)
             return
         self._create(request)
+
+    def _is_refused(self, request: Request) -> bool:
+        """True while a quota leaves no room for one more such pod."""
+        resource = resource_of(request.pools[0])
+        hard = QUOTAS[request.namespace].get(resource)
+        if hard is None or not self.story.is_reformed(self.now_s):
+            return False
+        limit = max(request.gpus, round(hard * self.story.scale))
+        return self._used[request.namespace, resource] + request.gpus > limit
 
     def _create(self, request: Request) -> Pod:
         uid = uuid_of(self.story.seed, request.namespace, request.name, request.serial)
@@ -196,7 +200,7 @@ class Engine:
         share = 0.35 + 0.6 * float(noise(key, np.array([1], np.int64))[0])
         pod = Pod(request, uid, key, self.now_s, share)
         self.pods.append(pod)
-        self._used[request.namespace] += request.gpus
+        self._used[request.namespace, resource_of(request.pools[0])] += request.gpus
         if request.stop_s is not None:
             self._at(request.stop_s, self._stop, pod)
         if not self._place(pod):
@@ -213,26 +217,28 @@ class Engine:
             fitting = [
                 node
                 for node in self._pools[pool]
-                if len(self._free[node.name]) >= request.gpus
+                if len(self._free[node.name, pool]) >= request.gpus
             ]
             if fitting:
-                self._bind(pod, self._best(fitting))
+                self._bind(pod, self._best(fitting, pool), pool)
                 return True
         return False
 
-    def _best(self, fitting: list[Node]) -> Node:
+    def _best(self, fitting: list[Node], pool: str) -> Node:
         """Spread over nodes at first, the default; packed once somebody cares."""
         sign = 1 if self.story.is_reformed(self.now_s) else -1
-        return min(fitting, key=lambda n: (sign * len(self._free[n.name]), n.name))
+        return min(
+            fitting, key=lambda n: (sign * len(self._free[n.name, pool]), n.name)
+        )
 
-    def _bind(self, pod: Pod, node: Node) -> None:
+    def _bind(self, pod: Pod, node: Node, pool: str) -> None:
         request = pod.request
-        seats = self._free[node.name][: request.gpus]
-        self._free[node.name] = self._free[node.name][request.gpus :]
+        free = self._free[node.name, pool]
+        seats, self._free[node.name, pool] = free[: request.gpus], free[request.gpus :]
         for seat in seats:
             seat.holder = pod
             seat.pods.append(pod)
-        pod.node, pod.slots = node, tuple(seat.slot for seat in seats)
+        pod.node, pod.units = node, tuple(seat.index for seat in seats)
         pod.bound_s = self.now_s + 1 + pod.key % 3
         if request.run_s is not None:
             phase = "Failed" if pod.key % 29 == 0 else "Succeeded"
@@ -250,17 +256,18 @@ class Engine:
     def _finish(self, pod: Pod, at_s: int, phase: str) -> None:
         at_s = max(at_s, pod.bound_s or at_s)
         pod.end(at_s, phase)
-        self._used[pod.request.namespace] -= pod.request.gpus
+        request = pod.request
+        self._used[request.namespace, resource_of(request.pools[0])] -= request.gpus
         if pod.node is None:
             return
-        free = self._free[pod.node.name]
-        is_leaving = pod.node not in self._pools[pod.node.pool_name]
-        for seat in self.seats[pod.node.name]:
-            if seat.holder is pod:
-                seat.holder = None
-                if not is_leaving:
-                    free.append(seat)  # the one free for longest is taken first
-        self._schedule(pod.node.pool_name)
+        for index in pod.units:
+            seat = self.seats[pod.node.name][index]
+            pool = pod.node.pool_of(seat.unit)
+            seat.holder = None
+            if pod.node in self._pools[pool]:  # it is not leaving
+                self._free[pod.node.name, pool].append(seat)  # taken last
+        for pool in _pools_of(self.seats[pod.node.name][i] for i in pod.units):
+            self._schedule(pool)
 
     def _schedule(self, pool: str) -> None:
         """Give room that came free to those who wait, by priority, then by age."""
@@ -270,6 +277,11 @@ class Engine:
             if pod.node is None and pod.ended_s is None and not self._place(pod):
                 still.append(item)
         self._waiting[pool] = still
+
+
+def _pools_of(seats: Iterable[Seat]) -> list[str]:
+    """Each pool once, in the order of the seats."""
+    return list(dict.fromkeys(seat.node.pool_of(seat.unit) for seat in seats))
 
 
 def _again(request: Request, run_s: int | None) -> Request:

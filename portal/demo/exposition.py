@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from portal.demo.activity import STRAY_DUTY, duty, memory_mib, power_watts
-from portal.demo.engine import Engine, Seat
-from portal.demo.fleet import Flavour, Node
+from portal.demo.engine import Engine
+from portal.demo.exporter import rows
+from portal.demo.fleet import Node
 from portal.demo.labels import (
     Constant,
-    gpu_labels,
     namespace_facts,
     node_facts,
     pod_completion,
@@ -26,7 +25,6 @@ from portal.demo.labels import (
 from portal.demo.organisation import NAMESPACES
 from portal.demo.pod import Pod
 
-MEBIBYTE = 1 << 20
 HELP = {
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": "Ratio of time the graphics engine is active.",
     "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": "Ratio of time the graphics engine is active.",
@@ -35,59 +33,34 @@ HELP = {
     "DCGM_FI_DEV_FB_USED_BYTES": "Framebuffer memory used (in bytes).",
     "DCGM_FI_DEV_POWER_USAGE": "Power draw (in W).",
     "DCGM_FI_DEV_BOARD_POWER_WATTS": "Power draw (in W).",
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "Total energy since boot (in mJ).",
+    "DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL": "Total energy since boot (in J).",
+    "gpu_gfx_activity": "Graphics engine usage (in %).",
+    "gpu_used_vram": "VRAM in use (in MB).",
+    "gpu_package_power": "Package power (in W).",
+    "gpu_energy_consumed": "Energy consumed (in uJ).",
 }
-
-
-def holder_at(seat: Seat, at_s: int) -> Pod | None:
-    """Who holds a GPU at a moment."""
-    for pod in reversed(seat.pods):
-        if pod.holds(at_s):
-            return pod
-        if pod.ended_s is not None and pod.ended_s <= at_s:
-            return None
-    return None
-
-
-def duty_text(flavour: Flavour, busy: float) -> str:
-    """A duty as an exporter of this flavour writes it."""
-    return str(round(busy * 100)) if flavour.is_percent else f"{busy:.3f}"
-
-
-def memory_text(flavour: Flavour, mebibytes: int) -> str:
-    """Memory as an exporter of this flavour writes it."""
-    return str(mebibytes if flavour.is_mebibytes else mebibytes * MEBIBYTE)
+COUNTERS = {
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
+    "DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL",
+}
 
 
 def node_text(engine: Engine, node: Node, at_s: int) -> str:
     """Everything that the exporter of a node says at a moment."""
-    flavour, model = node.pool.flavour, node.pool.model
-    now = np.array([at_s], np.int64)
-    rows: dict[str, list[str]] = defaultdict(list)
-    for seat in engine.seats[node.name]:
-        pod = holder_at(seat, at_s)
-        busy = np.zeros(1)
-        if pod is not None:
-            busy = duty(engine.story, pod, seat.slot, now)
-        elif any(slot == seat.slot and s.contains(at_s) for slot, s in node.strays):
-            busy = np.full(1, STRAY_DUTY)
-        labels = gpu_labels(node, seat.slot, node.uuid(seat.slot, at_s), pod)
-        memory = int(memory_mib(pod, model, now)[0])
-        watts = float(power_watts(model, busy)[0])
-        for name, value in (
-            (flavour.duty, duty_text(flavour, float(busy[0]))),
-            (flavour.memory, memory_text(flavour, memory)),
-            (flavour.power, f"{watts:.1f}"),
-        ):
-            rows[name].append(f"{series(name, labels)} {value}\n")
-    return "".join(_families(rows))
+    text: dict[str, list[str]] = defaultdict(list)
+    for row in rows(engine, node, np.array([at_s], np.int64)):
+        for name, values in row.values.items():
+            text[name].append(f"{series(name, row.labels)} {values[0]}\n")
+    return "".join(_families(text))
 
 
 def kube_text(engine: Engine, at_s: int) -> str:
     """Everything that kube-state-metrics says at a moment, of what the ledger needs."""
-    rows: dict[str, list[str]] = defaultdict(list)
+    text: dict[str, list[str]] = defaultdict(list)
     for fact in kube_facts(engine, at_s):
-        rows[fact.name].append(f"{fact.head()} {fact.value}\n")
-    return "".join(_families({name: dict.fromkeys(rows[name]) for name in rows}))
+        text[fact.name].append(f"{fact.head()} {fact.value}\n")
+    return "".join(_families({name: dict.fromkeys(text[name]) for name in text}))
 
 
 def kube_facts(engine: Engine, at_s: int) -> Iterator[Constant]:
@@ -118,9 +91,9 @@ def phase_at(pod: Pod, at_s: int) -> str:
     return "Running" if started else "Pending"
 
 
-def _families(rows: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    for name, lines in rows.items():
+def _families(text: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    for name, lines in text.items():
         if name in HELP:
             yield f"# HELP {name} {HELP[name]}\n"
-        yield f"# TYPE {name} gauge\n"
+        yield f"# TYPE {name} {'counter' if name in COUNTERS else 'gauge'}\n"
         yield from lines

@@ -1,75 +1,36 @@
-"""The simulated hardware: pools of nodes, their GPUs, and what happens to them.
-
-Whole NVIDIA GPUs only; MIG, sharing and other vendors get their own pools with a later
-issue. Power and memory are the vendors' data sheet values.
-"""
+"""The simulated nodes: pools, how their GPUs are cut, and what happens to them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from portal.demo.hardware import (
+    A10G,
+    A100_40,
+    A100_80,
+    A6000,
+    AMD,
+    CURRENT,
+    H100,
+    L4,
+    MI300X,
+    NEWEST,
+    OLD,
+    T4,
+    Flavour,
+    GpuModel,
+)
 from portal.demo.noise import random_of, uuid_of
+from portal.demo.shapes import MIG_MIXED, MIG_SINGLE, SHARED, WHOLE, Shape, Unit
 from portal.demo.story import DAY_S, HOUR_S, Story
 
 
 @dataclass(frozen=True, slots=True)
-class GpuModel:
-    """One kind of GPU, as exporters spell it."""
-
-    name: str
-    memory_mib: int
-    idle_watts: float
-    max_watts: float
-    family: str
-
-
-H100 = GpuModel("NVIDIA H100 80GB HBM3", 81_559, 70, 700, "hopper")
-A100_80 = GpuModel("NVIDIA A100-SXM4-80GB", 81_920, 60, 400, "ampere")
-A100_40 = GpuModel("NVIDIA A100-SXM4-40GB", 40_960, 55, 400, "ampere")
-A10G = GpuModel("NVIDIA A10G", 23_028, 20, 300, "ampere")
-L4 = GpuModel("NVIDIA L4", 23_034, 12, 72, "ada-lovelace")
-T4 = GpuModel("Tesla T4", 15_360, 10, 70, "turing")
-A6000 = GpuModel("NVIDIA RTX A6000", 49_140, 25, 300, "ampere")
-
-
-@dataclass(frozen=True, slots=True)
-class Flavour:
-    """How one version of dcgm-exporter spells things."""
-
-    version: str
-    duty: str
-    is_percent: bool
-    memory: str
-    is_mebibytes: bool
-    power: str
-    host_label: str
-
-
-OLD = Flavour(
-    version="3.3.5",
-    duty="DCGM_FI_DEV_GPU_UTIL",
-    is_percent=True,
-    memory="DCGM_FI_DEV_FB_USED",
-    is_mebibytes=True,
-    power="DCGM_FI_DEV_POWER_USAGE",
-    host_label="Hostname",
-)
-CURRENT = replace(
-    OLD, version="4.5.3", duty="DCGM_FI_PROF_GR_ENGINE_ACTIVE", is_percent=False
-)
-NEWEST = Flavour(
-    version="4.9.0",
-    duty="DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
-    is_percent=False,
-    memory="DCGM_FI_DEV_FB_USED_BYTES",
-    is_mebibytes=False,
-    power="DCGM_FI_DEV_BOARD_POWER_WATTS",
-    host_label="hostname",
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Pool:
-    """Nodes of one kind; `spot_nodes` of them become spot nodes when the habits change."""
+    """Nodes of one kind.
+
+    When the habits change, the last `spot_nodes` of them become spot nodes, and the
+    `cut_nodes` before those are replaced by nodes whose GPUs are `cut`.
+    """
 
     name: str
     model: GpuModel
@@ -79,17 +40,38 @@ class Pool:
     lifecycle: str  # on-demand, reserved, or empty: the node does not say
     flavour: Flavour
     spot_nodes: int = 0
+    cut: Shape = WHOLE
+    cut_nodes: int = 0
 
 
 POOLS = (
     Pool("h100", H100, 6, 8, "p5.48xlarge", "reserved", NEWEST),
-    Pool("a100-80", A100_80, 12, 8, "p4de.24xlarge", "on-demand", CURRENT, 5),
-    Pool("a100-40", A100_40, 6, 8, "p4d.24xlarge", "on-demand", CURRENT, 3),
+    Pool(
+        "a100-80",
+        A100_80,
+        12,
+        8,
+        "p4de.24xlarge",
+        "on-demand",
+        CURRENT,
+        5,
+        MIG_MIXED,
+        2,
+    ),
+    Pool(
+        "a100-40", A100_40, 6, 8, "p4d.24xlarge", "on-demand", CURRENT, 3, MIG_SINGLE, 1
+    ),
     Pool("a10g", A10G, 8, 4, "g5.12xlarge", "on-demand", CURRENT, 3),
-    Pool("l4", L4, 6, 8, "g6.48xlarge", "on-demand", CURRENT, 2),
+    Pool("l4", L4, 6, 8, "g6.48xlarge", "on-demand", CURRENT, 2, SHARED, 2),
     Pool("t4", T4, 8, 4, "g4dn.12xlarge", "on-demand", OLD),
+    Pool("mi300x", MI300X, 2, 8, "", "reserved", AMD),
     Pool("a6000", A6000, 1, 4, "", "", CURRENT),
 )
+_SHAPES = {  # pool as a request names it, without profile -> model and shape
+    **{pool.name: (pool.model, WHOLE) for pool in POOLS},
+    **{f"{pool.name}-spot": (pool.model, WHOLE) for pool in POOLS},
+    **{f"{p.name}{p.cut.suffix}": (p.model, p.cut) for p in POOLS if p.cut_nodes},
+}
 ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 REPLACEMENT_S = 7 * 60  # from a lost spot node to its successor
 SPOT_LIFE_S = 12 * DAY_S  # mean time between reclaims of one spot node
@@ -125,6 +107,7 @@ class Node:
     outages: tuple[Span, ...] = ()  # its exporter does not answer
     strays: tuple[tuple[int, Span], ...] = ()  # slot busy without a pod
     generation: int = 0  # of spot nodes: the how manieth in its place
+    shape: Shape = WHOLE
 
     def is_there(self, at_s: int) -> bool:
         """True while the node object exists."""
@@ -144,29 +127,28 @@ class Node:
 
     def labels(self) -> dict[str, str]:
         """Kubernetes labels, as GPU feature discovery and Karpenter write them."""
-        model = self.pool.model
         found = {
+            **self.shape.labels(self.pool.gpus, self.pool.model),
             "kubernetes.io/hostname": self.name,
-            "nvidia.com/gpu.product": "-".join(model.name.split()),
-            "nvidia.com/gpu.count": str(self.pool.gpus),
-            "nvidia.com/gpu.memory": str(model.memory_mib),
-            "nvidia.com/gpu.family": model.family,
-            "nvidia.com/gpu.replicas": "1",
-            "nvidia.com/mig.strategy": "none",
             "topology.kubernetes.io/region": self.zone[:-1],
             "topology.kubernetes.io/zone": self.zone,
         }
         if self.lifecycle:
             found["karpenter.sh/capacity-type"] = self.lifecycle
             found["karpenter.sh/nodepool"] = self.pool_name
+        if self.pool.instance_type:
             found["node.kubernetes.io/instance-type"] = self.pool.instance_type
         return dict(sorted(found.items()))
 
     @property
     def pool_name(self) -> str:
-        """The pool as requests name it: spot nodes are a pool of their own."""
+        """The pool that it belongs to: spot nodes and cut ones have pools of their own."""
         spot = "-spot" if self.lifecycle == "spot" else ""
-        return f"{self.pool.name}{spot}"
+        return f"{self.pool.name}{spot}{self.shape.suffix}"
+
+    def pool_of(self, unit: Unit) -> str:
+        """The pool as a request names it: with the profile where there are several."""
+        return f"{self.pool_name}/{unit.profile}" if unit.profile else self.pool_name
 
 
 def pools_of(story: Story) -> tuple[Pool, ...]:
@@ -179,9 +161,17 @@ def pools_of(story: Story) -> tuple[Pool, ...]:
             nodes=max(1, round(pool.nodes * story.scale)),
             gpus=pool.gpus if story.scale > 0.3 else min(pool.gpus, 4),
             spot_nodes=round(pool.spot_nodes * story.scale),
+            cut_nodes=min(pool.cut_nodes, 1),
         )
         for pool in POOLS
     )
+
+
+def resource_of(pool: str) -> str:
+    """What a pod asks for that wants a unit of a pool, in Kubernetes' spelling."""
+    name, _, profile = pool.partition("/")
+    model, shape = _SHAPES[name]
+    return shape.resource(Unit(0, profile=profile), model)
 
 
 def first_nodes(story: Story) -> Iterator[Node]:
@@ -195,6 +185,13 @@ def first_nodes(story: Story) -> Iterator[Node]:
             if turn > 0:
                 node.left_s = story.change_s + (8 + 2 * turn) * HOUR_S
                 yield spot_node(story, pool, place, 0, node.left_s + REPLACEMENT_S)
+            elif turn > -pool.cut_nodes:
+                node.left_s = story.change_s + (6 - turn) * HOUR_S
+                joined = node.left_s + REPAIR_S
+                name = f"{pool.name}{pool.cut.suffix}-{place[-2:]}"
+                cut = _node(story, pool, name, place, pool.lifecycle, joined)
+                cut.shape = pool.cut
+                yield cut
             elif node.left_s is not None:
                 joined = node.left_s + REPAIR_S
                 yield _node(story, pool, f"{place}b", place, pool.lifecycle, joined)

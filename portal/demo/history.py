@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from portal.demo.activity import STRAY_DUTY, duty, memory_mib, power_watts
-from portal.demo.engine import Engine, Seat
-from portal.demo.exposition import MEBIBYTE, namespaces
+from portal.demo.engine import Engine
+from portal.demo.exporter import rows
+from portal.demo.exposition import namespaces
 from portal.demo.fleet import Node
 from portal.demo.labels import (
     Constant,
-    gpu_labels,
     node_facts,
     pod_completion,
     pod_facts,
@@ -37,9 +35,8 @@ from portal.demo.story import DAY_S, HOUR_S
 STEP_S = 300
 KUBE_SCRAPER = 'job="kube-state-metrics",instance="kube-state-metrics:8080"'
 EXPORTER_PORT = 9400
+AMD_PORT = 5000
 _SELDOM = HOUR_S // STEP_S  # steps between two rows of a series that never changes
-_RATIO = [f" {i / 1000:.3f} " for i in range(1001)]
-_PERCENT = [f" {i} " for i in range(101)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,73 +122,23 @@ class _Writer:
     def _rows(
         self, head: str, name: str, values: Sequence[str], ends: list[str]
     ) -> None:
-        rows = [head + value + end for value, end in zip(values, ends, strict=True)]
-        self._families[name].append("".join(rows))
-        self.samples += len(rows)
+        pairs = zip(values, ends, strict=True)
+        self._families[name].append("".join(f"{head} {v} {end}" for v, end in pairs))
+        self.samples += len(values)
 
     # --- exporters
 
     def _node(self, node: Node) -> None:
-        there = np.array([node.is_read(at) for at in self.stretch.times_s])
-        for seat in self.engine.seats[node.name]:
-            for low, high, pod in self._pieces(seat):
-                swaps = [at for at, slot, _ in node.swaps if slot == seat.slot]
-                edges = [low, *(at for at in swaps if low < at < high), high]
-                for i in range(len(edges) - 1):
-                    self._gpu(seat, pod, edges[i], edges[i + 1], there)
-
-    def _pieces(self, seat: Seat) -> Iterator[tuple[int, int, Pod | None]]:
-        """Who held a GPU when, in the stretch; gaps with None."""
-        at, end = self.stretch.start_s, self.stretch.end_s
-        for pod in seat.pods:
-            if pod.bound_s is None or (pod.ended_s is not None and pod.ended_s <= at):
-                continue
-            if pod.bound_s >= end:
-                break
-            if pod.bound_s > at:
-                yield at, pod.bound_s, None
-            high = end if pod.ended_s is None else min(pod.ended_s, end)
-            yield max(at, pod.bound_s), high, pod
-            at = high
-        if at < end:
-            yield at, end, None
-
-    def _gpu(
-        self, seat: Seat, pod: Pod | None, low: int, high: int, there: NDArray[np.bool_]
-    ) -> None:
-        chosen = np.flatnonzero(there & (self.times >= low) & (self.times < high))
-        if not len(chosen):
+        read = [i for i, at in enumerate(self.stretch.times_s) if node.is_read(at)]
+        if not read:
             return
-        node, times = seat.node, self.times[chosen]
-        flavour, model = node.pool.flavour, node.pool.model
-        busy = self._busy(seat, pod, times)
-        memory = memory_mib(pod, model, times)
-        watts = np.rint(power_watts(model, busy) * 10).astype(np.int64)
-        if not flavour.is_mebibytes:
-            memory = memory * MEBIBYTE
-        table, places = (_PERCENT, 100) if flavour.is_percent else (_RATIO, 1000)
-        duties = [table[i] for i in np.rint(busy * places).astype(int).tolist()]
-        ends = [self._ends[i] for i in chosen.tolist()]
-        labels = gpu_labels(node, seat.slot, node.uuid(seat.slot, low), pod)
         extra = f'job="dcgm-exporter",instance="{node.name}:{EXPORTER_PORT}"'
-        for name, values in (
-            (flavour.duty, duties),
-            (flavour.memory, [f" {value} " for value in memory.tolist()]),
-            (flavour.power, [f" {value / 10} " for value in watts.tolist()]),
-        ):
-            self._rows(series(name, labels, extra), name, values, ends)
-
-    def _busy(
-        self, seat: Seat, pod: Pod | None, times: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        if pod is not None:
-            return duty(self.engine.story, pod, seat.slot, times)
-        busy = np.zeros(len(times))
-        for slot, span in seat.node.strays:
-            if slot == seat.slot:
-                inside = (times >= span.start_s) & (times < span.end_s)
-                busy[inside] = STRAY_DUTY
-        return busy
+        if node.pool.model.is_amd:
+            extra = f'job="amd-exporter",instance="{node.name}:{AMD_PORT}"'
+        for row in rows(self.engine, node, self.times[read]):
+            ends = [self._ends[read[i]] for i in row.at.tolist()]
+            for name, values in row.values.items():
+                self._rows(series(name, row.labels, extra), name, values, ends)
 
     # --- kube-state
 

@@ -7,8 +7,9 @@ spelt once as text: building it is most of the work of writing a sample.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from portal.demo.fleet import Node
+from portal.demo.fleet import Node, resource_of
 from portal.demo.pod import Kind, Pod
+from portal.demo.shapes import Unit
 
 WORKLOAD_TYPE = "ml.example.com/workload-type"
 OWNER = "ml.example.com/owner"
@@ -42,27 +43,52 @@ def series(name: str, labels: Mapping[str, str], extra: str = "") -> str:
 
 def _sanitised(labels: Mapping[str, str]) -> dict[str, str]:
     """Kubernetes labels as kube-state-metrics spells them."""
-    return {
-        "label_" + "".join(c if c.isalnum() else "_" for c in key): value
-        for key, value in labels.items()
-    }
+    return {f"label_{sanitised_name(key)}": value for key, value in labels.items()}
 
 
-def gpu_labels(node: Node, slot: int, uuid: str, pod: Pod | None) -> dict[str, str]:
-    """What an exporter says of one GPU, and whom it names."""
+def sanitised_name(name: str) -> str:
+    """A label or resource name as kube-state-metrics spells it."""
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def gpu_labels(node: Node, unit: Unit, uuid: str, pod: Pod | None) -> dict[str, str]:
+    """What an exporter says of one GPU or part of it, and whom it names."""
+    named = _nvidia_labels(node, unit, uuid)
+    if node.pool.model.is_amd:
+        named = _amd_labels(node, unit, uuid)
+    if pod is not None:
+        named["container"] = CONTAINER[pod.request.kind]
+        named["namespace"] = pod.request.namespace
+        named["pod"] = pod.request.name
+        if node.shape.replicas > 1:
+            named["vgpu"] = str(unit.number)
+    return named
+
+
+def _nvidia_labels(node: Node, unit: Unit, uuid: str) -> dict[str, str]:
     found = {
-        "gpu": str(slot),
+        "gpu": str(unit.slot),
         "UUID": uuid,
-        "pci_bus_id": f"00000000:{0x10 + slot:02X}:00.0",
-        "device": f"nvidia{slot}",
+        "pci_bus_id": f"00000000:{0x10 + unit.slot:02X}:00.0",
+        "device": f"nvidia{unit.slot}",
         "modelName": node.pool.model.name,
         node.pool.flavour.host_label: node.name,
     }
-    if pod is not None:
-        found["container"] = CONTAINER[pod.request.kind]
-        found["namespace"] = pod.request.namespace
-        found["pod"] = pod.request.name
+    if unit.profile:
+        found["GPU_I_PROFILE"] = unit.profile
+        found["GPU_I_ID"] = str(unit.number)
     return found
+
+
+def _amd_labels(node: Node, unit: Unit, uuid: str) -> dict[str, str]:
+    return {
+        "gpu_id": str(unit.slot),
+        "gpu_uuid": uuid,
+        "gpu_partition_id": "0",
+        "gpu_compute_partition_type": "spx",
+        "card_model": node.pool.model.name,
+        node.pool.flavour.host_label: node.name,
+    }
 
 
 def _identity(pod: Pod) -> dict[str, str]:
@@ -114,7 +140,7 @@ def pod_place(pod: Pod, *, is_bound: bool) -> Iterator[Constant]:
         **identity,
         "container": CONTAINER[request.kind],
         "node": node,
-        "resource": "nvidia_com_gpu",
+        "resource": sanitised_name(resource_of(request.pools[0])),
         "unit": "integer",
     }
     yield Constant("kube_pod_container_resource_requests", asked, str(request.gpus))
@@ -135,9 +161,10 @@ def pod_completion(pod: Pod) -> Constant:
 
 def node_facts(node: Node) -> Iterator[Constant]:
     """What a node says of itself."""
-    resource = {"node": node.name, "resource": "nvidia_com_gpu", "unit": "integer"}
-    count = str(node.pool.gpus)
-    yield Constant("kube_node_status_capacity", resource, count)
+    for name, count in node.shape.capacity(node.pool.gpus, node.pool.model).items():
+        spelt = sanitised_name(name)
+        resource = {"node": node.name, "resource": spelt, "unit": "integer"}
+        yield Constant("kube_node_status_capacity", resource, str(count))
     labels = {"node": node.name, **_sanitised(node.labels())}
     yield Constant("kube_node_labels", labels, "1")
 

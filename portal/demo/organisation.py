@@ -35,14 +35,21 @@ def _people(namespace: str, whole: str, fitting: str, names: str) -> list[Person
 
 
 PEOPLE = (
-    *_people("lm-lab", "a100-80", "l4", "amara bjorn chloe davi elif farid grace"),
-    *_people("vision-lab", "a100-80", "l4", "hana ivo jonas kaya leila mateo nina"),
-    *_people("speech", "a100-80", "l4", "oskar priya quentin rosa stefan"),
+    *_people(
+        "lm-lab", "a100-80", "l4-shared", "amara bjorn chloe davi elif farid grace"
+    ),
+    *_people(
+        "vision-lab",
+        "a100-80",
+        "a100-80-mig/1g.10gb",
+        "hana ivo jonas kaya leila mateo nina",
+    ),
+    *_people("speech", "a100-80", "l4-shared", "oskar priya quentin rosa stefan"),
     *_people("search-lab", "a100-80", "t4", "tala umut vera wim"),
     *_people("recsys-lab", "a100-80", "t4", "xenia yusuf zoe anton"),
     *_people("fraud", "a100-40", "t4", "bianca carlos dora"),
     *_people("robotics-sim", "a100-40", "a10g", "emil fatma george helga"),
-    *_people("forecast", "a100-40", "t4", "ines jakub katja lars"),
+    *_people("forecast", "a100-40", "a100-40-mig/1g.5gb", "ines jakub katja lars"),
     *_people(UNMAPPED, "a6000", "a6000", "maja"),
 )
 
@@ -72,7 +79,7 @@ SERVICES = (
     Service("transcriber", "speech", ("a10g", 10), ("a10g", 9), 0.42),
     Service("chat-gateway", "lm-train", ("a100-40", 12), ("a100-40", 12), 0.44),
     Service("card-scoring", "fraud", ("t4", 10), ("t4", 8), 0.32),
-    Service("visual-search", "vision-lab", ("t4", 8), ("t4", 7), 0.36),
+    Service("visual-search", "vision-lab", ("t4", 8), ("a100-80-mig/2g.20gb", 8), 0.36),
 )
 
 
@@ -97,21 +104,25 @@ class Trainer:
     pools_after: tuple[str, ...]
 
 
+_AMD = ("mi300x",)
 _A100 = ("a100-80",)
+_A100_THIRDS = ("a100-80-mig/3g.40gb",)
 _ANY_A100 = ("a100-80", "a100-40")
 _A100_SPOT = ("a100-80-spot", "a100-80")
 _A100_40_SPOT = ("a100-40-spot", "a100-40", "a100-80-spot")
 TRAINERS = (
     Trainer("lm-train", "pretrain", 2.5, 3.6, (8,), 26, ("h100",), ("h100",)),
-    Trainer("lm-train", "finetune", 13, 21, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT),
+    Trainer("lm-train", "port-rocm", 1.2, 1.8, (4, 4, 8), 14, _AMD, _AMD),
+    Trainer("lm-train", "finetune", 13, 19, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT),
     Trainer(
-        "vision-train", "detector", 12, 20, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT
+        "vision-train", "detector", 12, 18, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT
     ),
     Trainer(
-        "vision-train", "segmenter", 7, 12, (1, 2, 2, 4), 6, _ANY_A100, _A100_40_SPOT
+        "vision-train", "segmenter", 7, 11, (1, 2, 2, 4), 6, _ANY_A100, _A100_40_SPOT
     ),
     Trainer("speech", "acoustic", 7, 12, (1, 2, 2), 8, _ANY_A100, _A100_SPOT),
     Trainer("search-lab", "reranker", 7, 12, (1, 1, 2), 5, _ANY_A100, _A100_40_SPOT),
+    Trainer("search-lab", "distiller", 0, 9, (1,), 4, _ANY_A100, _A100_THIRDS),
     Trainer("recsys-lab", "two-tower", 7, 12, (1, 2), 5, _ANY_A100, _A100_40_SPOT),
     Trainer("forecast", "demand", 5, 8, (1,), 3, ("a100-40",), ("a10g-spot", "a10g")),
 )
@@ -137,22 +148,27 @@ NIGHTLIES = (
     Nightly("rebuild-index", "search-prod", 1, 8, 170, ("l4",), ("l4-spot", "l4")),
     Nightly("embed-catalogue", "recsys-prod", 2, 8, 200, ("l4",), ("l4-spot", "l4")),
     Nightly("score-book", "fraud", 3, 8, 100, ("t4",), ("t4",)),
-    Nightly("forecast-stores", "forecast", 4, 8, 130, ("t4",), ("t4",)),
+    Nightly("forecast-stores", "forecast", 4, 8, 130, ("t4",), ("a100-40-mig/1g.5gb",)),
 )
-QUOTAS = {  # GPUs a namespace may hold once there are quotas
-    "lm-train": 84,
-    "lm-lab": 8,
-    "vision-train": 48,
-    "vision-lab": 16,
-    "speech": 32,
-    "search-prod": 34,
-    "search-lab": 16,
-    "recsys-prod": 32,
-    "recsys-lab": 16,
-    "fraud": 18,
-    "robotics-sim": 16,
-    "forecast": 18,
-    UNMAPPED: 2,
+WHOLE_GPU = "nvidia.com/gpu"
+QUOTAS = {  # units that a namespace may hold once there are quotas, by resource
+    "lm-train": {WHOLE_GPU: 84, "amd.com/gpu": 16},
+    "lm-lab": {WHOLE_GPU: 8},
+    "vision-train": {WHOLE_GPU: 48},
+    "vision-lab": {
+        WHOLE_GPU: 8,
+        "nvidia.com/mig-1g.10gb": 16,
+        "nvidia.com/mig-2g.20gb": 8,
+    },
+    "speech": {WHOLE_GPU: 32},
+    "search-prod": {WHOLE_GPU: 34},
+    "search-lab": {WHOLE_GPU: 16, "nvidia.com/mig-3g.40gb": 6},
+    "recsys-prod": {WHOLE_GPU: 32},
+    "recsys-lab": {WHOLE_GPU: 16},
+    "fraud": {WHOLE_GPU: 18},
+    "robotics-sim": {WHOLE_GPU: 16},
+    "forecast": {WHOLE_GPU: 24},
+    UNMAPPED: {WHOLE_GPU: 2},
 }
 PRIORITIES = {  # PriorityClass name -> value, once there are tiers
     "interactive": 10_000,

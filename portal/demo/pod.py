@@ -1,9 +1,10 @@
-"""One simulated pod, from its creation to the moment its object is gone."""
+"""One simulated pod, from its creation to the moment its object is gone; its seats."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from portal.demo.fleet import Node
+from portal.demo.shapes import Unit
 
 FINISHED_S = 900  # ttlSecondsAfterFinished: how long a finished Job's pod can be seen
 
@@ -32,7 +33,7 @@ class Request:
 
     Attributes:
         serial: makes the pod's uid: names come back, uids do not.
-        pools: where it may run, the preferred one first.
+        pools: where it may run, the preferred one first; all with one resource.
         run_s: how long it runs once it is bound; None: until it is stopped.
         stop_s: when it is stopped, whether it ran or not; None: never.
         duty: how busy its GPUs are while it works, 0 to 1.
@@ -43,7 +44,7 @@ class Request:
     serial: str
     kind: Kind
     owner: Owner
-    gpus: int
+    gpus: int  # units: whole GPUs, instances or replicas
     pools: tuple[str, ...]
     person: str
     priority_class: str
@@ -63,7 +64,7 @@ class Pod:
     memory_share: float  # of each GPU's memory
     bound_s: int | None = None
     node: Node | None = None
-    slots: tuple[int, ...] = field(default=())
+    units: tuple[int, ...] = field(default=())  # indices among those of its node
     ended_s: int | None = None
     phase: str = ""  # Succeeded or Failed; empty: it was deleted
     gone_s: int | None = None
@@ -89,3 +90,14 @@ class Pod:
         self.ended_s = at_s
         self.phase = phase
         self.gone_s = at_s + (FINISHED_S if phase else 0)
+
+
+@dataclass(slots=True)
+class Seat:
+    """One unit of one node: who held it, in order of time."""
+
+    node: Node
+    index: int  # among the node's units
+    unit: Unit
+    pods: list[Pod] = field(default_factory=list)
+    holder: Pod | None = None

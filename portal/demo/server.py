@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from portal.demo.engine import Engine
 from portal.demo.exposition import kube_text, node_text
-from portal.demo.fleet import pools_of
+from portal.demo.fleet import Pool, pools_of
 from portal.demo.story import Story
 
 HOST = "127.0.0.1"
@@ -29,10 +29,10 @@ _NODE_PATH = re.compile(r"/nodes/([a-z0-9-]+)/metrics")
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def places(story: Story) -> list[str]:
+def places(story: Story) -> list[tuple[Pool, str]]:
     """Every place that can have a node: the targets to scrape, for good."""
     return [
-        f"{pool.name}-{number:02}"
+        (pool, f"{pool.name}-{number:02}")
         for pool in pools_of(story)
         for number in range(1, pool.nodes + 1)
     ]

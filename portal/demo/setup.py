@@ -52,11 +52,14 @@ PEOPLE = (
 def configuration(story: Story, port: int) -> str:
     """The set-up as YAML, for a simulated cluster that listens on a port."""
     base = f"http://{HOST}:{port}"
-    exporters = [f"{base}/nodes/{place}/metrics" for place in places(story)]
+    exporters: dict[bool, list[str]] = {False: [], True: []}
+    for pool, place in places(story):
+        exporters[pool.model.is_amd].append(f"{base}/nodes/{place}/metrics")
     change = datetime.fromtimestamp(story.change_s, UTC)
     return Template(FILE.read_text()).substitute(
         CLUSTER=CLUSTER,
-        EXPORTERS=json.dumps(exporters),
+        EXPORTERS=json.dumps(exporters[False]),
+        AMD_EXPORTERS=json.dumps(exporters[True]),
         KUBE_STATE=json.dumps([f"{base}{KUBE_PATH}"]),
         CHANGE=change.isoformat(),
     )

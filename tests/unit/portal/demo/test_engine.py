@@ -7,6 +7,7 @@ import pytest
 
 from portal.demo.engine import Engine
 from portal.demo.exposition import kube_text, node_text
+from portal.demo.fleet import resource_of
 from portal.demo.story import DAY_S, HOUR_S, Story
 from tests.unit.portal.demo.conftest import NOW_S
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.timeout(30)  # the first test here simulates eight week
 def facts(engine: Engine) -> list[tuple[object, ...]]:
     """Everything that happened to pods."""
     return [
-        (pod.uid, pod.created_s, pod.bound_s, pod.ended_s, pod.phase, pod.slots)
+        (pod.uid, pod.created_s, pod.bound_s, pod.ended_s, pod.phase, pod.units)
         for pod in engine.pods
     ]
 
@@ -74,8 +75,11 @@ def test_pods_hold_what_they_asked_for_on_nodes_that_are_there(engine: Engine) -
     for pod in engine.pods:
         if pod.node is None or pod.bound_s is None:
             continue
-        assert len(set(pod.slots)) == pod.request.gpus
-        assert pod.node.pool_name in pod.request.pools
+        assert len(set(pod.units)) == pod.request.gpus
+        seats = engine.seats[pod.node.name]
+        pools = {pod.node.pool_of(seats[unit].unit) for unit in pod.units}
+        assert len(pools) == 1
+        assert pools <= set(pod.request.pools)
         assert pod.node.joined_s <= pod.bound_s
         end = pod.bound_s if pod.ended_s is None else pod.ended_s
         assert pod.bound_s <= end
@@ -114,9 +118,28 @@ def test_a_place_has_one_node_at_a_time(engine: Engine) -> None:
         assert len(set(places)) == len(places)
 
 
+def test_a_request_wants_one_resource_wherever_it_may_run(engine: Engine) -> None:
+    for pod in engine.pods:
+        assert len({resource_of(pool) for pool in pod.request.pools}) == 1
+
+
+def test_every_shape_is_held(engine: Engine) -> None:
+    seats = [
+        (pod.node, engine.seats[pod.node.name][unit].unit)
+        for pod in engine.pods_between(NOW_S - 3 * DAY_S, NOW_S)
+        if pod.node is not None
+        for unit in pod.units
+    ]
+    assert {unit.profile for _, unit in seats} >= {"1g.10gb", "2g.20gb", "3g.40gb"}
+    assert any(node.shape.strategy == "single" for node, _ in seats)
+    assert any(node.shape.replicas > 1 for node, _ in seats)
+    assert any(node.pool.model.is_amd for node, _ in seats)
+    assert any(node.lifecycle == "spot" for node, _ in seats)
+
+
 @pytest.mark.parametrize("gpus", [10, 24, 100, 308])
 def test_a_fleet_of_any_size_has_every_model(gpus: int) -> None:
     story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=gpus)
     engine = Engine(story)
     engine.advance(story.start_s + HOUR_S)
-    assert len({node.pool.model for node in engine.nodes_at(engine.now_s)}) == 7
+    assert len({node.pool.model for node in engine.nodes_at(engine.now_s)}) == 8

@@ -96,7 +96,8 @@ def test_the_last_sample_is_what_the_live_text_says(
     history = set()
     for line in lines:
         head, _, rest = line.rpartition("} ")
-        if line.startswith("DCGM") and rest.endswith(str(NOW_S)):
+        is_exporter = line.startswith(("DCGM", "gpu_"))
+        if is_exporter and rest.endswith(f" {NOW_S}"):
             history.add((head.partition(",job=")[0], float(rest.split()[0])))
     live = set()
     for node in small.nodes_at(NOW_S):

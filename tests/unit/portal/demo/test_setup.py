@@ -7,7 +7,8 @@ import yaml
 
 from accounting.actions.configure import read_configuration
 from accounting.sources.catalogue import normal_model
-from portal.demo.fleet import A6000, POOLS
+from portal.demo.fleet import POOLS
+from portal.demo.hardware import A6000
 from portal.demo.organisation import DEPARTMENTS, NAMESPACES, QUOTAS, UNMAPPED
 from portal.demo.setup import configuration, password_of
 from portal.demo.story import Story

@@ -18,6 +18,7 @@ RATES = {  # EUR per GPU-hour, as in demo.yaml; (on demand, spot)
     "a10g": (1.02, 0.41),
     "l4": (0.74, 0.3),
     "t4": (0.45, 0.45),
+    "mi300x": (2.6, 2.6),
     "a6000": (0.0, 0.0),
 }
 
@@ -38,7 +39,7 @@ class Month:
             high = end_s if pod.ended_s is None else min(end_s, pod.ended_s)
             times = np.arange(low, high, STEP_S)
             rate = RATES[pod.node.pool.name][pod.node.lifecycle == "spot"]
-            for slot in pod.slots:
+            for slot in pod.units:
                 self.busy += float(duty(engine.story, pod, slot, times).sum())
                 self.held += len(times)
                 self.spend += len(times) * STEP_S / HOUR_S * rate
