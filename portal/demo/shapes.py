@@ -75,7 +75,7 @@ class Shape:
         """What GPU feature discovery, or AMD's node labeller, writes on a node."""
         product = "-".join(model.name.split())
         if model.is_amd:
-            return {"amd.com/gpu.product-name": product.replace("AMD-Instinct-", "")}
+            return {"amd.com/gpu.product-name": model.name.replace(" ", "_")}
         count = gpus
         if self.strategy == "single":
             units = list(self.units(gpus))
