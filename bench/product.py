@@ -158,13 +158,18 @@ class Demo:
 
 
 def free_port() -> int:
-    """A port that nobody uses; the next one is free as well."""
+    """A port that nobody uses; the two behind it are free as well."""
     while True:
-        with socket.socket() as first, socket.socket() as second:
+        with (
+            socket.socket() as first,
+            socket.socket() as second,
+            socket.socket() as third,
+        ):
             first.bind(("127.0.0.1", 0))
             port = int(first.getsockname()[1])
             with suppress(OSError, OverflowError):
                 second.bind(("127.0.0.1", port + 1))
+                third.bind(("127.0.0.1", port + 2))
                 return port
 
 

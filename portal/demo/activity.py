@@ -71,7 +71,7 @@ def _notebook(pod: Pod, times_s: Times, jitter: Values) -> Values:
     is_workday = (local // DAY_S + _THURSDAY) % 7 < 5
     is_working = is_workday & (hours > 9) & (hours < 18.5)
     likely = np.where(is_working, 0.5, 0.04)
-    if pod.request.priority_class:  # culled when idle, and on a GPU that fits
+    if pod.request.tier:  # culled when idle, and on a GPU that fits
         likely = np.where(is_working, 0.8, 0.1)
     runs = noise(pod.key, times_s // CELL_S) < likely
     return np.where(runs, np.clip(pod.request.duty + 0.5 * jitter, 0.02, 1), 0.0)

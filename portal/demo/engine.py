@@ -7,12 +7,13 @@ however often and in which steps the engine was advanced. No GPU is ever held tw
 import heapq
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from portal.demo.edits import Edit, Limits
 from portal.demo.fleet import (
     REPLACEMENT_S,
     Node,
@@ -30,7 +31,7 @@ from portal.demo.habits import (
     training,
 )
 from portal.demo.noise import code_of, key_of, noise, uuid_of
-from portal.demo.organisation import PRIORITIES, QUOTAS, SERVICES
+from portal.demo.organisation import CLASSES, QUOTAS, SERVICES
 from portal.demo.pod import Kind, Pod, Request, Seat
 from portal.demo.story import DAY_S, Story, local_day
 
@@ -44,8 +45,10 @@ Event = tuple[int, int, Callable[..., None], tuple[Any, ...]]
 class Engine:
     """A cluster from the beginning of its story up to the moment it was advanced to."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, edits: Sequence[Edit] = ()) -> None:
         self.story = story
+        self.classes: Mapping[str, int] = CLASSES  # PriorityClass name -> value
+        self.limits: Limits = {}  # of namespaces whose quotas somebody has set
         self.now_s = story.start_s
         self.nodes: dict[str, Node] = {}
         self.pods: list[Pod] = []  # in order of creation
@@ -61,6 +64,8 @@ class Engine:
         self._used: dict[tuple[str, str], int] = defaultdict(int)  # as quotas count
         for node in first_nodes(story):
             self._at(node.joined_s, self._join, node)
+        for edit in edits:
+            self._at(edit.at_s, self.edit, edit)
         self._at(story.start_s, self._day, local_day(story.start_s))
         self._at(story.start_s, self._autoscale)
 
@@ -95,6 +100,10 @@ class Engine:
     def is_kube_seen(self, at_s: int) -> bool:
         """True while kube-state-metrics answers."""
         return not any(span.contains(at_s) for span in self.kube_outages)
+
+    def edit(self, edit: Edit) -> None:
+        """Let quotas and priority classes be what somebody made of them."""
+        self.limits, self.classes = edit.limits, edit.priorities
 
     def _at(self, at_s: int, act: Callable[..., None], *arguments: object) -> None:
         self._count += 1
@@ -188,23 +197,37 @@ class Engine:
     def _is_refused(self, request: Request) -> bool:
         """True while a quota leaves no room for one more such pod."""
         resource = resource_of(request.pools[0])
+        used = self._used[request.namespace, resource]
+        if request.namespace in self.limits:
+            hard = self.limits[request.namespace].get(resource)
+            return hard is not None and used + request.gpus > hard
         hard = QUOTAS[request.namespace].get(resource)
         if hard is None or not self.story.is_reformed(self.now_s):
             return False
         limit = max(request.gpus, round(hard * self.story.scale))
-        return self._used[request.namespace, resource] + request.gpus > limit
+        return used + request.gpus > limit
+
+    def _class_of(self, tier: str) -> str:
+        """The newest version of a tier's PriorityClass; empty where there is none."""
+        versions = [
+            int(name.rpartition("-v")[2])
+            for name in self.classes
+            if name.rpartition("-v")[0] == tier
+        ]
+        return f"{tier}-v{max(versions)}" if tier and versions else ""
 
     def _create(self, request: Request) -> Pod:
         uid = uuid_of(self.story.seed, request.namespace, request.name, request.serial)
         key = key_of(uid)
         share = 0.35 + 0.6 * float(noise(key, np.array([1], np.int64))[0])
-        pod = Pod(request, uid, key, self.now_s, share)
+        class_name = self._class_of(request.tier)
+        pod = Pod(request, uid, key, self.now_s, share, class_name)
         self.pods.append(pod)
         self._used[request.namespace, resource_of(request.pools[0])] += request.gpus
         if request.stop_s is not None:
             self._at(request.stop_s, self._stop, pod)
         if not self._place(pod):
-            rank = -PRIORITIES.get(request.priority_class, 0)
+            rank = -self.classes.get(pod.class_name, 0)
             for pool in request.pools:
                 insort(self._waiting[pool], (rank, self.now_s, self._count, pod))
             self._count += 1

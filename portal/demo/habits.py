@@ -94,7 +94,7 @@ def _job(
         gpus=chance.choice(trainer.sizes),
         pools=trainer.pools_after if is_reformed else trainer.pools_before,
         person=chance.choice(people_of(trainer.namespace)),
-        priority_class="training" if is_reformed else "",
+        tier="training" if is_reformed else "",
         duty=_spread(TRAINING_DUTY[is_reformed], chance),
         run_s=min(LONGEST_RUN_S, max(600, run_s)),
     )
@@ -131,7 +131,7 @@ def _nightly_pod(
         gpus=1,
         pools=nightly.after if is_reformed else nightly.before,
         person="",
-        priority_class="scavenger" if is_reformed else "",
+        tier="scavenger" if is_reformed else "",
         duty=_spread(BATCH_DUTY[is_reformed], chance),
         run_s=int(run_s * (0.8 if is_reformed else 1)),
     )
@@ -179,7 +179,7 @@ class Notebooks:
             gpus=1 if is_reformed else chance.choice((1, 1, 1, 2)),
             pools=(person.fitting if is_reformed else person.whole_gpu,),
             person=person.name,
-            priority_class="interactive" if is_reformed else "",
+            tier="interactive" if is_reformed else "",
             duty=_spread(NOTEBOOK_DUTY[is_reformed], chance),
             stop_s=stop,
         )
@@ -228,7 +228,7 @@ def service_pod(story: Story, service: Service, at_s: int, number: int) -> Reque
         gpus=1,
         pools=(service.after if is_reformed else service.before)[:1],
         person="",
-        priority_class="serving" if is_reformed else "",
+        tier="serving" if is_reformed else "",
         duty=service.load,
     )
 

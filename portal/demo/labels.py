@@ -134,7 +134,7 @@ def pod_place(pod: Pod, *, is_bound: bool) -> Iterator[Constant]:
     node = pod.node.name if is_bound and pod.node else ""
     info = {**identity, "node": node, "created_by_kind": request.owner.kind}
     info["created_by_name"] = request.owner.name
-    info["priority_class"] = request.priority_class
+    info["priority_class"] = pod.class_name
     yield Constant("kube_pod_info", info, "1")
     asked = {
         **identity,

@@ -170,9 +170,10 @@ QUOTAS = {  # units that a namespace may hold once there are quotas, by resource
     "forecast": {WHOLE_GPU: 24},
     UNMAPPED: {WHOLE_GPU: 2},
 }
-PRIORITIES = {  # PriorityClass name -> value, once there are tiers
+TIERS = {  # tier -> value of its PriorityClass, once there are tiers
     "interactive": 10_000,
     "serving": 8_000,
     "training": 1_000,
     "scavenger": 100,
 }
+CLASSES = {f"{tier}-v1": value for tier, value in TIERS.items()}

@@ -47,7 +47,7 @@ class Request:
     gpus: int  # units: whole GPUs, instances or replicas
     pools: tuple[str, ...]
     person: str
-    priority_class: str
+    tier: str
     duty: float
     run_s: int | None = None
     stop_s: int | None = None
@@ -62,6 +62,7 @@ class Pod:
     key: int  # of its noise
     created_s: int
     memory_share: float  # of each GPU's memory
+    class_name: str = ""  # its PriorityClass
     bound_s: int | None = None
     node: Node | None = None
     units: tuple[int, ...] = field(default=())  # indices among those of its node

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import IO
 
 from accounting.models import Cluster, Source
+from portal.demo.edits import load
 from portal.demo.engine import Engine
 from portal.demo.history import Stretch
 from portal.demo.load import load_next, progress, share
 from portal.demo.memory import Memory
+from portal.demo.quotas import establish
 from portal.demo.server import HOST
-from portal.demo.setup import CLUSTER, set_up, table
+from portal.demo.setup import CLUSTER, Api, set_up, table
 from portal.demo.story import Story
 from portal.services import roles
 from portal.services.errors import ServicesError
@@ -42,6 +44,11 @@ class Plan:
     cluster_port: int
     story: Story
 
+    @property
+    def api(self) -> Api:
+        """The simulated cluster's Kubernetes API listens beside its exporters."""
+        return Api(self.cluster_port + 1, self.home)
+
 
 @dataclass(slots=True)
 class Demo:
@@ -59,7 +66,7 @@ class Demo:
         began = time.monotonic()
         story, plan = self.memory.story, self.plan
         self._serve_cluster(story)
-        sign_ins = set_up(story, plan.cluster_port, plan.secret)
+        sign_ins = set_up(story, plan.cluster_port, plan.secret, plan.api)
         self._load_newest(story)
         self.supervisor.start("web", roles.web(f"{HOST}:{plan.port}"))
         self.supervisor.start("worker", roles.worker())
@@ -94,6 +101,9 @@ class Demo:
         server = [sys.executable, "-m", "portal.demo.server"]
         server += ["--story", json.dumps(asdict(story))]
         server += ["--port", str(self.plan.cluster_port)]
+        self.plan.api.write_tokens(self.plan.secret)
+        server += ["--api-port", str(self.plan.api.port)]
+        server += ["--home", str(self.plan.api.home)]
         self.supervisor.start("cluster", server)
         _wait_for(f"http://{HOST}:{self.plan.cluster_port}/healthz", self.supervisor)
 
@@ -109,7 +119,7 @@ class Demo:
         now_s = int(time.time())
         is_new = self.memory.is_new
         self.memory.reach(now_s)
-        engine = Engine(story)
+        engine = Engine(story, load(self.plan.home))
         if is_new:  # later starts show what there is at once
             self.say(f"Importing {_words(self.memory.missing[0])} of metrics ...")
             load_next(engine, self.memory, lambda *_: None)
@@ -145,7 +155,9 @@ def fill(plan: Plan, say: Say) -> None:
     memory = Memory.load(plan.home)
     if memory is None:
         return
-    engine = Engine(memory.story)
+    if words := establish(memory.story):
+        say(words)
+    engine = Engine(memory.story, load(plan.home))
     engine.advance(memory.until_s)
 
     def tell(stretch: Stretch, what: str, done: int, of: int) -> None:
@@ -165,7 +177,12 @@ def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
         ServicesError: says what is wrong and what to do.
     """
     stack.enter_context(_alone(plan.home))
-    for name, port in (("--port", plan.port), ("--cluster-port", plan.cluster_port)):
+    ports = {
+        plan.port: "--port",
+        plan.cluster_port: "--cluster-port",
+        plan.api.port: "--cluster-port: its API takes the one behind it",
+    }
+    for port, name in ports.items():
         _check_port(port, name)
     others = list(Cluster.objects.filter(is_demo=False).exclude(name=CLUSTER)[:3])
     if others:

@@ -2,7 +2,8 @@
 
 `/nodes/<place>/metrics` is the exporter of the node that stands in a place,
 `/kube-state/metrics` is kube-state-metrics, `/healthz` tells that the server is up. A thing
-that is down in the story answers 503. Each answer is that of the present moment.
+that is down in the story answers 503. Each answer is that of the present moment. The
+Kubernetes API has a port of its own, and two tokens that stand in the home.
 """
 
 import argparse
@@ -17,14 +18,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
+from portal.demo.cluster_api.server import Api, User
+from portal.demo.cluster_api.store import Store
+from portal.demo.edits import load
 from portal.demo.engine import Engine
 from portal.demo.exposition import kube_text, node_text
 from portal.demo.fleet import Pool, pools_of
+from portal.demo.mirror import Mirror
 from portal.demo.story import Story
 
 HOST = "127.0.0.1"
 KUBE_PATH = "/kube-state/metrics"
+READER_TOKEN, PUSHER_TOKEN = "api-reader.token", "api-pusher.token"  # files
+FOLLOW_S = 2.0  # between two looks at what people changed in the API
 _NODE_PATH = re.compile(r"/nodes/([a-z0-9-]+)/metrics")
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -43,16 +51,33 @@ class Cluster:
     """The engine, kept at the present moment for several readers at once."""
 
     engine: Engine
+    mirror: Mirror | None = None
     clock: Callable[[], float] = time.time
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep_up(self) -> int:
+        """Bring everything to the present moment; returns it, in Unix seconds."""
+        now_s = max(int(self.clock()), self.engine.now_s)  # time never goes back
+        if self.mirror is not None:
+            self.mirror.follow(now_s)
+        self.engine.advance(now_s)
+        if self.mirror is not None:
+            self.mirror.show(now_s)
+        return now_s
+
+    def keep_api_up(self, seconds: float) -> None:
+        """What the API shows follows the cluster also while nobody scrapes it."""
+        while True:
+            with self._lock:
+                self.keep_up()
+            time.sleep(seconds)
 
     def answer(self, path: str) -> tuple[HTTPStatus, str]:
         """What a path answers now."""
         if path == "/healthz":
             return HTTPStatus.OK, "ok\n"
         with self._lock:
-            now_s = max(int(self.clock()), self.engine.now_s)  # time never goes back
-            self.engine.advance(now_s)
+            now_s = self.keep_up()
             if path == KUBE_PATH:
                 if not self.engine.is_kube_seen(now_s):
                     return HTTPStatus.SERVICE_UNAVAILABLE, "restarting\n"
@@ -99,16 +124,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--story", required=True, help="the story's values as JSON")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--home", type=Path, help="of what people change in the API")
+    parser.add_argument("--api-port", type=int, default=0)
     options = parser.parse_args(arguments)
-    engine = Engine(Story(**json.loads(options.story)))
+    edits = load(options.home) if options.home else []
+    engine = Engine(Story(**json.loads(options.story)), edits)
     engine.advance(int(time.time()))
-    server = Server(Cluster(engine), options.port)
+    cluster = Cluster(engine)
+    if options.home:
+        cluster.mirror = Mirror(engine, options.home)
+        _serve_api(cluster, cluster.mirror.store, options)
+    server = Server(cluster, options.port)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # it keeps nothing
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started us
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()
     server.serve_forever()
     return 0
+
+
+def _serve_api(cluster: Cluster, store: Store, options: argparse.Namespace) -> None:
+    users = {
+        (options.home / file).read_text().strip(): User(name, is_pusher=is_pusher)
+        for name, file, is_pusher in (
+            ("gpu-ledger-reader", READER_TOKEN, False),
+            ("gpu-ledger-pusher", PUSHER_TOKEN, True),
+        )
+    }
+    api = Api(store, users, options.api_port)
+    for work in (api.serve_forever, lambda: cluster.keep_api_up(FOLLOW_S)):
+        threading.Thread(target=work, daemon=True).start()
 
 
 if __name__ == "__main__":

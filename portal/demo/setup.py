@@ -22,7 +22,13 @@ from accounting.models import (
     Team,
     TeamRole,
 )
-from portal.demo.server import HOST, KUBE_PATH, places
+from portal.demo.server import (
+    HOST,
+    KUBE_PATH,
+    PUSHER_TOKEN,
+    READER_TOKEN,
+    places,
+)
 from portal.demo.story import Story
 
 CLUSTER = "demo"
@@ -49,7 +55,32 @@ PEOPLE = (
 )
 
 
-def configuration(story: Story, port: int) -> str:
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Where the simulated Kubernetes API listens, and the home of its tokens."""
+
+    port: int
+    home: Path
+
+    @property
+    def settings(self) -> dict[str, dict[str, str]]:
+        """What `configure` is told of it."""
+        server = f"http://{HOST}:{self.port}"
+        return {
+            role: {"server": server, "token_file": str(self.home.resolve() / file)}
+            for role, file in (("reader", READER_TOKEN), ("pusher", PUSHER_TOKEN))
+        }
+
+    def write_tokens(self, secret: str) -> None:
+        """Tokens that follow from this installation's secret, for our eyes only."""
+        for file in (READER_TOKEN, PUSHER_TOKEN):
+            token = hmac.digest(secret.encode(), f"demo {file}".encode(), "sha256")
+            path = self.home / file
+            path.touch(mode=0o600)
+            path.write_text(token.hex())
+
+
+def configuration(story: Story, port: int, api: Api | None = None) -> str:
     """The set-up as YAML, for a simulated cluster that listens on a port."""
     base = f"http://{HOST}:{port}"
     exporters: dict[bool, list[str]] = {False: [], True: []}
@@ -58,6 +89,7 @@ def configuration(story: Story, port: int) -> str:
     change = datetime.fromtimestamp(story.change_s, UTC)
     return Template(FILE.read_text()).substitute(
         CLUSTER=CLUSTER,
+        KUBERNETES=json.dumps(api.settings if api else {}),
         EXPORTERS=json.dumps(exporters[False]),
         AMD_EXPORTERS=json.dumps(exporters[True]),
         KUBE_STATE=json.dumps([f"{base}{KUBE_PATH}"]),
@@ -65,9 +97,11 @@ def configuration(story: Story, port: int) -> str:
     )
 
 
-def set_up(story: Story, port: int, secret: str) -> list[SignIn]:
+def set_up(
+    story: Story, port: int, secret: str, api: Api | None = None
+) -> list[SignIn]:
     """Configure the portal and its sign-ins; returns them with their passwords."""
-    wanted = read_configuration(configuration(story, port))
+    wanted = read_configuration(configuration(story, port, api))
     apply_configuration(wanted, actor=SYSTEM)
     with act(SYSTEM, "demo"):
         Cluster.objects.filter(name=CLUSTER, is_demo=False).update(is_demo=True)

@@ -1,5 +1,6 @@
 """What the ledger says of the use of pools: now, at its peak, and how much of it was idle."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -124,7 +125,7 @@ def uses(
     with connection.cursor() as cursor:
         cursor.execute(_QUERY, parameters)
         found = {
-            ask: Use(int(held), int(peak), int(days), dict(peaks or {}))
+            ask: Use(int(held), int(peak), int(days), json.loads(peaks or "{}"))
             for ask, held, peak, days, peaks in cursor.fetchall()
         }
     return [found[i] for i, _ in numbered]

@@ -114,6 +114,18 @@ class Store:
             self._settle(key, made)
             return copy.deepcopy(made)
 
+    def put(self, key: Key, made: Manifest) -> None:
+        """An object as its controller has it now, without admission."""
+        with self.changed:
+            self._settle(key, copy.deepcopy(made))
+
+    def drop(self, key: Key) -> None:
+        """An object that its controller has removed."""
+        with self.changed:
+            if key in self.objects:
+                self._remove(key, copy.deepcopy(self.objects[key]))
+                self._count(key[1])
+
     def watch(
         self, kind: str, version: int, is_over: Callable[[], bool]
     ) -> Iterator[Change]:

@@ -1,0 +1,175 @@
+"""The simulated cluster as its Kubernetes API shows it, and what people change there.
+
+Namespaces, nodes and pods follow the engine; the engine follows quotas and priority classes.
+Those are kept in the home, with who manages which field.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from portal.demo.cluster_api.store import Key, Manifest, Store
+from portal.demo.edits import Edit, append, load
+from portal.demo.engine import Engine
+from portal.demo.exposition import phase_at
+from portal.demo.fleet import Node, resource_of
+from portal.demo.labels import DEPARTMENT
+from portal.demo.noise import uuid_of
+from portal.demo.organisation import CLASSES, NAMESPACES
+from portal.demo.pod import Pod
+from scheduler_view.cluster.kinds import NAMESPACE, NODE, POD
+from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.quantity import gpus_or_none
+from scheduler_view.domain.quota_key import resource_of as resource_of_key
+
+FILE = "demo-objects.json"
+
+
+class Mirror:
+    """Engine and API objects, kept in step."""
+
+    def __init__(self, engine: Engine, home: Path) -> None:
+        self.engine, self.home, self.store = engine, home, Store()
+        edits = load(home)
+        self._edit = edits[-1] if edits else None
+        self._objects: list[Manifest] = []
+        self._first_open = 0  # pods before this one are gone for good
+        self._shown: dict[str, tuple[Key, object]] = {}
+        self._restore()
+
+    def show(self, now_s: int) -> None:
+        """Bring namespaces, nodes and pods to what the engine has now."""
+        wanted: dict[str, tuple[Key, object, Pod | Node]] = {}
+        for node in self.engine.nodes_at(now_s):
+            wanted[node.name] = (NODE, "", node.name), None, node
+        pods = self.engine.pods
+        while self._first_open < len(pods) and _is_gone(pods[self._first_open], now_s):
+            self._first_open += 1
+        for pod in pods[self._first_open :]:
+            if pod.is_seen(now_s):
+                state: object = (pod.is_bound(now_s), phase_at(pod, now_s))
+                wanted[pod.uid] = _key_of(pod), state, pod
+        for uid in [uid for uid in self._shown if uid not in wanted]:
+            self.store.drop(self._shown.pop(uid)[0])
+        for uid, (key, state, thing) in wanted.items():
+            if self._shown.get(uid) != (key, state):
+                made = _pod(thing, now_s) if isinstance(thing, Pod) else _node(thing)
+                self.store.put(key, made)
+                self._shown[uid] = key, state
+
+    def follow(self, now_s: int) -> None:
+        """Let the engine follow what quotas and classes say, and keep them."""
+        objects = [
+            one for kind in (CLASS, QUOTA) for one in self.store.all_of(kind, "")[0]
+        ]
+        if objects == self._objects:
+            return
+        self._objects = objects
+        edit = self._edit_of(objects, now_s)
+        before = self._edit
+        if before is None or (edit.limits, edit.priorities) != (
+            before.limits,
+            before.priorities,
+        ):
+            append(self.home, edit)
+            self.engine.edit(edit)
+            self._edit = edit
+        self._save()
+
+    def _edit_of(self, objects: list[Manifest], now_s: int) -> Edit:
+        known = set(self._edit.limits) if self._edit else set()
+        limits: dict[str, dict[str, int]] = {name: {} for name in known}
+        classes: dict[str, int] = {}
+        for one in objects:
+            name, namespace = one["metadata"]["name"], one["metadata"].get("namespace")
+            if one["kind"] == CLASS:
+                classes[name] = int(one["value"])
+            elif not one["spec"].get("scopeSelector"):
+                hard = limits.setdefault(str(namespace), {})
+                for key, value in (one["spec"].get("hard") or {}).items():
+                    resource, units = resource_of_key(key), gpus_or_none(str(value))
+                    is_counted = key.startswith("requests.")  # others do nothing
+                    if is_counted and resource is not None and units is not None:
+                        hard[resource] = min(units, hard.get(resource, units))
+        return Edit(now_s, limits, classes or CLASSES)
+
+    def _save(self) -> None:
+        draft = self.home / f"{FILE}.{os.getpid()}"
+        draft.write_text(json.dumps(self._objects))
+        draft.replace(self.home / FILE)
+
+    def _restore(self) -> None:
+        for namespace, department in NAMESPACES.items():
+            key = (NAMESPACE, "", namespace)
+            self.store.put(key, _namespace(namespace, department))
+        try:
+            self._objects = json.loads((self.home / FILE).read_text())
+        except FileNotFoundError:
+            return
+        for one in self._objects:
+            meta = one["metadata"]
+            self.store.put((one["kind"], meta.get("namespace", ""), meta["name"]), one)
+        self._objects = []
+
+
+def _is_gone(pod: Pod, now_s: int) -> bool:
+    return pod.gone_s is not None and pod.gone_s <= now_s
+
+
+def _key_of(pod: Pod) -> Key:
+    return POD, pod.request.namespace, pod.request.name
+
+
+def _object(
+    kind: str, uid: str, name: str, metadata: Mapping[str, Any], **more: Any
+) -> Manifest:
+    meta = {"name": name, "uid": uid, "managedFields": [], **metadata}
+    return {"kind": kind, "apiVersion": "v1", "metadata": meta, **more}
+
+
+def _namespace(name: str, department: str) -> Manifest:
+    labels = {"kubernetes.io/metadata.name": name}
+    if department:
+        labels[DEPARTMENT] = department
+    return _object(
+        NAMESPACE,
+        uuid_of(0, "namespace", name),
+        name,
+        metadata={"labels": labels},
+        status={"phase": "Active"},
+    )
+
+
+def _node(node: Node) -> Manifest:
+    units = node.shape.capacity(node.pool.gpus, node.pool.model)
+    amounts = {resource: str(count) for resource, count in units.items()}
+    return _object(
+        NODE,
+        uuid_of(0, "node", node.name, node.joined_s),
+        node.name,
+        metadata={"labels": node.labels()},
+        spec={},
+        status={"capacity": amounts, "allocatable": amounts},
+    )
+
+
+def _pod(pod: Pod, now_s: int) -> Manifest:
+    request = pod.request
+    amount = {resource_of(request.pools[0]): str(request.gpus)}
+    spec: dict[str, Any] = {
+        "containers": [{"name": "main", "resources": {"limits": amount}}]
+    }
+    if pod.class_name:
+        spec["priorityClassName"] = pod.class_name
+    if pod.node is not None and pod.is_bound(now_s):
+        spec["nodeName"] = pod.node.name
+    return _object(
+        POD,
+        pod.uid,
+        request.name,
+        metadata={"namespace": request.namespace},
+        spec=spec,
+        status={"phase": phase_at(pod, now_s)},
+    )
