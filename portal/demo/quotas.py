@@ -22,6 +22,7 @@ from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.queries.namespaces import namespaces_by_team
 
 REASON = "Quotas and tiers for everybody, as agreed in the change of habits"
+UNDER_WAY = (ChangeState.DRAFT, ChangeState.PLANNED, ChangeState.APPROVED)
 _WORDS = {
     "interactive": "notebooks that people wait for",
     "serving": "services that customers wait for",
@@ -30,24 +31,39 @@ _WORDS = {
 }
 
 
-def establish(story: Story) -> str:
-    """Bring the first quotas and tiers in, unless somebody began to; says what came of it."""
+def is_due() -> bool:
+    """True until the first quotas and tiers are in, or somebody began with others."""
     cluster = Cluster.objects.get(name=CLUSTER)
-    if not cluster.kubernetes or ChangeSet.objects.filter(cluster=cluster).exists():
+    if not cluster.kubernetes:
+        return False
+    first = ChangeSet.objects.filter(cluster=cluster).order_by("pk").first()
+    return first is None or (first.reason == REASON and first.state in UNDER_WAY)
+
+
+def establish(story: Story) -> str:
+    """Bring the first quotas and tiers in, also where a killed start left off.
+
+    Returns:
+        What came of it, in words; empty when there was nothing to do.
+    """
+    if not is_due():
         return ""
+    cluster = Cluster.objects.get(name=CLUSTER)
     author = get_user_model().objects.get(username=PEOPLE[0].name)
-    now: datetime = timezone.now()
-    draft = change_sets.Draft(_edits(story, now), REASON)
-    made = change_sets.create(cluster=cluster, draft=draft, actor=author, at=now)
-    change_sets.request_plan(made, version=made.version, actor=author, at=now)
-    sweep.work(cluster.pk, now=timezone.now)
-    made.refresh_from_db()
-    if made.state == ChangeState.PLANNED:
-        now = timezone.now()
-        change_sets.approve(made, version=made.version, actor=author, at=now)
-        change_sets.request_apply(made, version=made.version, actor=author, at=now)
-        sweep.work(cluster.pk, now=timezone.now)
-        made.refresh_from_db()
+    made = ChangeSet.objects.filter(cluster=cluster).order_by("pk").first()
+    if made is None:
+        at = timezone.now()
+        draft = change_sets.Draft(_edits(story, at), REASON)
+        made = change_sets.create(cluster=cluster, draft=draft, actor=author, at=at)
+    for state, step in (
+        (ChangeState.DRAFT, change_sets.request_plan),
+        (ChangeState.PLANNED, change_sets.approve),
+        (ChangeState.APPROVED, change_sets.request_apply),
+    ):
+        if made.state == state:
+            step(made, version=made.version, actor=author, at=timezone.now())
+            sweep.work(cluster.pk, now=timezone.now)
+            made.refresh_from_db()
     return f"{made}: {made.get_state_display()} {made.error}".rstrip()
 
 

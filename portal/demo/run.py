@@ -19,7 +19,7 @@ from portal.demo.engine import Engine
 from portal.demo.history import Stretch
 from portal.demo.load import load_next, progress, share
 from portal.demo.memory import Memory
-from portal.demo.quotas import establish
+from portal.demo.quotas import establish, is_due
 from portal.demo.server import HOST
 from portal.demo.setup import CLUSTER, Api, set_up, table
 from portal.demo.story import Story
@@ -78,7 +78,7 @@ class Demo:
         )
         self.say(table(sign_ins))
         self.say(f"\nLive numbers move within {LIVE_AFTER}. Ctrl-C stops everything.")
-        if self.memory.missing:
+        if self.memory.missing or is_due():
             manage = [sys.executable, str(roles.MANAGE), "demo", "--fill"]
             log = plan.home / "logs" / "history.log"
             self.filler = Child("history", manage, log)
