@@ -1,0 +1,138 @@
+"""The simulated cluster and its Kubernetes API are one: pods are shown, quotas are obeyed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.demo.cluster_api.store import Store
+from portal.demo.edits import load
+from portal.demo.engine import Engine
+from portal.demo.mirror import Mirror
+from portal.demo.organisation import NAMESPACES
+from portal.demo.story import DAY_S, Story
+from scheduler_view.cluster.kinds import NAMESPACE, NODE, POD
+from scheduler_view.domain.manifest import CLASS, QUOTA
+from tests.unit.portal.demo.conftest import NOW_S
+
+pytestmark = pytest.mark.timeout(60)
+KEY = "requests.nvidia.com/gpu"
+
+
+@pytest.fixture
+def engine() -> Engine:
+    """A small cluster in its first month, a day before the last moment."""
+    found = Engine(Story.ending_at(NOW_S, seed=3, weeks=1, gpus=60))
+    found.advance(NOW_S - DAY_S)
+    return found
+
+
+def limit(store: Store, namespace: str, gpus: str, key: str = KEY) -> None:
+    """What an admin applies."""
+    body: dict[str, Any] = {"spec": {"hard": {key: gpus}}}
+    place = (QUOTA, namespace, "gpu-ledger")
+    store.apply(place, body, "gpu-ledger", force=False, dry_run=False)
+
+
+def held(engine: Engine, namespace: str) -> int:
+    """Units of pods that are there."""
+    return sum(
+        pod.request.gpus
+        for pod in engine.pods
+        if pod.request.namespace == namespace and pod.ended_s is None
+    )
+
+
+def test_the_api_shows_what_is_there(engine: Engine, tmp_path: Path) -> None:
+    mirror = Mirror(engine, tmp_path)
+    for now_s in (NOW_S - DAY_S, NOW_S - DAY_S // 2, NOW_S):
+        engine.advance(now_s)
+        mirror.show(now_s)
+        pods = {
+            (
+                one["metadata"]["uid"],
+                one["status"]["phase"],
+                one["spec"].get("nodeName"),
+            )
+            for one in mirror.store.all_of(POD, "")[0]
+        }
+        shown = [pod for pod in engine.pods if pod.is_seen(now_s)]
+        assert {uid for uid, _, _ in pods} == {pod.uid for pod in shown}
+        assert sum(node is not None for _, _, node in pods) == sum(
+            pod.is_bound(now_s) for pod in shown
+        )
+        nodes = {one["metadata"]["name"] for one in mirror.store.all_of(NODE, "")[0]}
+        assert nodes == {node.name for node in engine.nodes_at(now_s)}
+    spaces = mirror.store.all_of(NAMESPACE, "")[0]
+    assert {one["metadata"]["name"] for one in spaces} == set(NAMESPACES)
+
+
+def test_quotas_count_the_pods(engine: Engine, tmp_path: Path) -> None:
+    mirror = Mirror(engine, tmp_path)
+    limit(mirror.store, "lm-train", "500")
+    mirror.show(engine.now_s)
+    (quota,) = mirror.store.all_of(QUOTA, "lm-train")[0]
+    asked = sum(
+        pod.request.gpus
+        for pod in engine.pods
+        if pod.request.namespace == "lm-train"
+        and pod.is_seen(engine.now_s)
+        and not pod.has_finished(engine.now_s)
+        and "mi300x" not in pod.request.pools
+    )
+    assert quota["status"]["used"][KEY] == str(asked)
+    assert asked > 0
+
+
+def test_a_lowered_quota_stops_nobody_and_refuses_the_next(
+    engine: Engine, tmp_path: Path
+) -> None:
+    mirror = Mirror(engine, tmp_path)
+    before = held(engine, "vision-train")
+    limit(mirror.store, "vision-train", "0")
+    mirror.follow(engine.now_s)
+    assert held(engine, "vision-train") == before
+    made = len(engine.pods)
+    engine.advance(NOW_S)
+    new = [p for p in engine.pods[made:] if p.request.namespace == "vision-train"]
+    assert new == []
+
+
+def test_a_key_that_does_nothing_limits_nothing(engine: Engine, tmp_path: Path) -> None:
+    mirror = Mirror(engine, tmp_path)
+    limit(mirror.store, "vision-train", "0", "limits.nvidia.com/gpu")
+    mirror.follow(engine.now_s)
+    made = len(engine.pods)
+    engine.advance(NOW_S)
+    assert any(p.request.namespace == "vision-train" for p in engine.pods[made:])
+
+
+def test_a_new_version_of_a_tier_is_what_new_pods_name(
+    engine: Engine, tmp_path: Path
+) -> None:
+    mirror = Mirror(engine, tmp_path)
+    for name, value in (("training-v1", 1000), ("training-v2", 9000)):
+        body = {"value": value, "globalDefault": False}
+        place = (CLASS, "", name)
+        mirror.store.apply(place, body, "gpu-ledger", force=False, dry_run=False)
+    mirror.follow(engine.now_s)
+    made = len(engine.pods)
+    engine.advance(NOW_S)
+    names = {p.class_name for p in engine.pods[made:] if p.request.tier == "training"}
+    assert names == {"training-v2"}
+
+
+def test_another_start_goes_on_with_what_was_changed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    mirror = Mirror(engine, tmp_path)
+    limit(mirror.store, "vision-train", "3")
+    mirror.follow(engine.now_s)
+    engine.advance(NOW_S)
+    again = Engine(engine.story, load(tmp_path))
+    again.advance(NOW_S)
+    assert [p.uid for p in again.pods] == [p.uid for p in engine.pods]
+    restored = Mirror(again, tmp_path)
+    (quota,) = restored.store.all_of(QUOTA, "vision-train")[0]
+    assert quota["spec"]["hard"] == {KEY: "3"}
+    assert quota["metadata"]["managedFields"][0]["manager"] == "gpu-ledger"
