@@ -261,16 +261,42 @@ def _node(
     capacity = _capacities(found, period)
     if capacity:
         changed |= merge_changes(node.capacity, capacity, max(times))
-    shown = [
-        (int(s.times_ms[within(s, period)][0]), _labels(s))
-        for s in found
-        if s.metric == "kube_node_labels" and len(s.times_ms[within(s, period)])
-    ]
+    shown = _node_labels(found, period)
     if shown:
-        ordered = sorted(shown, key=lambda item: item[0])
-        changed |= merge_changes(node.labels, ordered, max(times))
+        changed |= merge_changes(node.labels, shown, max(times))
     if changed:
         touched.nodes.add(name)
+
+
+CORDONED = {"unschedulable": "true"}  # beside a node's labels while it is cordoned
+
+
+def _node_labels(
+    found: Sequence[Series], period: Period
+) -> list[tuple[int, dict[str, str]]]:
+    """The labels of a node at each change in the period, and whether it is cordoned."""
+    labels: list[tuple[int, dict[str, str]]] = []
+    cordoned: dict[int, bool] = {}
+    for series in found:
+        inside = within(series, period)
+        times = series.times_ms[inside].tolist()
+        if series.metric == "kube_node_labels" and times:
+            labels.append((times[0], _labels(series)))
+        elif series.metric == "kube_node_spec_unschedulable":
+            for at, value in zip(times, series.values[inside].tolist(), strict=True):
+                cordoned[at] = cordoned.get(at, False) or value == 1
+    labels.sort(key=lambda item: item[0])
+    if not labels or not any(cordoned.values()):
+        return labels
+    changes: list[tuple[int, dict[str, str]]] = []
+    for at in sorted({*cordoned, *(at for at, _ in labels)}):
+        own = next((shown for t, shown in reversed(labels) if t <= at), labels[0][1])
+        since = max((t for t in cordoned if t <= at), default=None)
+        is_cordoned = since is not None and cordoned[since]
+        now = own | (CORDONED if is_cordoned else {})
+        if not changes or changes[-1][1] != now:
+            changes.append((at, now))
+    return changes
 
 
 def _capacities(

@@ -10,10 +10,13 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.charts import grids
+from accounting.domain.hardness import NOT_OBSERVED, together
 from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
 from accounting.domain.stretch import stretches
 from accounting.queries.gpus import GpuRow, Holding, gpu_rows, gpu_slices
+from accounting.queries.hardness import with_hardness
 from accounting.queries.ledger import ledger_rows
+from accounting.queries.life import gpu_events
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage import usage_rows
@@ -235,10 +238,12 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
         raise Http404("no such GPU in this range")
     slices = gpu_slices(selection, uuid)
     teams = visible_teams(state.visitor.scope)
-    ledger, pods = None, []
+    ledger, pods, hard = None, [], NOT_OBSERVED
     if period.length_ms:
         ledger = next(iter(ledger_rows(selection, ("gpu",))), None)
         pods = usage_rows(selection, ("team", "pod"))
+        whole = with_hardness(usage_rows(selection, ("gpu",)), selection, ("gpu",))
+        hard = together(row.hard for row in whole)
     places = figures.places_of(state.currency)
     context = {
         "state": state,
@@ -253,6 +258,8 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
         "earned": earnings(pods, ledger, teams, places) if ledger else None,
         "owners": {row.key["pod"]: team_named(teams, row.key["team"]) for row in pods},
         "namespaces": {row.key["pod"]: row.key["namespace"] for row in pods},
+        "hard": hard,
+        "events": gpu_events(selection, uuid),
         "stretches": list(reversed(stretches(slices)))[:50],
         "used": sum(one.samples_used for one in slices),
         "expected": sum(one.samples_expected for one in slices),

@@ -10,6 +10,7 @@ KUBE_METRICS = frozenset(
         "kube_namespace_labels",
         "kube_node_info",
         "kube_node_labels",
+        "kube_node_spec_unschedulable",
         "kube_node_status_allocatable",
         "kube_node_status_capacity",
         "kube_pod_completion_time",

@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from accounting.access import EVERYTHING
+from accounting.models import NodeFact
+from accounting.queries.life import gpu_events
+from accounting.queries.selection import Selection
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.accounting.support import report, run
+from tests.integration.accounting.support import clear, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = 3600
@@ -107,3 +111,64 @@ def test_a_uuid_that_no_node_reported_reaches_no_bill(tmp_path: Path) -> None:
     assert issue["subject"] == "GPU-x"
     assert "localhost" in issue["message"]
     assert issue["at_stake_ms"] > 3_500_000
+
+
+def test_the_life_of_a_gpu_is_listed(tmp_path: Path) -> None:
+    text = Text()
+    for node in ("n1", "n2"):
+        for half, driver in ((FIRST, "550.54.15"), (SECOND, "570.86.10")):
+            for at in half:
+                resource = {"node": node, "resource": "nvidia_com_gpu"}
+                text.add("kube_node_status_capacity", resource, 2, at)
+                labels = {
+                    "node": node,
+                    "label_nvidia_com_cuda_driver_version_full": driver,
+                    "label_nvidia_com_gpu_count": 2,
+                }
+                text.add("kube_node_labels", labels, 1, at)
+                cordoned = int(half is SECOND and at < HOUR_ZERO + 2700)
+                text.add("kube_node_spec_unschedulable", {"node": node}, cordoned, at)
+    late = HOUR_ZERO + 3000
+    text.duty("GPU-a", "n1", {t: 0.5 for t in ALL if t < late})
+    text.duty("GPU-a", "n2", {t: 0.5 for t in ALL if t >= late})
+    labels = {"UUID": "GPU-a", "Hostname": "n1"}
+    text.add("DCGM_FI_DEV_XID_ERRORS", labels, 79, HOUR_ZERO + 600)
+    imported(text, tmp_path)
+    found = [
+        (event.at.strftime("%H:%M"), event.title, event.detail)
+        for event in gpu_events(Selection(EVERYTHING), "GPU-a")
+    ]
+    assert ("10:50", "Moved", "from n1 to n2") in found
+    assert ("10:30", "Driver changed", "550.54.15 → 570.86.10") in found
+    assert ("10:30", "Node cordoned", "New pods are kept away") in found
+    assert ("10:45", "Node schedulable again", "") in found
+    assert (
+        "10:10",
+        "A GPU reported an error (XID)",
+        "XID 79: the GPU has fallen off the bus.",
+    ) in found
+    assert found[-1] == ("10:00", "First seen", "on n1")
+    assert len(found) == 7  # and "Gone from n1"
+
+
+def test_a_cordon_is_seen_in_whatever_pieces_it_is_read(tmp_path: Path) -> None:
+    def facts() -> list[tuple[Any, ...]]:
+        rows = NodeFact.objects.order_by("valid_from")
+        return list(rows.values_list("valid_from", "labels"))
+
+    def part(low: float, high: float) -> Text:
+        text = Text()
+        text.node("n1", 1, [t for t in ALL if low <= t < high])
+        for at in ALL:
+            if low <= at < high:
+                cordoned = int(HOUR_ZERO + 900 <= at < HOUR_ZERO + 2000)
+                text.add("kube_node_spec_unschedulable", {"node": "n1"}, cordoned, at)
+        return text
+
+    imported(part(HOUR_ZERO, END), tmp_path)
+    whole = facts()
+    assert [("unschedulable" in labels) for _, labels in whole] == [False, True, False]
+    clear()
+    for low in (HOUR_ZERO + 1800, HOUR_ZERO):
+        imported(part(low, low + 1800), tmp_path)
+    assert facts() == whole

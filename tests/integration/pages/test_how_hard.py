@@ -3,6 +3,7 @@
 import re
 
 from tests.integration.pages.conftest import SignIn
+from tests.story import Story
 
 WEEK = "range=7d"
 HEADS = ("SM", "Tensor", "DRAM", "Peak memory", "Energy")
@@ -71,3 +72,15 @@ def test_an_issue_says_what_it_costs_and_what_to_do(sign_in: SignIn) -> None:
     text = sign_in("ana").get("/data-health").content.decode()
     assert "A namespace of no team" in text
     assert "Its usage is billed to nobody" in text or "Add a binding" in text
+
+
+def test_a_gpus_page_shows_its_life_and_how_hard_it_worked(
+    sign_in: SignIn, story: Story
+) -> None:
+    held = next(one for one in story.held if one.workload.name == "sweep-resnet")
+    answer = sign_in("ana").get(f"/gpus/{held.gpus[0].uuid}?range=1d")
+    text = answer.content.decode()
+    assert "How hard it worked while held" in text
+    assert answer.context["hard"].peak_memory_bytes == 64 << 30
+    assert "What happened to it" in text
+    assert answer.context["events"][-1].title == "First seen"

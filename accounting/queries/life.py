@@ -1,0 +1,136 @@
+"""What happened to a GPU and to the nodes it was on: came, moved, left, upgraded, in error."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from django.db.models import Q
+
+from accounting.domain.advice import text_of
+from accounting.domain.period import to_instant, to_ms
+from accounting.models import DataIssue, GpuPresence, NodeFact
+from accounting.queries.ledger import HiddenError
+from accounting.queries.selection import Selection
+
+MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened; `until` where it lasted."""
+
+    at: datetime
+    title: str
+    detail: str
+    until: datetime | None = None
+
+
+def gpu_events(selection: Selection, uuid: str) -> list[Event]:
+    """The newest events of one GPU, newest first, whatever the period.
+
+    Raises:
+        HiddenError: the scope does not see everything.
+    """
+    if not selection.scope.sees_all:
+        raise HiddenError("GPUs of all teams are for finance and admins")
+    presences = list(
+        GpuPresence.objects.filter(gpu__uuid=uuid)
+        .select_related("node", "gpu")
+        .order_by("start_ms")
+    )
+    if not presences:
+        return []
+    events = [*_places(presences), *_facts(presences), *_issues(presences, uuid)]
+    return sorted(events, key=lambda event: event.at, reverse=True)[:MOST]
+
+
+def _places(presences: list[GpuPresence]) -> Iterator[Event]:
+    last: GpuPresence | None = None
+    for presence in presences:
+        name = presence.node.name
+        at = to_instant(presence.start_ms)
+        if last is None:
+            yield Event(at, "First seen", f"on {name}")
+        elif last.node_id != presence.node_id:
+            yield Event(at, "Moved", f"from {last.node.name} to {name}")
+        else:
+            yield Event(at, "Came back", f"on {name}")
+        if presence.end_ms is not None:
+            yield Event(to_instant(presence.end_ms), "Gone", f"from {name}")
+        last = presence
+
+
+_LABELS = {  # of nodes, as kube-state spells them: what a change of them means
+    "label_nvidia_com_cuda_driver_version_full": "Driver changed",
+    "label_nvidia_com_cuda_runtime_version_full": "CUDA changed",
+    "label_nvidia_com_gpu_product": "Product label changed",
+    "label_nvidia_com_gpu_replicas": "Sharing changed",
+    "label_nvidia_com_gpu_sharing_strategy": "Sharing changed",
+    "label_nvidia_com_mig_strategy": "MIG strategy changed",
+    "label_nvidia_com_mig_config": "MIG layout changed",
+    "label_amd_com_compute_memory_partition": "Partitioning changed",
+}
+_DRIVER = tuple(
+    f"label_nvidia_com_cuda_driver_{part}" for part in ("major", "minor", "rev")
+)
+
+
+def _facts(presences: list[GpuPresence]) -> Iterator[Event]:
+    """Changes of the facts of its nodes while it was there."""
+    by_node: dict[int, list[NodeFact]] = {}
+    nodes = {presence.node_id for presence in presences}
+    for fact in NodeFact.objects.filter(node_id__in=nodes).order_by("valid_from"):
+        by_node.setdefault(fact.node_id, []).append(fact)
+    for node_id, facts in by_node.items():
+        spans = [(p.start_ms, p.end_ms) for p in presences if p.node_id == node_id]
+        for before, after in pairwise(facts):
+            at_ms = to_ms(after.valid_from)
+            if any(low <= at_ms and (end is None or at_ms < end) for low, end in spans):
+                yield from _changes(before, after)
+
+
+def _changes(before: NodeFact, after: NodeFact) -> Iterator[Event]:
+    at = after.valid_from
+    for resource in sorted({*before.capacity, *after.capacity}):
+        old, new = before.capacity.get(resource, 0), after.capacity.get(resource, 0)
+        if old != new:
+            yield Event(
+                at, "Capacity of its node changed", f"{resource}: {old} → {new}"
+            )
+    if before.labels.get("unschedulable") != after.labels.get("unschedulable"):
+        is_cordoned = after.labels.get("unschedulable") == "true"
+        title = "Node cordoned" if is_cordoned else "Node schedulable again"
+        yield Event(at, title, "New pods are kept away" if is_cordoned else "")
+    if before.lifecycle != after.lifecycle:
+        yield Event(at, "Lifecycle changed", f"{before.lifecycle} → {after.lifecycle}")
+    for label, title in _LABELS.items():
+        yield from _change(at, title, before.labels.get(label), after.labels.get(label))
+    yield from _change(
+        at, "Driver changed", _driver(before.labels), _driver(after.labels)
+    )
+
+
+def _change(
+    at: datetime, title: str, old: str | None, new: str | None
+) -> Iterator[Event]:
+    if old != new and (old or new):
+        yield Event(at, title, f"{old or 'none'} → {new or 'none'}")
+
+
+def _driver(labels: Mapping[str, str]) -> str | None:
+    """Of nodes whose discovery is older than the label with the whole version."""
+    if "label_nvidia_com_cuda_driver_version_full" in labels:
+        return None
+    parts = [labels[key] for key in _DRIVER if labels.get(key)]
+    return ".".join(parts) or None
+
+
+def _issues(presences: list[GpuPresence], uuid: str) -> Iterator[Event]:
+    """What data health says of it: hardware errors and doubtful samples."""
+    about = Q(subject=uuid) | Q(subject__startswith=f"{uuid} ")
+    cluster = presences[0].gpu.cluster_id
+    for issue in DataIssue.objects.filter(about, cluster_id=cluster):
+        yield Event(
+            issue.first_seen, text_of(issue.code).title, issue.message, issue.last_seen
+        )
