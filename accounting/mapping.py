@@ -34,7 +34,11 @@ def pod_to_json(pod: PodRecord) -> dict[str, Any]:
     )
     found["sidecars"] = sorted(pod.sidecars)
     found["labels"] = pod.labels
-    return {key: value for key, value in found.items() if value not in (None, "", [])}
+    found["claims"] = sorted(pod.claims)
+    found["annotations"] = pod.annotations
+    return {
+        key: value for key, value in found.items() if value not in (None, "", [], {})
+    }
 
 
 def pod_from_row(
@@ -57,6 +61,8 @@ def pod_from_row(
     }
     pod.sidecars = set(record.get("sidecars", []))
     pod.labels = [(at, labels) for at, labels in record.get("labels", [])]
+    pod.claims = set(record.get("claims", []))
+    pod.annotations = record.get("annotations", {})
     return pod
 
 

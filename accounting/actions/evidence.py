@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from django.db.models import Q
 
-from accounting.actions import bulk
+from accounting.actions import bulk, claims
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import (
     GpuRecord,
@@ -81,6 +81,7 @@ def load(
     _load_gpus(cluster, inventory, ids)
     _load_geometries(cluster, inventory)
     _load_labels(cluster, period, inventory, ids)
+    claims.load(cluster, inventory)
     inventory.own_pods = set(
         OwnPod.objects.filter(cluster=cluster).values_list("namespace", "pod")
     )
@@ -238,6 +239,7 @@ def save(
         ignore_conflicts=True,
     )
     _save_owners(inventory, ids, touched)
+    claims.save(cluster, inventory, touched.claims)
 
 
 def _save_nodes(

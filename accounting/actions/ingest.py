@@ -228,6 +228,7 @@ def _attribute(
     seen = any(part.intersection(period) for part in state.derived.seen)
     found = [
         *_all_issues(ledgers, readings, period),
+        *state.derived.issues,
         *misplaced(state.inventory, period, is_seen=seen),
     ]
     is_partial = any(reading.is_partial for reading in readings)

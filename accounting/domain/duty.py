@@ -87,8 +87,6 @@ def gpu_duties(
                 continue
             part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
             if series.metric in (ENGINE, UTIL):
-                if _says_nothing(part):
-                    continue
                 checked = _without(series, rejected.get(series.name, ()))
                 issues.extend(_out_of_range(checked, period))
                 key = (part, series.metric, series.scraper)
@@ -102,11 +100,6 @@ def gpu_duties(
                 duties[part].power_limit.append(series)
     issues.extend(_build_tracks(parts, nodes, duties, period, whose))
     return dict(duties), issues
-
-
-def _says_nothing(part: Part) -> bool:
-    """True for a partition of AMD's but the first: its zeros stand for "none" (T10)."""
-    return part.instance > 0 and is_partition(part.kind)
 
 
 _TrackKey = tuple[Part, str, Scraper]  # part, metric, scraper

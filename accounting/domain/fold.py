@@ -36,6 +36,7 @@ class Touched:
     labels: set[LabelKey] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
     owners: set[tuple[str, str, str]] = field(default_factory=set)
+    claims: set[tuple[str, str]] = field(default_factory=set)
 
 
 Everything = Sequence[tuple[Series, Reading]]

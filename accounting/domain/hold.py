@@ -10,10 +10,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from accounting.domain.claim import Claims
+from accounting.domain.fraction import annotated, is_reservation, requested, stand_ins
+from accounting.domain.geometry import Part
 from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
+from accounting.domain.issue import Issue
 from accounting.domain.kube import KubeState
 from accounting.domain.label import Labels
 from accounting.domain.node import node_facts, node_lives
+from accounting.domain.period import Period
+from accounting.domain.resource import PART_RESOURCES
 from accounting.domain.unit import WHOLE, NodeFacts, Unit, unit_of
 
 FAR_MS = 253_402_300_799_000  # the year 9999
@@ -35,6 +41,10 @@ class Hold:
         is_inferred: kube-state never shows it.
         kind: of its units: "" for whole GPUs and replicas, else a profile (N18).
         is_shared: several units stand for one GPU or instance (N17).
+        names: other pods whose labels speak for this one: (namespace, name, uid) of KAI's
+            reservation pods.
+        parts: the GPUs and instances of its claims, as far as they are known.
+        is_unit: it takes units of the node's capacity; claims and fractions do not.
     """
 
     uid: str
@@ -53,6 +63,9 @@ class Hold:
     is_inferred: bool = False
     kind: str = WHOLE
     is_shared: bool = False
+    names: tuple[tuple[str, str, str], ...] = ()
+    parts: tuple[Part, ...] = ()
+    is_unit: bool = True
 
     def active_at(self, instant_ms: int) -> bool:
         """True when it holds at an instant."""
@@ -75,7 +88,7 @@ def effective_requests(pod: PodRecord) -> dict[str, int]:
             side[resource] += units
         else:
             init[resource] = max(init[resource], units)
-    resources = {*main, *side, *init}
+    resources = {*main, *side, *init} - PART_RESOURCES
     found = {r: side[r] + max(main[r], init[r]) for r in sorted(resources)}
     return {resource: units for resource, units in found.items() if units > 0}
 
@@ -93,13 +106,23 @@ def derive_holds(
     """
     absent: dict[tuple[str, str], int] = {}
     holds: list[Hold] = []
+    claims = Claims.of(inventory)
+    ends: dict[str, _End] = {}
     for pod in inventory.pods.values():
-        if not pod.node or not pod.requests:
+        asks = pod.requests or pod.annotations or claims.of_pod(pod)
+        if not pod.node or not asks or is_reservation(pod.namespace):
             continue
         end = _end(pod, inventory.nodes.get(pod.node), state, labels, until_ms)
         if end.ended_by == "gone":
             absent[pod.uid, pod.node] = pod.last_ms
         holds.extend(_holds_of(pod, inventory, end))
+        ends[pod.uid] = end
+    spans = {
+        uid: (_bound(inventory.pods[uid]), end.booked_until_ms)
+        for uid, end in ends.items()
+    }
+    for uid, end in ends.items():
+        holds.extend(_claim_holds(inventory.pods[uid], inventory, end, claims, spans))
     ordered = sorted(holds, key=lambda h: (h.node, h.bound_ms, h.uid, h.resource))
     return _make_room(ordered, inventory, absent)
 
@@ -173,26 +196,77 @@ def _bound(pod: PodRecord) -> int:
 
 
 def _holds_of(pod: PodRecord, inventory: Inventory, end: _End) -> Iterable[Hold]:
-    bound = _bound(pod)
-    facts = node_facts(inventory.nodes.get(pod.node), bound)
+    facts = node_facts(inventory.nodes.get(pod.node), _bound(pod))
+    limit = requested(pod, facts)
     for resource, units, unit in _units(pod, facts):
-        yield Hold(
-            uid=pod.uid,
-            namespace=pod.namespace,
-            pod=pod.name,
-            node=pod.node,
-            resource=resource,
-            units=units,
-            share=unit.share,
-            created_ms=pod.created_ms,
-            bound_ms=bound,
-            ended_ms=end.ended_ms,
-            booked_until_ms=end.booked_until_ms,
-            ended_by=end.ended_by,
-            inferred_from_ms=end.inferred_from_ms,
+        yield _hold(
+            pod,
+            end,
+            resource,
+            units,
+            share=unit.share if limit is None else limit,
             kind=unit.kind,
             is_shared=unit.is_shared,
         )
+    fraction = annotated(pod, facts) if not pod.requests else None
+    if fraction is not None:
+        units, share = fraction
+        found = _hold(pod, end, "nvidia.com/gpu", units, share=share)
+        names = tuple(
+            (other.namespace, other.name, other.uid)
+            for other in stand_ins(pod, inventory)
+        )
+        yield replace(found, names=names, is_unit=False)
+
+
+def _claim_holds(
+    pod: PodRecord,
+    inventory: Inventory,
+    end: _End,
+    claims: Claims,
+    spans: dict[str, tuple[int, int]],
+) -> Iterable[Hold]:
+    """What a pod holds by its claims; one that others share at the time is divided."""
+    facts = node_facts(inventory.nodes.get(pod.node), _bound(pod))
+    for claim in claims.held(pod, facts, spans):
+        found = _hold(
+            pod,
+            end,
+            claim.resource,
+            claim.units,
+            share=claim.share,
+            kind=claim.kind,
+        )
+        yield replace(found, parts=claim.parts, is_unit=False)
+
+
+def _hold(  # noqa: PLR0913  # what a hold is made of
+    pod: PodRecord,
+    end: _End,
+    resource: str,
+    units: int,
+    *,
+    share: Fraction,
+    kind: str = WHOLE,
+    is_shared: bool = False,
+) -> Hold:
+    return Hold(
+        uid=pod.uid,
+        namespace=pod.namespace,
+        pod=pod.name,
+        node=pod.node,
+        resource=resource,
+        units=units,
+        share=share,
+        created_ms=pod.created_ms,
+        bound_ms=_bound(pod),
+        ended_ms=end.ended_ms,
+        booked_until_ms=end.booked_until_ms,
+        ended_by=end.ended_by,
+        inferred_from_ms=end.inferred_from_ms,
+        kind=kind,
+        is_shared=is_shared,
+    )
 
 
 def _units(pod: PodRecord, facts: NodeFacts) -> Iterable[tuple[str, int, Unit]]:
@@ -201,6 +275,42 @@ def _units(pod: PodRecord, facts: NodeFacts) -> Iterable[tuple[str, int, Unit]]:
         unit = unit_of(resource, facts)
         if unit is not None:
             yield resource, units, unit
+
+
+def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
+    """Pods of a period that ask for what cannot be booked: nothing of it reaches a bill."""
+    claims = Claims.of(inventory)
+    for pod in inventory.pods.values():
+        if (
+            not pod.node
+            or pod.last_ms < period.start_ms
+            or pod.first_ms >= period.end_ms
+        ):
+            continue
+        facts = node_facts(inventory.nodes.get(pod.node), _bound(pod))
+        subject = f"{pod.namespace}/{pod.name}"
+        for resource in effective_requests(pod):
+            if unit_of(resource, facts) is None:
+                yield Issue(
+                    code="unknown_profile",
+                    subject=f"{subject} {resource}",
+                    message="No GPU of this node can have such a part: it is not booked.",
+                    advice="Check the node's model label and the name of the resource.",
+                    first_ms=pod.first_ms,
+                    last_ms=pod.last_ms,
+                    severity="error",
+                )
+        for record in claims.of_pod(pod):
+            if not record.devices:
+                yield Issue(
+                    code="claim_without_device",
+                    subject=f"{subject} {record.name}",
+                    message="It has a resource claim, of which no device is known.",
+                    advice="Let the portal read the Kubernetes API, or have the exporter "
+                    "show claims (KUBERNETES_ENABLE_DRA).",
+                    first_ms=pod.first_ms,
+                    last_ms=pod.last_ms,
+                )
 
 
 def _make_room(
@@ -216,6 +326,8 @@ def _make_room(
     result = list(holds)
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, hold in enumerate(holds):
+        if not hold.is_unit:
+            continue
         groups[hold.node, hold.resource].append(i)
     for (node, resource), members in groups.items():
         for position, i in enumerate(members):

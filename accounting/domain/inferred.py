@@ -6,6 +6,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
+from accounting.domain.fraction import is_reservation
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import Inventory
 from accounting.domain.kube import KubeState
@@ -41,7 +42,7 @@ def inferred_holds(
         pod = place.pod
         who = (place.node, pod.namespace, pod.pod)
         is_shown = pod.uid in inventory.pods if pod.uid else who in shown
-        if is_shown:
+        if is_shown or is_reservation(pod.namespace):
             continue
         at = int(place.shown.times[0])
         facts = node_facts(inventory.nodes.get(place.node), at)

@@ -48,6 +48,39 @@ class PodRecord:
     owner_name: str = ""
     priority_class: str = ""
     labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    claims: set[str] = field(default_factory=set)  # names of its resource claims
+    annotations: dict[str, str] = field(default_factory=dict)  # of fractions of GPUs
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Device:
+    """A device that a claim was given; `instance` and `profile` where it is a part."""
+
+    driver: str
+    node: str
+    name: str
+    uuid: str = ""
+    instance: int = -1
+    profile: str = ""
+
+
+@dataclass(slots=True)
+class ClaimRecord:
+    """Everything that is known of one resource claim (rules.md N13).
+
+    Attributes:
+        devices: from the API where it was read, else from an exporter's labels.
+        pods: uids that the API says it is reserved for.
+        is_observed: by the API.
+        is_extended: the scheduler made it for an extended resource (trap T21).
+    """
+
+    namespace: str
+    name: str
+    devices: set[Device] = field(default_factory=set)
+    pods: set[str] = field(default_factory=set)
+    is_observed: bool = False
+    is_extended: bool = False
 
 
 @dataclass(slots=True)
@@ -139,6 +172,9 @@ class Inventory:
     gpus: dict[str, GpuRecord] = field(default_factory=dict)  # by UUID
     scrapers: dict[Scraper, ScraperRecord] = field(default_factory=dict)
     gpu_labels: dict[LabelKey, Naming] = field(default_factory=dict)
+    claims: dict[tuple[str, str], ClaimRecord] = field(
+        default_factory=dict
+    )  # by (namespace, name)
     own_pods: set[tuple[str, str]] = field(default_factory=set)  # (namespace, pod)
     namespaces: dict[str, list[tuple[int, dict[str, str]]]] = field(
         default_factory=dict

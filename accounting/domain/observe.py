@@ -15,10 +15,11 @@ from accounting.domain.fold import (
     spans_of,
     within,
 )
+from accounting.domain.fraction import FRACTIONS
 from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
 from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.period import Period
-from accounting.domain.resource import kubernetes_resource
+from accounting.domain.resource import kubernetes_resource, part_resource
 from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import Steps
 
@@ -182,6 +183,19 @@ def _seconds(series: Series, inside: slice) -> int | None:
     return round(value * 1000) if np.isfinite(value) and value > 0 else None
 
 
+def _pod_claims(pod: PodRecord, series: Series, inside: slice) -> None:
+    name = series.labels.get("resourceclaim_name", "")
+    if name:  # empty until the claim of a template is made
+        pod.claims.add(name)
+
+
+def _pod_annotations(pod: PodRecord, series: Series, inside: slice) -> None:
+    for key in FRACTIONS:
+        value = series.labels.get(f"annotation_{key}")
+        if value:
+            pod.annotations[key] = value
+
+
 def _pod_created(pod: PodRecord, series: Series, inside: slice) -> None:
     pod.created_ms = _seconds(series, inside) or pod.created_ms
 
@@ -209,7 +223,8 @@ def _pod_phase(pod: PodRecord, series: Series, inside: slice) -> None:
 
 def _requests(kind: str) -> Callable[[PodRecord, Series, slice], None]:
     def fold(pod: PodRecord, series: Series, inside: slice) -> None:
-        resource = kubernetes_resource(series.labels.get("resource", ""))
+        name = series.labels.get("resource", "")
+        resource = kubernetes_resource(name) or part_resource(name)
         value = float(series.values[inside][-1])
         if resource is not None and np.isfinite(value):
             key = (kind, series.labels.get("container", ""), resource)
@@ -226,6 +241,8 @@ def _init_info(pod: PodRecord, series: Series, inside: slice) -> None:
 _POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
     "kube_pod_info": _pod_info,
     "kube_pod_owner": _pod_owner,
+    "kube_pod_resourceclaim_info": _pod_claims,
+    "kube_pod_annotations": _pod_annotations,
     "kube_pod_labels": _pod_labels,
     "kube_pod_created": _pod_created,
     "kube_pod_status_scheduled_time": _pod_scheduled,

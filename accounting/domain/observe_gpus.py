@@ -17,6 +17,8 @@ from accounting.domain.fold import (
 )
 from accounting.domain.geometry import Part, observed, part_in
 from accounting.domain.inventory import (
+    ClaimRecord,
+    Device,
     GpuRecord,
     Inventory,
     LabelKey,
@@ -51,6 +53,7 @@ def observe_gpus(
         if series.gpu is not None:
             _model(inventory, series.gpu, touched)
     _geometries(inventory, everything, period, touched)
+    _claims(inventory, everything, period, touched)
     _labels(inventory, everything, steps, period, touched)
 
 
@@ -88,6 +91,35 @@ def _together(parts: Sequence[Times]) -> Times:
     times: Times = np.sort(np.concatenate(parts))
     once: Times = times[np.diff(times, prepend=times[0] - 1) > 0]
     return once
+
+
+def _claims(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    """Which devices exporters show for which claim; what the API said knows better."""
+    for series, _ in everything:
+        gpu = series.gpu
+        claim = None if gpu is None else gpu.claim
+        if (
+            gpu is None
+            or claim is None
+            or not len(series.times_ms[within(series, period)])
+        ):
+            continue
+        key = (claim.namespace, claim.name)
+        record = inventory.claims.setdefault(key, ClaimRecord(*key))
+        part = part_in(gpu)
+        found = Device(
+            claim.driver,
+            gpu.node or claim.pool,
+            claim.device,
+            part.uuid,
+            part.instance,
+            part.kind,
+        )
+        if not record.is_observed and found not in record.devices:
+            record.devices.add(found)
+            touched.claims.add(key)
 
 
 def _geometries(

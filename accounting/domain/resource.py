@@ -22,6 +22,7 @@ _MIG = re.compile(
 _AMD_PARTITION = re.compile(r"amd_com_(?P<compute>spx|dpx|qpx|cpx)_(?P<memory>nps\d)")
 CORES, MEMORY = "nvidia.com/gpucores", "nvidia.com/gpumem"  # HAMi: parts of each GPU
 MEMORY_PERCENT = "nvidia.com/gpumem-percentage"
+PART_RESOURCES = frozenset({CORES, MEMORY, MEMORY_PERCENT})
 _PARTS_OF_UNITS = {
     "nvidia_com_gpucores": CORES,
     "nvidia_com_gpumem": MEMORY,

@@ -36,6 +36,17 @@ class PodName:
     uid: str = ""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Claimed:
+    """The device of a resource claim that an exporter's series speaks of (`dra_*`)."""
+
+    namespace: str
+    name: str
+    driver: str
+    pool: str
+    device: str
+
+
 @dataclass(frozen=True, slots=True)
 class GpuKey:
     """Which GPU (part) an exporter's series speaks of, and whom it names.
@@ -52,6 +63,7 @@ class GpuKey:
     vgpu: str = ""
     exported: PodName | None = None
     plain: PodName | None = None
+    claim: Claimed | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

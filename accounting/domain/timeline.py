@@ -18,9 +18,10 @@ from operator import itemgetter
 import numpy as np
 
 from accounting.domain.geometry import Part, shares_of
-from accounting.domain.hold import Hold, derive_holds
+from accounting.domain.hold import Hold, derive_holds, unbooked
 from accounting.domain.inferred import inferred_holds
 from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
+from accounting.domain.issue import Issue
 from accounting.domain.kube import kube_state
 from accounting.domain.label import Labels, Ownership, labels_of
 from accounting.domain.node import node_facts
@@ -41,6 +42,7 @@ class Derived:
     presences: tuple[Presence, ...]
     seen: tuple[Period, ...]
     labels: Labels
+    issues: tuple[Issue, ...] = ()
 
 
 def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
@@ -59,6 +61,7 @@ def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
         tuple(derive_presences(inventory, state, until_ms)),
         tuple(state.seen(period)),
         labels,
+        tuple(unbooked(inventory, period)),
     )
 
 
@@ -189,8 +192,13 @@ def mapped_places(hold: Hold, labels: Labels, *, is_only: bool = True) -> list[P
         labels: of the cluster.
         is_only: the pod holds nothing else; else a place must be of the hold's kind.
     """
+    if hold.parts:
+        return [(part, "") for part in hold.parts][: hold.units]
     times_of: dict[Place, list[Times]] = defaultdict(list)
-    for named in labels.of(hold.namespace, hold.pod, hold.uid, hold.node):
+    places = labels.of(hold.namespace, hold.pod, hold.uid, hold.node)
+    for namespace, name, uid in hold.names:
+        places = [*places, *labels.of(namespace, name, uid, hold.node)]
+    for named in places:
         if is_only or named.part.kind == hold.kind:
             times = labels.counting(named, is_shared=hold.is_shared).times
             low, high = np.searchsorted(times, [hold.bound_ms, hold.booked_until_ms])

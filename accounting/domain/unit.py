@@ -15,7 +15,13 @@ from accounting.domain.profile import normal, shape_of, slices_of
 WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"
 _GKE = "label_cloud_google_com_gke_"
-_AMD_PARTITIONS = {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}  # MI300X, MI325X, MI355X
+_AMD_PARTITIONS = {
+    "spx": 1,
+    "dpx": 2,
+    "tpx": 3,
+    "qpx": 4,
+    "cpx": 8,
+}  # MI300X, MI325X, MI355X
 _AMD_CPX = {"mi300a": 6, "mi308x": 4}  # as many as it has compute dies
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.traps.scene import KUBE, Pod, Scene, gpus, hours, usage
-from tests.traps.shapes import PENDING
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,7 +30,6 @@ def device(told: Scene, n: int, pod: str, claim: str) -> None:
     told.gpu(f"GPU-{n}", 0.5, {"namespace": "vision", "pod": pod} | dra)
 
 
-@PENDING
 def test_t21a_a_claim_for_two_devices(tmp_path: Path) -> None:
     told = Scene()
     told.node(units={})
@@ -51,7 +49,6 @@ def test_t21a_a_claim_for_two_devices(tmp_path: Path) -> None:
     assert hours(gpus()["GPU-2"]["free_ms"]) == 1
 
 
-@PENDING
 def test_t21b_a_shared_claim_is_halved(tmp_path: Path) -> None:
     told = Scene()
     told.node(units={})
@@ -90,7 +87,6 @@ def test_t21b2_a_claim_behind_an_extended_resource(tmp_path: Path) -> None:
     assert hours(gpus()["GPU-1"]["free_ms"]) == 1
 
 
-@PENDING
 def test_t21c_a_fraction_holds_and_its_reservation_does_not(tmp_path: Path) -> None:
     told = Scene()
     told.node(units=1)

@@ -7,7 +7,7 @@ Versions are told apart by the labels that are there, never by a version number:
 import re
 from collections.abc import Iterable, Mapping
 
-from accounting.domain.series import GpuKey, PodName, Scraper
+from accounting.domain.series import Claimed, GpuKey, PodName, Scraper
 from accounting.sources.catalogue.node import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
 
@@ -115,6 +115,7 @@ def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
         vgpu=labels.get("vgpu", ""),
         exported=_pod_name(labels, "exported_"),
         plain=_pod_name(labels, ""),
+        claim=_claim(labels),
     )
 
 
@@ -136,6 +137,16 @@ def amd_partition(labels: Mapping[str, str]) -> tuple[str, str]:
     if kind not in AMD_DIVIDED:
         return "", ""
     return labels.get("gpu_partition_id", ""), kind
+
+
+def _claim(labels: Mapping[str, str]) -> Claimed | None:
+    """The claim whose device a series speaks of (dcgm-exporter, KUBERNETES_ENABLE_DRA)."""
+    name = labels.get("dra_claim_name", "")
+    if not name:
+        return None
+    rest = ("claim_namespace", "driver_name", "pool_name", "device_name")
+    namespace, driver, pool, device = (labels.get(f"dra_{key}", "") for key in rest)
+    return Claimed(namespace, name, driver, pool, device)
 
 
 def _pod_name(labels: Mapping[str, str], prefix: str) -> PodName | None:

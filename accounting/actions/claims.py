@@ -1,0 +1,128 @@
+"""Resource claims and their devices, in the database (rules.md N13, trap T21).
+
+kube-state shows that a pod has a claim, not how many devices. Where the Kubernetes API may be
+read it says so: `observe_claims` keeps its answer. Else exporters' labels tell.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from accounting.actions import windows
+from accounting.actions.locks import lock
+from accounting.domain.inventory import ClaimRecord, Device, Inventory
+from accounting.domain.period import Period
+from accounting.models import Cluster, ResourceClaim
+
+_FIELDS = ["devices", "pods", "is_observed", "is_extended"]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedClaim:
+    """A claim as the API shows it.
+
+    Attributes:
+        devices: of its allocation; `uuid`, `instance` and `profile` from the slice's
+            attributes where the driver gives them.
+        pods: uids that it is reserved for.
+        is_extended: made by the scheduler for an extended resource.
+    """
+
+    namespace: str
+    name: str
+    devices: tuple[Device, ...]
+    pods: tuple[str, ...]
+    is_extended: bool = False
+
+
+def observe_claims(
+    cluster: Cluster, seen: Sequence[ObservedClaim], period: Period
+) -> int:
+    """Keep what the API says of claims; returns how many were new or changed.
+
+    A claim that is gone from the API keeps what was known of it: its holds are past.
+
+    Args:
+        cluster: whose claims.
+        seen: all that the API shows now.
+        period: in which the claims may have been held: its windows become due again where
+            anything changed.
+    """
+    with transaction.atomic():
+        lock("evidence", cluster.pk)
+        known = {
+            (row.namespace, row.name): row
+            for row in ResourceClaim.objects.filter(cluster=cluster)
+        }
+        rows = [
+            row
+            for claim in seen
+            if _differs(
+                row := _row(cluster, _record(claim)),
+                known.get((claim.namespace, claim.name)),
+            )
+        ]
+        _write(rows)
+        if rows:
+            windows.mark_existing(cluster.pk, [period], "claims")
+    return len(rows)
+
+
+def load(cluster: Cluster, inventory: Inventory) -> None:
+    """Put every claim of a cluster into its inventory."""
+    for row in ResourceClaim.objects.filter(cluster=cluster):
+        inventory.claims[row.namespace, row.name] = ClaimRecord(
+            row.namespace,
+            row.name,
+            {Device(*parts) for parts in row.devices},
+            set(row.pods),
+            row.is_observed,
+            row.is_extended,
+        )
+
+
+def save(
+    cluster: Cluster, inventory: Inventory, touched: Iterable[tuple[str, str]]
+) -> None:
+    """Write the claims that a fold changed."""
+    _write([_row(cluster, inventory.claims[key]) for key in sorted(touched)])
+
+
+def _record(claim: ObservedClaim) -> ClaimRecord:
+    return ClaimRecord(
+        claim.namespace,
+        claim.name,
+        set(claim.devices),
+        set(claim.pods),
+        is_observed=True,
+        is_extended=claim.is_extended,
+    )
+
+
+def _row(cluster: Cluster, record: ClaimRecord) -> ResourceClaim:
+    return ResourceClaim(
+        cluster=cluster,
+        namespace=record.namespace,
+        name=record.name,
+        devices=[
+            [d.driver, d.node, d.name, d.uuid, d.instance, d.profile]
+            for d in sorted(record.devices)
+        ],
+        pods=sorted(record.pods),
+        is_observed=record.is_observed,
+        is_extended=record.is_extended,
+    )
+
+
+def _differs(row: ResourceClaim, known: ResourceClaim | None) -> bool:
+    return known is None or any(getattr(row, f) != getattr(known, f) for f in _FIELDS)
+
+
+def _write(rows: Sequence[ResourceClaim]) -> None:
+    ResourceClaim.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["cluster", "namespace", "name"],
+        update_fields=_FIELDS,
+    )

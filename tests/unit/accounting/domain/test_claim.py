@@ -1,0 +1,111 @@
+"""Resource claims, KAI's fractions and HAMi's parts (trap T21)."""
+
+from fractions import Fraction
+
+from accounting.domain.claim import Claims
+from accounting.domain.fraction import annotated, requested
+from accounting.domain.geometry import Part
+from accounting.domain.inventory import ClaimRecord, Device, Inventory, PodRecord
+from accounting.domain.unit import NodeFacts
+
+DRIVER = "gpu.nvidia.com"
+MEMORY = NodeFacts({}, {"label_nvidia_com_gpu_memory": "81920"})
+
+
+def pod(uid: str, **more: object) -> PodRecord:
+    found = PodRecord(uid, "vision", uid, 0, 100, node="n1")
+    for key, value in more.items():
+        setattr(found, key, value)
+    return found
+
+
+def device(n: int, node: str = "n1", profile: str = "") -> Device:
+    instance = n if profile else -1
+    return Device(DRIVER, node, f"gpu-{n}", f"GPU-{n}", instance, profile)
+
+
+def inventory(*pods: PodRecord, devices: set[Device]) -> Inventory:
+    claim = ClaimRecord("vision", "c", devices)
+    return Inventory(
+        pods={each.uid: each for each in pods}, claims={("vision", "c"): claim}
+    )
+
+
+def test_a_claim_holds_its_devices() -> None:
+    one = pod("a", claims={"c"})
+    known = inventory(one, devices={device(0), device(1), device(2, node="n2")})
+    [held] = Claims.of(known).held(one, NodeFacts(), {"a": (0, 100)})
+    assert (held.resource, held.units, held.share) == (DRIVER, 2, Fraction(1))
+    assert held.parts == (Part("GPU-0"), Part("GPU-1"))
+
+
+def test_a_shared_claim_is_divided_over_those_who_have_it_at_the_time() -> None:
+    one, two, late = (pod(uid, claims={"c"}) for uid in ("a", "b", "late"))
+    known = inventory(one, two, late, devices={device(0)})
+    spans = {"a": (0, 100), "b": (50, 150), "late": (100, 200)}
+    claims = Claims.of(known)
+    shares = {
+        each.uid: claims.held(each, NodeFacts(), spans)[0].share
+        for each in (one, two, late)
+    }
+    assert shares == {
+        "a": Fraction(1, 2),
+        "b": Fraction(1, 3),
+        "late": Fraction(1, 2),
+    }
+
+
+def test_devices_of_several_kinds_are_several_holds() -> None:
+    one = pod("a", claims={"c"})
+    known = inventory(one, devices={device(0), device(3, profile="1g.10gb")})
+    held = Claims.of(known).held(one, NodeFacts(), {"a": (0, 100)})
+    assert [(h.resource, h.kind, h.share) for h in held] == [
+        (DRIVER, "", Fraction(1)),
+        (f"{DRIVER}/mig-1g.10gb", "1g.10gb", Fraction(1, 7)),
+    ]
+
+
+def test_a_claim_behind_an_extended_resource_is_counted_once() -> None:
+    one = pod("a", requests={("main", "main", "nvidia.com/gpu"): 1}, claims={"c"})
+    known = inventory(one, devices={device(0)})
+    known.claims["vision", "c"].is_extended = True
+    assert Claims.of(known).of_pod(one) == []
+
+
+def test_the_api_names_the_pods_of_a_claim() -> None:
+    one = pod("a")
+    known = inventory(one, devices={device(0)})
+    known.claims["vision", "c"].pods = {"a"}
+    assert len(Claims.of(known).of_pod(one)) == 1
+
+
+def test_a_fraction_is_exact() -> None:
+    assert annotated(pod("a", annotations={"gpu_fraction": "0.3"}), MEMORY) == (
+        1,
+        Fraction(3, 10),
+    )
+    of_memory = pod("a", annotations={"gpu_memory": "20480"})
+    assert annotated(of_memory, MEMORY) == (1, Fraction(1, 4))
+    several = {"gpu_fraction": "0.5", "gpu_fraction_num_devices": "2"}
+    assert annotated(pod("a", annotations=several), MEMORY) == (2, Fraction(1, 2))
+
+
+def test_what_is_no_fraction_holds_nothing() -> None:
+    for text in ("", "1.5", "0", "-0.5", "nan", "1e-1", "=0.5", "0.5.5", "\u0663"):
+        assert annotated(pod("a", annotations={"gpu_fraction": text}), MEMORY) is None
+
+
+def test_cores_and_memory_limit_each_gpu() -> None:
+    def asked(**requests: int) -> Fraction | None:
+        names = {name: name.replace("_", "-") for name in requests}
+        found = {
+            ("main", "main", f"nvidia.com/{names[name]}"): units
+            for name, units in requests.items()
+        }
+        return requested(pod("a", requests=found), MEMORY)
+
+    assert asked(gpu=1) is None
+    assert asked(gpu=1, gpucores=30) == Fraction(3, 10)
+    assert asked(gpu=1, gpumem=20480) == Fraction(1, 4)
+    assert asked(gpu=1, gpumem_percentage=50) == Fraction(1, 2)
+    assert asked(gpu=1, gpucores=250) == 1
