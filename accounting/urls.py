@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounting.views import account, attribution, explain, fleet, prices, teams
+from accounting.views import account, attribution, audit, explain, fleet, prices, teams
 
 urlpatterns = [
     path("teams", teams.team_list, name="teams"),
@@ -19,6 +19,7 @@ urlpatterns = [
     path(
         "attribution/<int:binding_id>/end", attribution.binding_end, name="binding-end"
     ),
+    path("audit", audit.audit, name="audit"),
     path("account", account.account, name="account"),
     path("account/preferences", account.preferences, name="preferences"),
     path("account/tokens", account.token_create, name="token-create"),

@@ -6,6 +6,7 @@ from django.urls import include, path
 urlpatterns = [
     path("api/v1/", include("accounting.api_urls")),
     path("", include("portal.page_urls")),
+    path("", include("scheduler_view.urls")),
     path("", include("accounting.urls")),
 ]
 

@@ -85,7 +85,9 @@ class ChangeRow:
     effects: Sequence[Mapping[str, Any]]
     warnings: Sequence[Mapping[str, Any]]
     error: str
-    is_planning: bool
+    plan_wanted_at: datetime | None
+    apply_wanted_at: datetime | None
+    forced: Sequence[str]
     needs_second: bool
     approved_by: str
     made_at: datetime
@@ -105,6 +107,11 @@ class ChangeRow:
     def number(self) -> str:
         """As people say it."""
         return f"CS-{self.id}"
+
+    @property
+    def is_planning(self) -> bool:
+        """A worker was asked for a plan, and has not answered."""
+        return self.plan_wanted_at is not None
 
     @property
     def is_blocked(self) -> bool:
@@ -228,7 +235,9 @@ def _row(row: ChangeSet, *, with_steps: bool = False) -> ChangeRow:
         effects=row.plan.get("effects", []),
         warnings=row.plan.get("warnings", []),
         error=row.error,
-        is_planning=row.plan_wanted_at is not None,
+        plan_wanted_at=row.plan_wanted_at,
+        apply_wanted_at=row.apply_wanted_at,
+        forced=row.forced,
         needs_second=row.needs_second,
         approved_by=row.approved_by,
         made_at=row.made_at,

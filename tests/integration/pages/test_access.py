@@ -39,6 +39,16 @@ EXPECTED: dict[str, tuple[int, int, int, int, int]] = {
     "/attribution": (200, 200, 403, 403, 403),
     "/attribution/new": (200, 403, 403, 403, 403),
     "/setup": (200, 403, 403, 403, 403),
+    f"{OWN}/quota": (200, 200, 200, 200, 404),
+    f"{OTHER}/quota": (200, 200, 404, 404, 404),
+    "/quotas": (200, 200, 200, 200, 200),
+    "/quotas/yaml?cluster=north&team=vision": (200, 200, 200, 200, 404),
+    "/quotas/yaml?cluster=north&team=search": (200, 200, 404, 404, 404),
+    "/changes": (200, 200, 200, 200, 200),
+    "/changes/1": (404, 404, 404, 404, 404),
+    "/tiers": (200, 200, 200, 200, 200),
+    "/tiers/change?cluster=north": (200, 403, 403, 403, 403),
+    "/audit": (200, 200, 403, 403, 403),
     "/account": (200, 200, 200, 200, 200),
     "/find?q=re": (200, 200, 200, 200, 200),
     "/freshness": (200, 200, 200, 200, 200),
@@ -84,6 +94,7 @@ def test_every_page_is_in_the_matrix() -> None:
         "account/tokens",
         "account/tokens/revoke",
         "attribution",
+        "quotas/change",
     }
     listed = {path.split("?")[0].strip("/") for path in EXPECTED} | posted
     assert routes <= listed | {"sign-in", "sign-out"}

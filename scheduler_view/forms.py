@@ -1,0 +1,85 @@
+"""Forms of quotas and tiers. They check and translate, nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+
+from accounting.forms import REASON, AccessibleForm
+from scheduler_view.domain.tier import LEAST, MOST
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a form asks for: edits as the API takes them, why, and for how long."""
+
+    edits: Sequence[Values]
+    reason: str
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+
+
+class ReasonForm(AccessibleForm):
+    """Why; the same bounds as `actions.change_sets`."""
+
+    reason = forms.CharField(
+        min_length=10,
+        max_length=200,
+        help_text=REASON,
+        error_messages={"required": "Give a reason of 10 to 200 characters."},
+    )
+
+
+class PlanForm(ReasonForm):
+    """What goes with edits: why, and from when until when."""
+
+    starts_at = forms.DateTimeField(required=False)
+    ends_at = forms.DateTimeField(required=False)
+
+    def asked(self, edits: Sequence[Values]) -> Asked:
+        """The edits with the rest of the form."""
+        found = self.cleaned_data
+        return Asked(edits, found["reason"], found["starts_at"], found["ends_at"])
+
+
+class TierForm(ReasonForm):
+    """One tier as wanted."""
+
+    name = forms.CharField(
+        max_length=63,
+        help_text="Small letters, digits and dashes. Pods name its PriorityClass, "
+        "which is versioned: batch-v2.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    value = forms.IntegerField(
+        min_value=LEAST,
+        max_value=MOST,
+        help_text=f"Larger goes first; at most {MOST:,}.",
+    )
+    preempts = forms.BooleanField(
+        required=False,
+        label="May push out lower tiers",
+        help_text="Without it, its pods wait. They can still be pushed out.",
+    )
+    is_default = forms.BooleanField(
+        required=False,
+        label="For pods that name no class",
+        help_text="One tier of a cluster.",
+    )
+    description = forms.CharField(max_length=500, required=False)
+    in_place = forms.BooleanField(
+        required=False,
+        label="Replace the class under its own name",
+        help_text="Deletes it and creates it again, instead of a new version. Pods keep "
+        "the number they have; between the two, pods that name it are refused.",
+    )
+
+    def edit(self, version: int | None) -> Values:
+        """The edit, as the API takes it."""
+        names = ("name", "value", "preempts", "is_default", "description", "in_place")
+        values = {name: self.cleaned_data[name] for name in names}
+        return {"kind": "tier", "version": version, **values}

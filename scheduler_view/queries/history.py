@@ -1,0 +1,51 @@
+"""How a team's quotas were changed, from the history that the database keeps."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.apps import apps
+
+from accounting.access import Scope
+
+REMOVED = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaMoment:
+    """One change of one quota.
+
+    Attributes:
+        gpus: from here on; None where it was taken away.
+        change: the change set that wrote it; of a removal the one that wrote it before.
+    """
+
+    at: datetime
+    cluster: str
+    pool: str
+    tier: str
+    gpus: int | None
+    change: int
+
+
+def quota_history(scope: Scope, team_id: int) -> list[QuotaMoment]:
+    """Changes of a team's quotas, oldest first; empty for those who may not read it."""
+    if not scope.sees_team(team_id):
+        return []
+    events = apps.get_model("scheduler_view", "QuotaTargetEvent")
+    rows = (
+        events.objects.filter(team_id=team_id)
+        .order_by("pgh_created_at", "pgh_id")
+        .values_list(
+            "pgh_created_at",
+            "cluster__name",
+            "pool",
+            "tier",
+            "gpus",
+            "version",
+            "pgh_label",
+        )
+    )
+    return [
+        QuotaMoment(at, cluster, pool, tier, None if label == REMOVED else gpus, change)
+        for at, cluster, pool, tier, gpus, change, label in rows
+    ]

@@ -1,0 +1,133 @@
+"""Pieces of the pages of quotas and change sets: bars, reasons, names of pools."""
+
+import re
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from scheduler_view.domain.effects import units
+from scheduler_view.queries.quotas import PoolRow, QuotaRow
+
+register = template.Library()
+
+_LINK = re.compile(r"https?://[^\s<>\"']+")
+_TICKET = re.compile(r"\b[A-Z][A-Z0-9]{1,9}-\d{1,7}\b")
+_SIGNS = {
+    "create": "+",
+    "change": "~",
+    "replace": "±",
+    "remove": "\N{MINUS SIGN}",
+    "keep": "=",
+}
+_WORDS = {
+    "create": "created",
+    "change": "changed",
+    "replace": "replaced",
+    "remove": "removed",
+    "keep": "as it is",
+}
+
+
+@register.filter
+def pool_name(pool: str) -> str:
+    """`GPUs`, `MIG 1g.10gb`: what one unit of a pool is called."""
+    return units(pool)
+
+
+@register.filter
+def action_sign(action: str) -> str:
+    """`+`, `~`, `±`, `−`, `=`; the word stands beside it for those who do not see it."""
+    return _SIGNS.get(action, "")
+
+
+@register.filter
+def action_words(action: str) -> str:
+    """`created`, `changed`."""
+    return _WORDS.get(action, action)
+
+
+@register.filter
+def short_field(field: str) -> str:
+    """A field without the path that all of its kind have."""
+    return field.removeprefix("spec.hard.").removeprefix("spec.")
+
+
+@register.filter
+def reason_text(reason: str) -> SafeString:
+    """A reason with its links to follow and its tickets marked; everything is escaped."""
+    parts: list[SafeString | str] = []
+    at = 0
+    for found in sorted(
+        [*_LINK.finditer(reason), *_TICKET.finditer(reason)], key=lambda m: m.start()
+    ):
+        if found.start() < at:
+            continue
+        text = found.group().rstrip(".,;)")
+        parts.append(reason[at : found.start()])
+        if text.startswith("http"):
+            parts.append(
+                format_html('<a href="{}" rel="noreferrer noopener">{}</a>', text, text)
+            )
+        else:
+            parts.append(format_html('<span class="badge mute">{}</span>', text))
+        at = found.start() + len(text)
+    parts.append(reason[at:])
+    return format_html_join("", "{}", ((part,) for part in parts))
+
+
+@register.simple_tag
+def pool_bar(pool: PoolRow) -> SafeString:
+    """In use and committed against capacity; what is promised twice sticks out."""
+    capacity = pool.capacity or 0
+    whole = max(capacity, pool.committed, pool.in_use, 1)
+    committed, used, there = (
+        round(100 * value / whole, 2)
+        for value in (pool.committed, pool.in_use, capacity)
+    )
+    return format_html(
+        '<svg class="poolbar" role="img" aria-label="{}">'
+        '<rect class="s-rest" x="0" y="6" width="{}%" height="20" rx="3"/>'
+        '<rect class="s-promised" x="0" y="6" width="{}%" height="20" rx="3"/>'
+        '<rect class="s-used" x="0" y="11" width="{}%" height="10" rx="2"/>'
+        '<line class="s-capacity" x1="{}%" x2="{}%" y1="0" y2="32"/></svg>',
+        f"{pool.pool}: {pool.in_use} in use, {pool.committed} committed, "
+        + (f"{pool.capacity} there" if pool.capacity is not None else "none reported"),
+        there,
+        committed,
+        used,
+        there,
+        there,
+    )
+
+
+@register.simple_tag
+def quota_bar(row: QuotaRow) -> SafeString:
+    """In use against the quota, with a tick at the peak; the numbers stand beside it."""
+    whole = max(row.gpus, row.peak, row.in_use, 1)
+    quota, used, peak = (
+        round(100 * value / whole, 2) for value in (row.gpus, row.in_use, row.peak)
+    )
+    return format_html(
+        '<svg class="quotabar{}" aria-hidden="true" focusable="false">'
+        '<rect class="s-rest" x="0" y="3" width="{}%" height="10" rx="2"/>'
+        '<rect class="fill" x="0" y="3" width="{}%" height="10" rx="2"/>'
+        '<line class="s-peak" x1="{}%" x2="{}%" y1="0" y2="16"/></svg>',
+        " over" if row.is_over else "",
+        quota,
+        used,
+        peak,
+        peak,
+    )
+
+
+@register.filter
+def share_of(part: int, whole: int | None) -> str:
+    """`96%` of a whole; nothing where there is none."""
+    return f"{round(100 * part / whole)}%" if whole else ""
+
+
+@register.filter
+def starts(text: str, beginning: str) -> bool:
+    """True where a text begins so."""
+    return text.startswith(beginning)

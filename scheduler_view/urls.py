@@ -1,0 +1,17 @@
+"""Addresses of scheduler_view's pages."""
+
+from django.urls import path
+
+from scheduler_view.views import changes, quotas, team_quota, tiers
+
+urlpatterns = [
+    path("quotas", quotas.quota_list, name="quotas"),
+    path("quotas/yaml", quotas.quota_yaml, name="quota-yaml"),
+    path("quotas/change", quotas.propose, name="quota-propose"),
+    path("changes", changes.change_list, name="changes"),
+    path("changes/<int:number>", changes.change, name="change"),
+    path("changes/<int:number>/<slug:verb>", changes.act_on, name="change-act"),
+    path("tiers", tiers.tier_list, name="tiers"),
+    path("tiers/change", tiers.propose, name="tier-propose"),
+    path("teams/<slug:slug>/quota", team_quota.team_quota, name="team-quota"),
+]

@@ -1,0 +1,299 @@
+"""Change sets: the list, and one with its stages from plan to result."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from accounting.queries.teams import visible_teams
+from accounting.views.download import csv_answer
+from accounting.views.gate import Visitor, signed_in, visitor_of
+from accounting.views.pager import paged
+from scheduler_view.actions import change_sets
+from scheduler_view.actions.change_sets import Draft, Refused
+from scheduler_view.actions.wish import LostUpdate
+from scheduler_view.domain.edit import EditsRefused, stored_edit
+from scheduler_view.domain.plan import Action
+from scheduler_view.forms import ReasonForm
+from scheduler_view.models import ChangeSet, ChangeState, StepState
+from scheduler_view.queries.changes import (
+    ChangeRow,
+    StepRow,
+    change_row,
+    change_rows,
+    states,
+)
+from scheduler_view.views import diffs
+from scheduler_view.views.bell import ring
+from scheduler_view.views.stages import is_slow, stamp, standing, states_of
+
+COLUMNS = (
+    "id",
+    "cluster",
+    "state",
+    "author",
+    "reason",
+    "summary",
+    "steps_applied",
+    "steps_unchanged",
+    "steps_refused",
+    "steps_open",
+    "approved_by",
+    "made_at",
+    "planned_at",
+    "approved_at",
+    "applied_at",
+    "undoes",
+    "undone_by",
+)
+NOTHING_NEW = 204  # htmx leaves the page as it is
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """One object of a plan with its difference."""
+
+    row: StepRow
+    diff: list[diffs.DiffLine]
+    patch: str
+    may_tick: bool
+    is_ticked: bool
+
+
+@signed_in
+def change_list(request: HttpRequest) -> HttpResponse:
+    """Every change set that the visitor may read, newest first."""
+    visitor, query = visitor_of(request), request.GET
+    rows = change_rows(
+        visitor.scope,
+        cluster=query.get("cluster", ""),
+        state=query.get("state", ""),
+        team=query.get("team", ""),
+    )
+    if "csv" in query:
+        lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
+        return csv_answer("changes", COLUMNS, lines)
+    chosen = {name: query.get(name, "") for name in ("cluster", "state", "team")}
+    context = {
+        "page": paged(states_of(rows, visitor.now), query.dict()),
+        "chosen": chosen,
+        "is_filtered": any(chosen.values()),
+        "states": [(name, ChangeState(name).label) for name in states()],
+        "teams": visible_teams(visitor.scope),
+        "is_admin": visitor.scope.is_admin,
+        "csv": _with(query, csv="changes"),
+    }
+    return render(request, "scheduler_view/changes.html", context)
+
+
+def _with(query: Any, **changes: str) -> str:
+    found = query.copy()
+    found.update(changes)
+    return f"?{found.urlencode()}"
+
+
+@signed_in
+def change(request: HttpRequest, number: int) -> HttpResponse:
+    """One change set. It asks for itself again while a worker has it."""
+    visitor = visitor_of(request)
+    row = _row(visitor, number)
+    is_fragment = request.headers.get("HX-Request") == "true"
+    slow = is_slow(row, visitor.now)
+    seen = f"{stamp(row)}{'-slow' if slow else ''}"
+    if is_fragment and request.GET.get("seen") == seen:
+        return HttpResponse(status=NOTHING_NEW)
+    side = request.GET.get("diff") == "side"
+    lines = [_line(step, row, side=side) for step in row.steps]
+    done = row.counts.get(StepState.APPLIED, 0) + row.counts.get(StepState.UNCHANGED, 0)
+    context = {
+        "change": row,
+        "at": standing(row, visitor.scope, request.user.get_username(), visitor.now),
+        "steps": lines,
+        "tickable": [line for line in lines if line.may_tick],
+        "moving": sum(step.action != Action.KEEP for step in row.steps),
+        "done": done,
+        "progress": round(100 * done / max(len(lines), 1)),
+        "result": _result(row),
+        "is_side": side,
+        "is_admin": visitor.scope.is_admin,
+        "is_slow": slow,
+        "stamp": seen,
+        "teams": visible_teams(visitor.scope),
+    }
+    name = (
+        "scheduler_view/_change.html" if is_fragment else "scheduler_view/change.html"
+    )
+    return render(request, name, context)
+
+
+def _result(row: ChangeRow) -> str:
+    """`3 applied, 1 refused`."""
+    named = ((StepState.APPLIED, "applied"), (StepState.UNCHANGED, "as they were"))
+    words = [
+        f"{row.counts[state]} {word}"
+        for state, word in (*named, (StepState.REFUSED, "refused"))
+        if row.counts.get(state)
+    ]
+    return ", ".join(words)
+
+
+def _row(visitor: Visitor, number: int) -> ChangeRow:
+    row = change_row(visitor.scope, number)
+    if row is None:
+        raise Http404("no such change")
+    return row
+
+
+def _line(step: StepRow, change: ChangeRow, *, side: bool) -> StepLine:
+    difference = diffs.side_by_side(step) if side else diffs.unified(step)
+    is_ticked = step.title in change.forced
+    # Only a conflict over fields can be ticked away; a missing namespace cannot.
+    may_tick = bool(step.blocked) and (bool(step.others) or step.before is not None)
+    return StepLine(
+        step, difference, diffs.after_text(step), may_tick or is_ticked, is_ticked
+    )
+
+
+@require_POST
+@signed_in
+def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
+    """Plan, approve, apply, discard, undo, try again, or take fields over."""
+    visitor = visitor_of(request)
+    row = _row(visitor, number)
+    done = _VERBS.get(verb)
+    if done is None:
+        raise Http404("no such verb")
+    own = verb == "discard" and row.author == request.user.get_username()
+    if not visitor.scope.is_admin and not own:
+        raise PermissionDenied("administrators")
+    version = request.POST.get("version", "")
+    if not version.isdecimal() or len(version) > 9:
+        messages.error(request, "The page was not whole: read it again.")
+        return redirect("change", number=number)
+    change_set = ChangeSet.objects.select_related("cluster").get(pk=number)
+    try:
+        with transaction.atomic():
+            led = done(change_set, int(version), request, visitor)
+    except (Refused, LostUpdate, EditsRefused) as error:
+        messages.error(request, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        return redirect("change", number=number)
+    except ValidationError as error:  # e.g. it was to begin at a time that is past now
+        messages.error(request, " ".join(error.messages))
+        return redirect("change", number=number)
+    ring(change_set.cluster_id)
+    return redirect("change", number=led.pk)
+
+
+def _plan(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    return change_sets.request_plan(
+        change_set, version=version, actor=_actor(request), at=visitor.now
+    )
+
+
+def _approve(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    return change_sets.approve(
+        change_set, version=version, actor=_actor(request), at=visitor.now
+    )
+
+
+def _apply(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    """Where no second person is needed, one button agrees and applies."""
+    if change_set.state == ChangeState.PLANNED:
+        _approve(change_set, version, request, visitor)
+        version = change_set.version
+        if change_set.state == ChangeState.SCHEDULED:
+            return change_set
+    return change_sets.request_apply(
+        change_set, version=version, actor=_actor(request), at=visitor.now
+    )
+
+
+def _discard(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    del visitor
+    return change_sets.discard(
+        change_set,
+        version=version,
+        actor=_actor(request),
+        reason=f"discard {change_set}",
+    )
+
+
+def _undo(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    del version
+    made = change_sets.undo(
+        change_set, actor=_actor(request), reason=_reason(request), at=visitor.now
+    )
+    return _plan(made, made.version, request, visitor)
+
+
+def _again(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    del version
+    made = change_sets.again(
+        change_set, actor=_actor(request), reason=_reason(request), at=visitor.now
+    )
+    return _plan(made, made.version, request, visitor)
+
+
+def _force(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    """Plan again with the objects that are ticked now."""
+    known = {str(step) for step in change_set.steps.all()}
+    ticked = [name for name in request.POST.getlist("force") if name in known]
+    draft = Draft(
+        [stored_edit(one) for one in change_set.edits],
+        change_set.reason,
+        ticked,
+        change_set.starts_at,
+        change_set.ends_at,
+    )
+    change_sets.edit(
+        change_set,
+        draft=draft,
+        version=version,
+        actor=_actor(request),
+        at=visitor.now,
+    )
+    return _plan(change_set, change_set.version, request, visitor)
+
+
+def _reason(request: HttpRequest) -> str:
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        raise Refused("give a reason of 10 to 200 characters")
+    reason: str = form.cleaned_data["reason"]
+    return reason
+
+
+def _actor(request: HttpRequest) -> Any:
+    return request.user  # the gate lets nobody in who is not signed in
+
+
+Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
+_VERBS: dict[str, Verb] = {
+    "plan": _plan,
+    "approve": _approve,
+    "apply": _apply,
+    "discard": _discard,
+    "undo": _undo,
+    "again": _again,
+    "force": _force,
+}

@@ -1,0 +1,198 @@
+"""Quotas: what each team may hold, what it holds, and edits that become one change set."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from accounting.models import Cluster
+from accounting.queries.teams import TeamRef, visible_teams
+from accounting.views.download import csv_answer
+from accounting.views.gate import admins, signed_in, visitor_of
+from scheduler_view.forms import PlanForm
+from scheduler_view.queries.changes import ChangeRow, change_rows
+from scheduler_view.queries.objects import quota_objects
+from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
+from scheduler_view.queries.tiers import tier_rows
+from scheduler_view.views.edits import changed_quotas
+from scheduler_view.views.proposal import Unfit
+from scheduler_view.views.proposal import propose as propose_change
+
+UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
+COLUMNS = (
+    "cluster",
+    "team",
+    "pool",
+    "tier",
+    "gpus",
+    "in_use",
+    "peak_30_days",
+    "version",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLine:
+    """One quota with what is asked of it now."""
+
+    row: QuotaRow
+    team: TeamRef | None
+    pending: ChangeRow | None
+    typed: str = ""  # what a refused form said
+
+    @property
+    def field(self) -> str:
+        """The name of its input: everything that the edit needs."""
+        row = self.row
+        return f"q|{row.team}|{row.pool}|{row.tier}|{row.version}|{row.gpus}"
+
+    @property
+    def remove_field(self) -> str:
+        """The name of the tick that takes it away."""
+        return f"r{self.field[1:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPart:
+    """One cluster's pools and quotas, and its form."""
+
+    name: str
+    is_connected: bool
+    pools: Sequence[PoolRow]
+    lines: Sequence[QuotaLine]
+    tiers: Sequence[str]
+    known_pools: Sequence[str]
+    form: PlanForm
+    new: Mapping[str, str]
+
+
+@signed_in
+def quota_list(request: HttpRequest) -> HttpResponse:
+    """Committed against capacity, and a row for each team, pool and tier."""
+    if "csv" in request.GET:
+        return _csv(request)
+    return _page(request)
+
+
+def _csv(request: HttpRequest) -> HttpResponse:
+    visitor = visitor_of(request)
+    rows = quota_rows(
+        visitor.scope, visitor.now, cluster=request.GET.get("cluster", "")
+    )
+    lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
+    return csv_answer("quotas", COLUMNS, lines)
+
+
+def _page(
+    request: HttpRequest, refused: str = "", form: PlanForm | None = None
+) -> HttpResponse:
+    """The page; `form` and what was typed stay where the form of one cluster was refused."""
+    visitor = visitor_of(request)
+    scope, chosen = visitor.scope, request.GET.get("cluster", "")
+    words = request.GET.get("q", "").strip().lower()
+    teams = visible_teams(scope)
+    rows = quota_rows(scope, visitor.now, cluster=chosen)
+    shown = [
+        row
+        for row in rows
+        if words in f"{row.team} {row.team_name} {row.pool} {row.tier}".lower()
+    ]
+    pools = pool_rows(scope, visitor.now, cluster=chosen)
+    open_changes = [c for c in change_rows(scope) if c.state in UNDER_WAY]
+    clusters = Cluster.objects.order_by("name")
+    typed = request.POST if refused else {}
+    parts = [
+        ClusterPart(
+            name=one.name,
+            is_connected=bool(one.kubernetes),
+            pools=[pool for pool in pools if pool.cluster == one.name],
+            lines=[
+                _line(row, teams, open_changes, typed if one.name == refused else {})
+                for row in shown
+                if row.cluster == one.name
+            ],
+            tiers=[tier.name for tier in tier_rows(cluster=one.name)],
+            known_pools=sorted(
+                {p.pool for p in pools if p.cluster == one.name} | {"nvidia.com/gpu"}
+            ),
+            form=form if form is not None and one.name == refused else PlanForm(),
+            new=dict(typed.items()) if one.name == refused else {},
+        )
+        for one in clusters
+        if not chosen or one.name == chosen
+    ]
+    context = {
+        "parts": parts,
+        "clusters": clusters,
+        "chosen": chosen,
+        "words": words,
+        "count": len(rows),
+        "is_admin": scope.is_admin,
+        "teams": sorted(teams.values(), key=lambda team: team.name),
+        "open_changes": open_changes,
+    }
+    status = 422 if refused else 200
+    return render(request, "scheduler_view/quotas.html", context, status=status)
+
+
+def _line(
+    row: QuotaRow,
+    teams: Mapping[str, TeamRef],
+    open_changes: Sequence[ChangeRow],
+    typed: Mapping[str, Any],
+) -> QuotaLine:
+    pending = next((c for c in open_changes if _asks_for(c, row)), None)
+    line = QuotaLine(row, teams.get(row.team), pending)
+    return replace(line, typed=str(typed.get(line.field, "")))
+
+
+def _asks_for(change: ChangeRow, row: QuotaRow) -> bool:
+    return change.cluster == row.cluster and any(
+        (edit.get("team"), edit.get("pool"), edit.get("tier"))
+        == (row.team, row.pool, row.tier)
+        for edit in change.edits
+    )
+
+
+@admins
+@require_POST
+def propose(request: HttpRequest) -> HttpResponse:
+    """The edits of one cluster as one change set; its plan is asked for."""
+    visitor = visitor_of(request)
+    cluster = get_object_or_404(Cluster, name=request.POST.get("cluster", ""))
+    form = PlanForm(request.POST)
+    faults: list[str] = []
+    if form.is_valid():
+        asked = form.asked(changed_quotas(request.POST))
+        try:
+            made = propose_change(cluster, asked, visitor, request.user, plans=True)
+        except Unfit as error:
+            faults = error.faults
+        else:
+            return redirect("change", number=made.pk)
+    for fault in faults:
+        messages.error(request, fault)
+    return _page(request, cluster.name, form)
+
+
+@signed_in
+def quota_yaml(request: HttpRequest) -> HttpResponse:
+    """The objects that stand for one team's quota, as they are sent."""
+    visitor = visitor_of(request)
+    team = visible_teams(visitor.scope).get(request.GET.get("team", ""))
+    if team is None:
+        raise Http404("no such team")
+    cluster = get_object_or_404(Cluster, name=request.GET.get("cluster", ""))
+    bodies = quota_objects(cluster, team.slug)
+    context = {
+        "team": team,
+        "cluster": cluster.name,
+        "text": yaml.safe_dump_all(bodies, sort_keys=False),
+        "count": len(bodies),
+    }
+    return render(request, "scheduler_view/quota_yaml.html", context)

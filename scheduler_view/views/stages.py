@@ -1,0 +1,185 @@
+"""Where a change set stands, as the six stages that its page shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from accounting.access import Scope
+from scheduler_view.models import ChangeState
+from scheduler_view.queries.changes import ChangeRow
+
+APPLIED = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED, ChangeState.UNDONE)
+TONES = {
+    ChangeState.DRAFT: "mute",
+    ChangeState.PLANNED: "warn",
+    ChangeState.APPROVED: "warn",
+    ChangeState.SCHEDULED: "mute",
+    ChangeState.APPLYING: "warn",
+    ChangeState.APPLIED: "ok",
+    ChangeState.PARTLY_APPLIED: "danger",
+    ChangeState.REFUSED: "danger",
+    ChangeState.EXPIRED: "mute",
+    ChangeState.UNDONE: "mute",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a person may do with a change set now, and how it is said.
+
+    Attributes:
+        words, tone: of its badge.
+        is_stale: its plan has grown old, or will not be taken any more.
+        polls: something moves without the person: the page asks again.
+    """
+
+    change: ChangeRow
+    words: str
+    tone: str
+    is_stale: bool
+    polls: bool
+    may_plan: bool
+    may_approve: bool
+    may_apply: bool
+    may_discard: bool
+    may_undo: bool
+    may_retry: bool
+    is_own: bool
+
+    @property
+    def is_planned(self) -> bool:
+        """There is a plan to look at."""
+        return self.change.planned_at is not None and bool(self.change.summary)
+
+    @property
+    def is_over(self) -> bool:
+        """Something was sent, or it was refused."""
+        return self.change.state in (*APPLIED, ChangeState.REFUSED)
+
+    @property
+    def stages(self) -> dict[str, str]:
+        """`done`, `now`, `wait` or `bad` by stage."""
+        order = ("plan", "review", "reason", "approve", "apply", "result")
+        at = order.index(self._at())
+        found = {
+            name: "done" if i < at else "now" if i == at else "wait"
+            for i, name in enumerate(order)
+        }
+        found["reason"] = "done"
+        if self.change.state in (ChangeState.REFUSED, ChangeState.PARTLY_APPLIED):
+            found["result"] = "bad"
+        elif self.is_over:
+            found["result"] = "done"
+        if self.change.error and not self.is_over and not self.change.is_planning:
+            found[self._at()] = "bad"
+        return found
+
+    def _at(self) -> str:
+        state = self.change.state
+        if state in (ChangeState.DRAFT, ChangeState.EXPIRED):
+            return "plan"
+        if state == ChangeState.PLANNED:
+            return "approve" if self.change.needs_second else "review"
+        return "result" if self.is_over else "apply"
+
+
+def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Standing:
+    """How a change set stands for one person."""
+    state, admin = change.state, scope.is_admin
+    expires = change.plan_expires_at
+    is_open = state in (ChangeState.PLANNED, ChangeState.APPROVED)
+    waits = change.apply_wanted_at is not None
+    is_stale = is_open and not waits and expires is not None and expires <= now
+    fresh = is_open and not is_stale and not waits and not change.is_blocked
+    own = change.author == user
+    needs_other = change.needs_second and own
+    return Standing(
+        change=change,
+        words=words_of(change, is_stale=is_stale),
+        tone="mute" if is_stale else TONES[ChangeState(state)],
+        is_stale=is_stale,
+        polls=change.is_planning
+        or state == ChangeState.APPLYING
+        or (waits and is_open),
+        may_plan=admin
+        and not change.is_planning
+        and not waits
+        and state
+        in (
+            ChangeState.DRAFT,
+            ChangeState.PLANNED,
+            ChangeState.APPROVED,
+            ChangeState.EXPIRED,
+        ),
+        may_approve=admin
+        and fresh
+        and state == ChangeState.PLANNED
+        and change.needs_second
+        and not needs_other,
+        may_apply=admin
+        and fresh
+        and (state == ChangeState.APPROVED or not change.needs_second),
+        may_discard=(admin or own)
+        and not waits
+        and state
+        in (
+            ChangeState.DRAFT,
+            ChangeState.PLANNED,
+            ChangeState.APPROVED,
+            ChangeState.SCHEDULED,
+        ),
+        may_undo=admin
+        and state in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)
+        and change.undone_by is None,
+        may_retry=admin and state in (ChangeState.PARTLY_APPLIED, ChangeState.REFUSED),
+        is_own=own,
+    )
+
+
+def words_of(change: ChangeRow, *, is_stale: bool = False) -> str:
+    """The state in words, for badges."""
+    if is_stale:
+        return "Plan grown old"
+    if change.is_planning:
+        return "Being planned"
+    if change.state == ChangeState.DRAFT:
+        return "Not possible as it is" if change.error else "Waits for a plan"
+    if change.state == ChangeState.PLANNED:
+        return "Waits for approval" if change.needs_second else "Planned"
+    if change.apply_wanted_at and change.state == ChangeState.APPROVED:
+        return "Begins"
+    return change.state_words
+
+
+def stamp(change: ChangeRow) -> str:
+    """Changes with everything that the page shows of it."""
+    counts = "-".join(
+        f"{name}.{count}" for name, count in sorted(change.counts.items())
+    )
+    return f"{change.version}-{counts}"
+
+
+def is_slow(change: ChangeRow, now: datetime, patience_s: float = 30) -> bool:
+    """A worker should have begun by now."""
+    since = change.plan_wanted_at or change.apply_wanted_at
+    return since is not None and (now - since).total_seconds() > patience_s
+
+
+def states_of(
+    rows: Sequence[ChangeRow], now: datetime
+) -> list[tuple[ChangeRow, str, str]]:
+    """Each row with the words and the tone of its badge."""
+    found = []
+    for row in rows:
+        expires = row.plan_expires_at
+        is_stale = (
+            row.state in (ChangeState.PLANNED, ChangeState.APPROVED)
+            and row.apply_wanted_at is None
+            and expires is not None
+            and expires <= now
+        )
+        tone = "mute" if is_stale else TONES[ChangeState(row.state)]
+        if row.state == ChangeState.DRAFT and row.error and not row.is_planning:
+            tone = "danger"
+        found.append((row, words_of(row, is_stale=is_stale), tone))
+    return found

@@ -1,0 +1,185 @@
+"""A team's quotas: what it may hold, how that was changed, and a request for another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from accounting.models import Cluster
+from accounting.queries.teams import TeamRef, visible_teams
+from accounting.views.gate import signed_in, visitor_of
+from scheduler_view.forms import PlanForm
+from scheduler_view.queries.changes import change_rows
+from scheduler_view.queries.history import QuotaMoment, quota_history
+from scheduler_view.queries.quotas import QuotaRow, quota_rows
+from scheduler_view.views.edits import changed_quotas
+from scheduler_view.views.proposal import Unfit, propose
+from scheduler_view.views.stages import states_of
+
+WIDTH, HEIGHT, LEFT, TOP = 640, 120, 40, 12  # of the step line's drawing, in units
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One change on a step line."""
+
+    x: float
+    y: float
+    moment: QuotaMoment
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """What a quota was, as a line of steps.
+
+    Attributes:
+        path: of an SVG.
+        levels: (y, GPUs) to label.
+        sentence: the same in words.
+    """
+
+    row: QuotaRow | None
+    cluster: str
+    pool: str
+    tier: str
+    path: str
+    marks: Sequence[Mark]
+    levels: Sequence[tuple[float, int]]
+    since: datetime
+    sentence: str
+
+
+@signed_in
+def team_quota(request: HttpRequest, slug: str) -> HttpResponse:
+    """Quotas of a team. Its leads may ask for others; admins decide."""
+    visitor = visitor_of(request)
+    team = visible_teams(visitor.scope).get(slug)
+    if team is None:
+        raise Http404("no such team")
+    if request.method == "POST":
+        return _request(request, team)
+    return _page(request, team)
+
+
+def _page(
+    request: HttpRequest, team: TeamRef, form: PlanForm | None = None
+) -> HttpResponse:
+    visitor = visitor_of(request)
+    scope = visitor.scope
+    rows = quota_rows(scope, visitor.now, team=team.slug)
+    moments = quota_history(scope, team.id)
+    context = {
+        "state": None,
+        "team": team,
+        "tab": "quota",
+        "rows": rows,
+        "lines": step_lines(rows, moments, visitor.now),
+        "moments": moments[::-1],
+        "changes": states_of(change_rows(scope, team=team.slug, limit=20), visitor.now),
+        "is_admin": scope.is_admin,
+        "may_ask": team.id in scope.lead_of and not scope.is_admin,
+        "form": form or PlanForm(),
+        "typed": request.POST,
+        "clusters": Cluster.objects.order_by("name"),
+        "pools": sorted({row.pool for row in rows} | {"nvidia.com/gpu"}),
+    }
+    status = 422 if form is not None else 200
+    return render(request, "scheduler_view/team_quota.html", context, status=status)
+
+
+def _request(request: HttpRequest, team: TeamRef) -> HttpResponse:
+    """A lead's wish as a draft; an admin has it planned."""
+    visitor = visitor_of(request)
+    if team.id not in visitor.scope.lead_of:
+        raise PermissionDenied(f"leads of {team.name}")
+    cluster = get_object_or_404(Cluster, name=request.POST.get("cluster", ""))
+    form = PlanForm(request.POST)
+    faults: list[str] = []
+    if form.is_valid():
+        edits = changed_quotas(request.POST)
+        if any(edit["team"] != team.slug for edit in edits):
+            raise Http404("no such team")
+        try:
+            asked = form.asked(edits)
+            made = propose(cluster, asked, visitor, request.user, plans=False)
+        except Unfit as error:
+            faults = error.faults
+        else:
+            text = f"{made} is asked for. An administrator plans and applies it."
+            messages.success(request, text)
+            return redirect("change", number=made.pk)
+    for fault in faults:
+        messages.error(request, fault)
+    return _page(request, team, form)
+
+
+def step_lines(
+    rows: Sequence[QuotaRow], moments: Sequence[QuotaMoment], now: datetime
+) -> list[StepLine]:
+    """A line for each quota that ever was."""
+    found: dict[tuple[str, str, str], list[QuotaMoment]] = {}
+    for moment in moments:
+        key = (moment.cluster, moment.pool, moment.tier)
+        found.setdefault(key, []).append(moment)
+    current = {(row.cluster, row.pool, row.tier): row for row in rows}
+    return [
+        _step_line(current.get(key), key, of_key, now)
+        for key, of_key in sorted(found.items())
+    ]
+
+
+def _step_line(
+    row: QuotaRow | None,
+    key: tuple[str, str, str],
+    moments: Sequence[QuotaMoment],
+    now: datetime,
+) -> StepLine:
+    since = moments[0].at
+    length = max((now - since).total_seconds(), 1.0)
+    most = max((m.gpus or 0 for m in moments), default=0)
+    most = max(most, row.peak if row else 0, 1)
+
+    def x_of(at: datetime) -> float:
+        part = (at - since).total_seconds() / length
+        return round(LEFT + min(max(part, 0.0), 1.0) * (WIDTH - LEFT - 8), 1)
+
+    def y_of(gpus: int) -> float:
+        return round(TOP + (1 - gpus / most) * (HEIGHT - TOP - 4), 1)
+
+    marks = [Mark(x_of(m.at), y_of(m.gpus or 0), m) for m in moments]
+    pieces = []
+    for i, mark in enumerate(marks):
+        pieces.append(f"{'V' if i else 'M'}{'' if i else f'{mark.x} '}{mark.y}")
+        end = marks[i + 1].x if i + 1 < len(marks) else x_of(now)
+        pieces.append(f"H{end}")
+    levels = sorted({(mark.y, mark.moment.gpus or 0) for mark in marks})
+    return StepLine(
+        row,
+        *key,
+        " ".join(pieces),
+        marks,
+        _apart(levels),
+        since,
+        _sentence(key, moments),
+    )
+
+
+def _apart(levels: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Labels that do not lie on each other."""
+    found: list[tuple[float, int]] = []
+    for level in levels:
+        if not found or level[0] - found[-1][0] >= 14:
+            found.append(level)
+    return found
+
+
+def _sentence(key: tuple[str, str, str], moments: Sequence[QuotaMoment]) -> str:
+    words = ["none" if m.gpus is None else str(m.gpus) for m in moments]
+    first = f"{moments[0].at:%d %b %Y}"
+    if len(words) == 1:
+        return f"{words[0]} of {key[1]} since {first}."
+    return f"{words[0]} of {key[1]} on {first}, then {', '.join(words[1:])}."

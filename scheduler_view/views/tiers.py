@@ -1,0 +1,117 @@
+"""Priority tiers: who goes first, and changes of that."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from accounting.models import Cluster
+from accounting.views.download import csv_answer
+from accounting.views.gate import admins, signed_in, visitor_of
+from scheduler_view.domain.tier import TEMPLATES
+from scheduler_view.forms import Asked, ReasonForm, TierForm
+from scheduler_view.queries.tiers import TierRow, tier_rows
+from scheduler_view.views.proposal import Unfit
+from scheduler_view.views.proposal import propose as propose_change
+
+COLUMNS = (
+    "cluster",
+    "name",
+    "value",
+    "preempts",
+    "is_default",
+    "class_name",
+    "description",
+    "quotas",
+    "version",
+)
+
+
+@signed_in
+def tier_list(request: HttpRequest) -> HttpResponse:
+    """Tiers of each cluster, the highest first."""
+    visitor = visitor_of(request)
+    rows = tier_rows()
+    if "csv" in request.GET:
+        lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
+        return csv_answer("tiers", COLUMNS, lines)
+    clusters = Cluster.objects.order_by("name").values_list("name", flat=True)
+    context = {
+        "parts": [(name, [r for r in rows if r.cluster == name]) for name in clusters],
+        "is_admin": visitor.scope.is_admin,
+        "templates": TEMPLATES,
+    }
+    return render(request, "scheduler_view/tiers.html", context)
+
+
+@admins
+def propose(request: HttpRequest) -> HttpResponse:
+    """One tier, or a usual set of them, as a change set."""
+    chosen = request.POST if request.method == "POST" else request.GET
+    cluster = get_object_or_404(Cluster, name=chosen.get("cluster", ""))
+    known = {row.name: row for row in tier_rows(cluster=cluster.name)}
+    row = known.get(chosen.get("tier", ""))
+    if request.method != "POST":
+        blank = TierForm(initial=_initial(row))
+        if row is None and "set" in chosen:
+            return _form(request, cluster, ReasonForm(), row)
+        return _form(request, cluster, blank, row)
+    is_one = "set" not in chosen and "remove" not in chosen
+    form: ReasonForm = (TierForm if is_one else ReasonForm)(request.POST)
+    if not form.is_valid():
+        return _form(request, cluster, form, row)
+    asked = Asked(_edits(form, chosen, row), form.cleaned_data["reason"])
+    visitor = visitor_of(request)
+    try:
+        made = propose_change(cluster, asked, visitor, request.user, plans=True)
+    except Unfit as error:
+        form.add_error(None, ValidationError(error.faults))
+        return _form(request, cluster, form, row)
+    messages.success(request, f"{made} is begun; nothing is sent before you apply it.")
+    return redirect("change", number=made.pk)
+
+
+def _initial(row: TierRow | None) -> dict[str, Any]:
+    if row is None:
+        return {"preempts": True, "value": 1000}
+    names = ("name", "value", "preempts", "is_default", "description")
+    return {name: getattr(row, name) for name in names}
+
+
+def _edits(form: ReasonForm, chosen: Any, row: TierRow | None) -> list[dict[str, Any]]:
+    if isinstance(form, TierForm):
+        edit = form.edit(row.version if row else None)
+        return [edit | {"name": row.name} if row else edit]
+    if "remove" in chosen and row is not None:
+        kept = {"kind": "tier", "name": row.name, "value": row.value}
+        return [kept | {"remove": True, "version": row.version}]
+    found = [one for one in TEMPLATES if one.key == chosen.get("set")]
+    return [
+        {
+            "kind": "tier",
+            "name": spec.name,
+            "value": spec.value,
+            "preempts": spec.preempts,
+            "is_default": spec.is_default,
+            "description": spec.description,
+        }
+        for template in found
+        for spec in template.tiers
+    ]
+
+
+def _form(
+    request: HttpRequest, cluster: Cluster, form: ReasonForm, row: TierRow | None
+) -> HttpResponse:
+    chosen = request.POST if request.method == "POST" else request.GET
+    context = {
+        "form": form,
+        "row": row,
+        "cluster": cluster.name,
+        "is_removal": "remove" in chosen and row is not None,
+        "set": next((t for t in TEMPLATES if t.key == chosen.get("set")), None),
+    }
+    status = 422 if form.errors else 200
+    return render(request, "scheduler_view/tier_form.html", context, status=status)
