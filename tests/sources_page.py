@@ -1,6 +1,6 @@
-"""docs/sources.md: the catalogue in words, and what it makes of recorded expositions.
+"""docs/sources.md and docs/data-health.md: what code knows, in words.
 
-`python -m tests.sources_page` writes the page; a test says when it is out of date.
+`python -m tests.sources_page` writes the pages; a test says when one is out of date.
 """
 
 import csv
@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from accounting.domain.advice import TEXTS
 from accounting.sources.catalogue import (
     EXPORTER_METRICS,
     KNOWN_METRICS,
@@ -24,7 +25,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "sources.md"
 SHARED = os.environ.get("GPU_LEDGER_SHARED", ROOT.parent / "shared")
 RECORDED = Path(SHARED) / "data" / "exposition"
-CATALOGUE, FILES = "catalogue", "files"
+HEALTH = ROOT / "docs" / "data-health.md"
+CATALOGUE, FILES, CODES = "catalogue", "files", "codes"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -48,6 +50,14 @@ def catalogue() -> str:
     )
     kube = ", ".join(f"`{name}`" for name in sorted(KUBE_METRICS))
     return f"{used}\n\n{known}\n\nkube-state-metrics: {kube}."
+
+
+def codes() -> str:
+    """Every code of a data issue in words."""
+    rows = (
+        (f"`{code}`", text.title, text.advice) for code, text in sorted(TEXTS.items())
+    )
+    return table(("Code", "What", "What to do"), rows)
 
 
 def names_of(path: Path) -> list[str]:
@@ -120,13 +130,18 @@ def part(text: str, name: str) -> str:
 
 
 def main() -> None:
-    """Write both parts anew."""
-    text = PAGE.read_text()
-    for name, made in ((CATALOGUE, catalogue()), (FILES, files())):
+    """Write all parts anew."""
+    _write(PAGE, ((CATALOGUE, catalogue()), (FILES, files())))
+    _write(HEALTH, ((CODES, codes()),))
+
+
+def _write(page: Path, parts: Iterable[tuple[str, str]]) -> None:
+    text = page.read_text()
+    for name, made in parts:
         marks = f"<!-- {name} -->\n", f"\n<!-- end {name} -->"
         before, _, rest = text.partition(marks[0])
         text = before + marks[0] + made + marks[1] + rest.partition(marks[1])[2]
-    PAGE.write_text(text)
+    page.write_text(text)
 
 
 if __name__ == "__main__":

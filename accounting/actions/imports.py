@@ -80,6 +80,7 @@ def import_files(
         with transaction.atomic():  # kept samples always have their windows due
             new = _buffer(source, spooled, tell)
             due = _mark(cluster, period) if new else 0
+            issues.resolve_older(cluster.pk, ("unknown_metric",), period.start)
             issues.record(cluster.pk, _unknown(spooled.unknown, period))
     reach("kept")
     first = ingest.Ingested(0, 0, 0)

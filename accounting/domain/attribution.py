@@ -135,12 +135,11 @@ def _with_intensity(
     timelines: Sequence[NodeTimeline],
 ) -> list[WindowLedger]:
     """The same ledgers with the second column of their lines."""
-    changes: dict[tuple[str, str], list[int]] = {}
-    for timeline in timelines:
-        for part, at in timeline.changes.items():
-            key = (timeline.node, part.uuid)
-            known = changes.get(key)
-            changes[key] = at if known is None else sorted({*known, *at})
+    changes = {
+        (timeline.node, part.uuid, part.instance): at
+        for timeline in timelines
+        for part, at in timeline.changes.items()
+    }
     tables, issues = intensities(
         [ledger.window for ledger in ledgers], readings, stretches, changes
     )

@@ -1,7 +1,7 @@
 """The duty of every GPU: its tracks, and which of them counts in a window (N3, N7, N8, N21)."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from accounting.domain.pod_value import PodValues, pod_values
 from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import (
     BILLION,
+    DEFAULT_STEP_MS,
     MAX_DUTY,
     STEP_LOOKBACK_MS,
     Steps,
@@ -22,6 +23,7 @@ from accounting.domain.track import (
     Valid,
     distinct,
     fill,
+    lower_median_gap,
 )
 from accounting.domain.unit import is_partition
 
@@ -205,15 +207,19 @@ def _wrong_scales(
     reading: Reading, period: Period, issues: list[Issue]
 ) -> dict[str, list[Period]]:
     """Windows in which a `_RATIO` name plainly carries percent (N8)."""
-    high: dict[str, list[int]] = defaultdict(list)
+    high: dict[str, Counter[int]] = defaultdict(Counter)  # samples by window
+    gpus: dict[str, Counter[int]] = defaultdict(Counter)
     for series in reading.series:
         if series.metric in (ENGINE, UTIL) and series.name.endswith("_RATIO"):
             wrong = (series.values > MAX_DUTY) & (series.values <= 100)
-            high[series.name].extend(series.times_ms[wrong].tolist())
+            if wrong.any():
+                times = series.times_ms[wrong]
+                starts = (times - times % WINDOW_MS).tolist()
+                high[series.name].update(starts)
+                gpus[series.name].update(set(starts))
     rejected: dict[str, list[Period]] = {}
-    for name, times in high.items():
-        starts = [t - t % WINDOW_MS for t in times]
-        bad = sorted({s for s in starts if starts.count(s) >= 3})
+    for name, counts in high.items():
+        bad = sorted(start for start, count in counts.items() if count >= 3)
         rejected[name] = [Period(s, s + WINDOW_MS) for s in bad]
         inside = [s for s in bad if period.contains(s)]
         if inside:
@@ -225,6 +231,7 @@ def _wrong_scales(
                     advice=f"Declare `scales: {{{name}: percent}}` for this source.",
                     first_ms=inside[0],
                     last_ms=inside[-1] + WINDOW_MS,
+                    at_stake_ms=sum(gpus[name][s] for s in inside) * WINDOW_MS,
                     severity="error",
                 )
             )
@@ -254,10 +261,13 @@ def _out_of_range(series: Series, period: Period) -> list[Issue]:
         odd = (series.values > 1) | (series.values < 0)
     if not odd.any():
         return []
-    times = series.times_ms[odd]
-    times = times[(times >= period.start_ms) & (times < period.end_ms)]
+    inside = (series.times_ms >= period.start_ms) & (series.times_ms < period.end_ms)
+    times = series.times_ms[odd & inside]
     if not len(times) or series.gpu is None:
         return []
+    with np.errstate(invalid="ignore"):
+        lost = odd & inside & ((series.values > MAX_DUTY) | (series.values < 0))
+    step_ms = lower_median_gap(series.times_ms.tolist(), period) or DEFAULT_STEP_MS
     return [
         Issue(
             code="duty_out_of_range",
@@ -265,6 +275,7 @@ def _out_of_range(series: Series, period: Period) -> list[Issue]:
             message="Duty outside 0 to 1: up to 1.1 it counts as 1, else as no data.",
             first_ms=int(times[0]),
             last_ms=int(times[-1]),
+            at_stake_ms=int(np.count_nonzero(lost)) * step_ms,
             severity="info",
         )
     ]

@@ -105,7 +105,7 @@ class IntensityTable:
 
 
 NOTHING = IntensityTable((), (), np.zeros(0, ROW))
-Changes = Mapping[tuple[str, str], Sequence[int]]
+Changes = Mapping[tuple[str, str, int], Sequence[int]]  # of (node, uuid, instance)
 
 
 def intensities(
@@ -120,7 +120,7 @@ def intensities(
         windows: adjoining and in order.
         readings: with samples from 30 min before the first to 10 min after the last window.
         stretches: of every GPU's presence, disjoint for each GPU and node.
-        changes: instants at which the holders of a GPU on a node change, ascending.
+        changes: instants at which the holders of a GPU or instance change, ascending.
 
     Returns:
         A table for each window, and what was wrong with the values.
@@ -269,7 +269,10 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
 ) -> None:
     """Activity and memory of each held part."""
     names = [(work.gpus[gpu][1], instance) for gpu, instance in work.parts]
-    cuts = [changes.get(work.gpus[gpu], ()) for gpu, _ in work.parts]
+    cuts = [
+        changes.get((*work.gpus[gpu], int(instance or WHOLE)), ())
+        for gpu, instance in work.parts
+    ]
     rows = work.cut[work.held["cut"]]
     start, end, part = rows["start"], rows["end"], work.held["part"]
     for metric in RATIOS:
@@ -302,7 +305,10 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
 ) -> None:
     """What belongs to a whole GPU, over each cut stretch of it."""
     names = [(uuid, "") for _, uuid in work.gpus]
-    cuts = [changes.get(gpu, ()) for gpu in work.gpus]
+    of_gpu: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for (node, uuid, _), at in changes.items():
+        of_gpu[node, uuid].update(at)
+    cuts = [sorted(of_gpu.get(gpu_name, ())) for gpu_name in work.gpus]
     gpu, start, end = work.cut["gpu"], work.cut["start"], work.cut["end"]
     gauges = {
         POWER: ("power_seen_us", "power_mj", 1000),  # milliwatts

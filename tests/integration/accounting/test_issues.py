@@ -56,6 +56,7 @@ def test_a_declared_scale_resolves_its_issue_at_once(tmp_path: Path) -> None:
     [issue] = found("duty_scale")
     assert issue["subject"] == RATIO
     assert issue["title"] == TEXTS["duty_scale"].title
+    assert issue["at_stake_ms"] == 1_800_000
     assert "Declare" in issue["advice"]
     declared = f"""
 clusters:
@@ -169,3 +170,19 @@ def test_what_is_at_stake_is_told_in_money_too(tmp_path: Path) -> None:
     [issue] = found("unmapped_namespace")
     assert issue["at_stake_ms"] == 1_800_000
     assert issue["at_stake_charge"] == "1.050000"
+
+
+def test_an_unknown_name_is_said_until_a_later_file_lacks_it(tmp_path: Path) -> None:
+    text = node(metric="DCGM_FI_PROF_GR_ENGINE_ACTIVE")
+    for at in SCRAPES:
+        text.add(
+            "DCGM_FI_DEV_SOMETHING_NEW", {"UUID": "GPU-1", "Hostname": "n1"}, 5, at
+        )
+    imported(text, tmp_path)
+    [issue] = found("unknown_metric")
+    assert issue["subject"] == "DCGM_FI_DEV_SOMETHING_NEW"
+    later = Text()
+    later.node("n1", 1, times(HOUR_ZERO + 3600, HOUR_ZERO + 5400))
+    imported(later, tmp_path, "later.om")
+    assert found("unknown_metric") == []
+    assert len(found("unknown_metric", "resolved")) == 1

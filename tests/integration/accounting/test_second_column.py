@@ -114,3 +114,47 @@ def test_what_was_not_observed_is_null(tmp_path: Path) -> None:
     run("import_metrics", "--cluster=north", text.write(tmp_path / "few.om"))
     [row] = report("usage", by="pod")
     assert second(row) == [None] * 5
+
+
+def test_instances_have_their_own_activity_and_part_of_the_energy(
+    tmp_path: Path,
+) -> None:
+    """Trap T10 for all measures: what each instance repeats is taken once."""
+    text = Text()
+    scrapes = times(HOUR_ZERO, HOUR_ZERO + 1800)
+    for at in scrapes:
+        resource = {"node": "n1", "resource": "nvidia_com_mig_1g_10gb"}
+        text.add("kube_node_status_capacity", resource, 7, at)
+        shown = {
+            "node": "n1",
+            "label_nvidia_com_gpu_product": MODEL.replace(" ", "-"),
+            "label_nvidia_com_gpu_count": 1,
+            "label_nvidia_com_mig_strategy": "mixed",
+        }
+        text.add("kube_node_labels", shown, 1, at)
+        for n, (pod, tensor) in enumerate((("a", 0.8), ("b", 0.1)), start=7):
+            name = {"namespace": "vision", "pod": pod, "uid": f"uid-{pod}"}
+            text.add("kube_pod_info", name | {"node": "n1"}, 1, at)
+            request = {"container": "x", "node": "n1", "resource": resource["resource"]}
+            text.add("kube_pod_container_resource_requests", name | request, 1, at)
+            text.add("kube_pod_status_scheduled_time", name, HOUR_ZERO, at)
+            part = {"GPU_I_ID": n, "GPU_I_PROFILE": "1g.10gb"}
+            key = labels("GPU-a") | part | {"namespace": "vision", "pod": pod}
+            text.add("DCGM_FI_PROF_GR_ENGINE_ACTIVE", key, 0.9, at)
+            text.add("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", key, tensor, at)
+            text.add("DCGM_FI_DEV_FB_USED", key, 1024 * n, at)
+            text.add("DCGM_FI_DEV_POWER_USAGE", key, 350, at)
+            spent = round((at - HOUR_ZERO) * 350_000)
+            text.add("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", key, spent, at)
+    run("import_metrics", "--cluster=north", text.write(tmp_path / "mig.om"))
+    rows = {row["pod"]: row for row in report("usage", by="pod")}
+    assert rows["a"]["tensor_active"] == pytest.approx(0.8)
+    assert rows["b"]["tensor_active"] == pytest.approx(0.1)
+    assert rows["a"]["peak_memory_bytes"] == 7 << 30
+    assert rows["b"]["peak_memory_bytes"] == 8 << 30
+    total = 350 * 1770  # to the last sample
+    for row in rows.values():
+        assert row["energy_joules"] == pytest.approx(total / 7, rel=1e-6)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sum(energy_mj) FROM intensity_window")
+        assert cursor.fetchone()[0] == total * 1000

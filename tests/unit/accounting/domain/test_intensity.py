@@ -42,6 +42,11 @@ def series(
     )
 
 
+def changes_of(at: Sequence[int]) -> dict[tuple[str, str, int], Sequence[int]]:
+    """Instants at which the holder of the whole GPU changes."""
+    return {("n1", "GPU-1", -1): at}
+
+
 def every(seconds: int, value: float, start: int = 0, end: int = 300) -> Samples:
     return [(at, value) for at in range(start, end, seconds)]
 
@@ -54,7 +59,7 @@ def lines(
 ) -> tuple[dict[tuple[int, str, int], Hardness], list[Issue]]:
     """By (window, pod, instance)."""
     tables, issues = intensities(
-        windows, [Reading(tuple(parts))], stretches, {("n1", "GPU-1"): changes}
+        windows, [Reading(tuple(parts))], stretches, changes_of(changes)
     )
     found = {}
     for n, table in enumerate(tables):

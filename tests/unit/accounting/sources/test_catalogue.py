@@ -20,6 +20,11 @@ def test_the_page_shows_the_catalogue() -> None:
     assert sources_page.part(page, "catalogue") == sources_page.catalogue(), WRITE
 
 
+def test_the_page_shows_every_code_of_an_issue() -> None:
+    page = sources_page.HEALTH.read_text()
+    assert sources_page.part(page, "codes") == sources_page.codes(), WRITE
+
+
 def test_the_page_shows_what_every_recorded_file_says() -> None:
     if not sources_page.RECORDED.is_dir():
         pytest.skip("data/exposition is not at hand (GPU_LEDGER_SHARED)")
