@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8 and the backfill, against named rivals, answers compared first.
+"""`make bench`: P1 to P8, attribution and the backfill, against named rivals, answers compared first.
 
 Ends with 1 when a floor is missed. `--only P7,P8` runs some; `--json FILE` keeps the figures.
 """
@@ -24,7 +24,7 @@ def main() -> int:
 
     wanted = {name for name in options.only.split(",") if name}
     with database():
-        from bench import backfill, decode, endtoend, rollups, writes
+        from bench import attribution, backfill, decode, endtoend, rollups, writes
 
         print(
             f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()},"
@@ -36,6 +36,7 @@ def main() -> int:
             endtoend.figures(wanted),
             decode.figures(wanted),
             rollups.figures(wanted),
+            attribution.figures(wanted),
             backfill.figures(wanted, options.hours),
         ):
             for figure in found:
