@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8, attribution and the backfill, against named rivals, answers compared first.
+"""`make bench`: P1 to P8, attribution, backfill, against named rivals, answers compared first.
 
 Ends with 1 when a floor is missed. `--only P7,P8` runs some; `--json FILE` keeps the figures.
 """
