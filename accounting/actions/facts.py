@@ -160,7 +160,7 @@ def _of_table(table: LineTable, known: Known) -> "np.ndarray":
     if not len(table):
         return rows
     _put_ids(rows, table.gpus, table.uids, table.rows, known)
-    rows["instance"] = -1
+    rows["instance"] = table.rows["instance"]
     for name in COUNTED:
         rows[name] = table.rows[name]
     return rows

@@ -6,7 +6,7 @@ rounded once, by largest remainder.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -17,11 +17,12 @@ from accounting.domain.intensity import NOTHING, IntensityTable, Stretch, intens
 from accounting.domain.intensity import Part as HeldPart
 from accounting.domain.issue import Issue
 from accounting.domain.label import Ownership
-from accounting.domain.line import NO_LINES, STATES, Line, LineTable
+from accounting.domain.line import NO_LINES, STATES, Line, LineTable, joined
 from accounting.domain.period import Period
-from accounting.domain.plain import plain_nodes
+from accounting.domain.plain import Holding, plain_nodes
 from accounting.domain.rounding import Exact, largest_remainder
 from accounting.domain.series import Reading
+from accounting.domain.shaped import Shaped, attribute_shaped, shaped_nodes
 from accounting.domain.timeline import NodeTimeline, Segment
 from accounting.domain.track import BILLION, DEFAULT_STEP_MS
 from accounting.domain.whole import attribute_whole
@@ -113,8 +114,13 @@ def attribute(
     stretches: list[Stretch] = []
     few = [] if one_by_one else ordered
     tables, done = _whole(windows, few, duties, stretches)
+    rest = [timeline for timeline in few if timeline.node not in done]
+    shaped = _shaped(windows, rest, duties, stretches)
+    done |= shaped.nodes
     ledgers: list[WindowLedger] = []
-    for window, table in zip(windows, tables, strict=True):
+    for n, window in enumerate(windows):
+        table = joined([tables[n], shaped.tables[n]])
+        issues.extend(shaped.issues[n])
         sums: dict[str, list[_GpuSum]] = defaultdict(list)
         for timeline in ordered:
             if timeline.node in done:
@@ -179,6 +185,25 @@ def _whole(
     return tables, {gpu.node for gpu in gpus} - doubted
 
 
+def _shaped(
+    windows: Sequence[Period],
+    timelines: Sequence[NodeTimeline],
+    duties: dict[Part, GpuDuty],
+    stretches: list[Stretch],
+) -> Shaped:
+    """The lines of nodes with divided or shared GPUs that need no second look."""
+    period = Period(windows[0].start_ms, windows[-1].end_ms)
+    those = shaped_nodes(timelines, duties, period)
+    if not those:
+        nothing = tuple(NO_LINES for _ in windows)
+        return Shaped(nothing, frozenset(), (), tuple(() for _ in windows))
+    found = attribute_shaped(windows, those, duties, _holders)
+    for told in found.told:
+        node, holders = told.timeline.node, told.holders
+        stretches.extend(_stretches(node, told.period, told.segment, holders))
+    return found
+
+
 def _undisputed(segment: Segment, timeline: NodeTimeline) -> dict[Part, Holders]:
     """Holders of a segment in which the order of GPUs does not matter."""
     order = {part: (False, 0, part) for part in segment.parts}
@@ -196,7 +221,10 @@ def _ledger(
         sum(getattr(line, name) for line in lines) + int(table.rows[name].sum())
         for name in ("samples_expected", "samples_used")
     )
-    return WindowLedger(window, tuple(lines), table, tuple(issues), expected, used)
+    ordered = sorted(
+        issues, key=lambda issue: (issue.code, issue.subject, issue.first_ms)
+    )
+    return WindowLedger(window, tuple(lines), table, tuple(ordered), expected, used)
 
 
 def _node_window(
@@ -240,7 +268,10 @@ def _node_window(
 
 
 def _stretches(
-    node: str, period: Period, segment: Segment, holders: dict[Part, Holders]
+    node: str,
+    period: Period,
+    segment: Segment,
+    holders: Mapping[Part, Sequence[Holding]],
 ) -> list[Stretch]:
     """Who has which part of each GPU of a node in a segment."""
     found: dict[str, list[HeldPart]] = {uuid: [] for uuid in segment.stranded}

@@ -1,6 +1,6 @@
 """One line of the ledger of a window: who had a GPU (part), and in which states."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,19 +53,19 @@ class Line:
         )
 
 
-# Lines of whole GPUs as columns; `window`, `gpu` and `uid` are numbers.
+# Lines of many GPUs as columns; `window`, `gpu` and `uid` are numbers.
 LINE = np.dtype(
-    [("window", "i4"), ("gpu", "i4"), ("uid", "i4")]
+    [("window", "i4"), ("gpu", "i4"), ("uid", "i4"), ("instance", "i4")]
     + [(f"{state}_ms", "i4") for state in STATES]
     + [("over_share_ms", "i4"), ("flags", "i2"), ("metric", "i2")]
     + [("samples_expected", "i4"), ("samples_used", "i4")]
 )
-COUNTED = LINE.names[3:] if LINE.names else ()
+COUNTED = LINE.names[4:] if LINE.names else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineTable:
-    """Lines of many whole GPUs.
+    """Lines of many GPUs.
 
     Attributes:
         gpus: (node, uuid) by number.
@@ -90,7 +90,26 @@ class LineTable:
         for row in self.rows:
             node, uuid = self.gpus[row["gpu"]]
             counted = {name: int(row[name]) for name in COUNTED}
-            yield Line(uuid, node, -1, self.uids[row["uid"]], **counted)
+            instance = int(row["instance"])
+            yield Line(uuid, node, instance, self.uids[row["uid"]], **counted)
 
 
 NO_LINES = LineTable((), (), np.zeros(0, LINE))
+
+
+def joined(tables: Sequence[LineTable]) -> LineTable:
+    """Lines of different nodes as one table."""
+    some = [table for table in tables if len(table)]
+    if len(some) < 2:
+        return some[0] if some else NO_LINES
+    uids: dict[str, int] = {}
+    gpus: list[tuple[str, str]] = []
+    parts: list[np.ndarray] = []
+    for table in some:
+        rows = table.rows.copy()
+        number = np.array([uids.setdefault(uid, len(uids)) for uid in table.uids])
+        rows["uid"] = number[rows["uid"]]
+        rows["gpu"] += len(gpus)
+        gpus.extend(table.gpus)
+        parts.append(rows)
+    return LineTable(tuple(gpus), tuple(uids), np.concatenate(parts))

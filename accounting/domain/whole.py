@@ -20,6 +20,7 @@ from accounting.domain.duty import (
     GpuDuty,
     is_suspect,
 )
+from accounting.domain.geometry import NO_INSTANCE
 from accounting.domain.line import LINE, STATES, LineTable
 from accounting.domain.period import Period
 from accounting.domain.speech import Integers, Keys, Speech, speech
@@ -77,7 +78,7 @@ def attribute_whole(
         gpus: with plain duties.
         cells: disjoint for each GPU; `Cell.gpu` is its number in `gpus`.
     """
-    duty = _Duty.of(windows, gpus)
+    duty = WindowsDuty.of(windows, gpus)
     uids = sorted({cell.uid for cell in cells} | {""})
     lines = _lines(_parts(windows, cells, uids), duty)
     names = tuple((gpu.node, gpu.uuid) for gpu in gpus)
@@ -90,7 +91,7 @@ def attribute_whole(
 
 
 @dataclass(frozen=True, slots=True)
-class _Duty:
+class WindowsDuty:
     """By (GPU, window): the metric that counts (0: none; N7), its samples and step."""
 
     speeches: tuple[Speech, Speech]  # engine, util
@@ -98,13 +99,20 @@ class _Duty:
     samples: Integers
     is_silent: NDArray[np.bool_]
     step_ms: Integers
+    default_ms: int = DEFAULT_STEP_MS
 
     @classmethod
-    def of(cls, windows: Sequence[Period], gpus: Sequence[Gpu]) -> "_Duty":
+    def of(cls, windows: Sequence[Period], gpus: Sequence[Gpu]) -> "WindowsDuty":
+        """Of GPUs (or parts) with plain duties."""
         axis = Keys(windows[0].start_ms)
         changes = [gpu.changes for gpu in gpus]
         tracks = {
-            name: [next(iter(gpu.duty.tracks[name]), None) for gpu in gpus]
+            name: [
+                next(iter(gpu.duty.tracks[name]), None)
+                if name == ENGINE or gpu.duty.has_util
+                else None
+                for gpu in gpus
+            ]
             for name in (ENGINE, UTIL)
         }
         engine, util = (speech(axis, found, changes) for found in tracks.values())
@@ -200,12 +208,12 @@ def _parts(
     return parts[np.lexsort((parts["uid"], parts["gpu"], parts["window"]))]
 
 
-def _lines(parts: "np.ndarray", duty: _Duty) -> "np.ndarray":
+def _lines(parts: "np.ndarray", duty: WindowsDuty) -> "np.ndarray":
     """One line for each (window, GPU, holder)."""
     if not len(parts):
         return np.zeros(0, LINE)
-    starts = _begins(parts, ("window", "gpu", "uid"))
-    covered, active, samples = _measured(parts, duty)
+    starts = begins(parts, ("window", "gpu", "uid"))
+    covered, active, samples = measured(parts, duty)
     amounts = np.add.reduceat(_amounts(parts, covered, active), starts, axis=0)
     head = parts[starts]
     present = np.add.reduceat(parts["end"] - parts["start"], starts)
@@ -214,6 +222,7 @@ def _lines(parts: "np.ndarray", duty: _Duty) -> "np.ndarray":
     lines = np.zeros(len(head), LINE)
     for name in ("window", "gpu", "uid"):
         lines[name] = head[name]
+    lines["instance"] = NO_INSTANCE
     for n, state in enumerate(STATES):
         lines[f"{state}_ms"] = states[:, n]
     lines["over_share_ms"] = np.add.reduceat(over, starts) // BILLION
@@ -225,7 +234,7 @@ def _lines(parts: "np.ndarray", duty: _Duty) -> "np.ndarray":
     return lines
 
 
-def _begins(rows: "np.ndarray", names: Sequence[str]) -> Integers:
+def begins(rows: "np.ndarray", names: Sequence[str]) -> Integers:
     """Where a new group of equal columns begins, in sorted rows."""
     new = np.zeros(len(rows), bool)
     new[0] = True
@@ -234,8 +243,15 @@ def _begins(rows: "np.ndarray", names: Sequence[str]) -> Integers:
     return np.flatnonzero(new)
 
 
-def _measured(parts: "np.ndarray", duty: _Duty) -> tuple[Integers, Integers, Integers]:
-    """Covered time, activity and samples of each part, by the metric that counts."""
+def measured(
+    parts: "np.ndarray", duty: WindowsDuty
+) -> tuple[Integers, Integers, Integers]:
+    """Covered time, activity and samples of each part, by the metric that counts.
+
+    Args:
+        parts: with `gpu`, `window`, `start` and `end`.
+        duty: of those GPUs and windows.
+    """
     metric = duty.metric[parts["gpu"], parts["window"]]
     covered, active, samples = (np.zeros(len(parts), np.int64) for _ in range(3))
     for code, said in enumerate(duty.speeches, start=1):
@@ -271,7 +287,7 @@ def _rounded(amounts: Integers, present: Integers, head: "np.ndarray") -> Intege
     Ties go to the first uid, then to the first state, as in `rounding`.
     """
     states = amounts // BILLION
-    starts = _begins(head, ("window", "gpu"))
+    starts = begins(head, ("window", "gpu"))
     group = np.zeros(len(head), np.int64)
     group[starts[1:]] = 1
     group = np.cumsum(group)

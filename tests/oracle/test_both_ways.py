@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import hypothesis
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from accounting.domain.attribution import WindowLedger, attribute
 from accounting.domain.inventory import Inventory
@@ -35,13 +35,26 @@ def both_ways(samples: Sequence[Sample]) -> list[list[WindowLedger]]:
 
 
 def ordered(lines: Sequence[Line]) -> list[Line]:
-    """By GPU, node and pod."""
-    return sorted(lines, key=lambda line: (line.uuid, line.node, line.pod_uid))
+    """By GPU, node, instance and pod."""
+    return sorted(
+        lines, key=lambda line: (line.uuid, line.node, line.instance, line.pod_uid)
+    )
 
 
 @given(plan=plans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_both_ways_give_the_same_ledger(plan: Plan) -> None:
+    compared(plan)
+
+
+@given(plan=plans(is_shaped=True))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_both_ways_give_the_same_ledger_of_divided_and_shared_gpus(plan: Plan) -> None:
+    compared(plan)
+
+
+def compared(plan: Plan) -> None:
+    """Every line and issue is the same."""
     samples = scrape(plan)
     hypothesis.assume(samples)
     short, long = both_ways(samples)
