@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8, attribution, backfill, against named rivals, answers compared first.
+"""`make bench`: P1 to P8, K2, attribution, backfill; named rivals, answers compared first.
 
 Ends with 1 when a floor is missed. `--only P7,P8` runs some; `--json FILE` keeps the figures.
 """
@@ -24,7 +24,15 @@ def main() -> int:
 
     wanted = {name for name in options.only.split(",") if name}
     with database():
-        from bench import attribution, backfill, decode, endtoend, rollups, writes
+        from bench import (
+            attribution,
+            backfill,
+            decode,
+            drift,
+            endtoend,
+            rollups,
+            writes,
+        )
 
         print(
             f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()},"
@@ -37,6 +45,7 @@ def main() -> int:
             decode.figures(wanted),
             rollups.figures(wanted),
             attribution.figures(wanted),
+            drift.figures(wanted),
             backfill.figures(wanted, options.hours),
         ):
             for figure in found:

@@ -6,7 +6,7 @@ applied are left alone until it is done, and the reason of a difference is kept 
 difference itself changes: nothing flaps.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -74,15 +74,16 @@ def find_drift(
     bases = {key: _digest(body) for key, body in wanted.items()}
     with transaction.atomic():
         lock("drift", cluster.pk)  # two comparisons of one cluster wait for each other
-        known = {_key(row): row for row in _known(cluster)}
+        known = _bases(cluster)
         asked = {key for key in changed if key.kind in KINDS}
         asked |= {
             key
             for key in bases.keys() | known.keys()
-            if key not in known or known[key].basis != bases.get(key, "")
+            if key not in known or known[key][1] != bases.get(key, "")
         }
         asked -= _put_off(asked, known, _being_applied(cluster))
         live = _observed(cluster, asked)
+        before = _rows(known[key][0] for key in asked if key in known)
         rows, gone = [], []
         for key in sorted(asked):
             # Earlier versions of a tier stay as long as pods may have them.
@@ -91,7 +92,7 @@ def find_drift(
                 if key in earlier
                 else standing_of(key, wanted.get(key), live.get(key))
             )
-            old = known.get(key)
+            old = before.get(key)
             if standing is None:
                 gone += [old.pk] if old else []
             elif row := _row(cluster, key, standing, bases.get(key, ""), old, at):
@@ -142,18 +143,26 @@ def _write(rows: list[Drift]) -> None:
     )
 
 
-def _known(cluster: Cluster) -> list[Drift]:
-    columns = ("kind", "namespace", "name", "state", "changes", "since", "basis")
-    return list(Drift.objects.filter(cluster=cluster).only("cluster_id", *columns))
+def _bases(cluster: Cluster) -> dict[ObjectKey, tuple[int, str]]:
+    """Number and basis of each row."""
+    rows = Drift.objects.filter(cluster=cluster).values_list(
+        "kind", "namespace", "name", "pk", "basis"
+    )
+    return {ObjectKey(*row[:3]): row[3:] for row in rows}
+
+
+def _rows(numbers: Iterable[int]) -> dict[ObjectKey, Drift]:
+    found = Drift.objects.filter(pk__in=list(numbers))
+    return {ObjectKey(row.kind, row.namespace, row.name): row for row in found}
 
 
 def _put_off(
     asked: Collection[ObjectKey],
-    known: Mapping[ObjectKey, Drift],
+    known: Mapping[ObjectKey, tuple[int, str]],
     applying: set[ObjectKey],
 ) -> set[ObjectKey]:
     """Objects that are being applied: compared the next time, whatever happens then."""
-    rows = [known[key].pk for key in applying.intersection(asked) if key in known]
+    rows = [known[key][0] for key in applying.intersection(asked) if key in known]
     Drift.objects.filter(pk__in=rows).update(basis=LATER)
     return applying
 
@@ -184,10 +193,6 @@ def _observed(
         )
     }
     return {key: found[key] for key in keys if key in found}
-
-
-def _key(row: Drift) -> ObjectKey:
-    return ObjectKey(row.kind, row.namespace, row.name)
 
 
 def _digest(body: Body) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -36,20 +36,24 @@ _PLAIN: Mapping[int, type[ClusterError]] = {
 }
 
 Status = Mapping[str, Any]
+Answer = TypeVar("Answer")
 
 
-def decode(body: bytes) -> dict[str, Any]:
-    """A JSON object.
+def decode(body: bytes, as_type: type[Answer]) -> Answer:
+    """A JSON answer as a value of a type.
 
     Raises:
         WrongAnswer: it is none.
     """
     try:
-        return msgspec.json.decode(body, type=dict[str, Any])
+        return msgspec.json.decode(body, type=as_type)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise WrongAnswer(
-            f"not an answer of a Kubernetes API server: {_words(body)!r}"
-        ) from None
+        raise wrong_answer(body) from None
+
+
+def wrong_answer(body: bytes) -> WrongAnswer:
+    """What came was not what an API server says."""
+    return WrongAnswer(f"not an answer of a Kubernetes API server: {_words(body)!r}")
 
 
 def error_of(

@@ -9,18 +9,41 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
+
 from scheduler_view.cluster import transport
 from scheduler_view.cluster.access import Access
-from scheduler_view.cluster.answers import decode, status_error
-from scheduler_view.cluster.errors import Gone, WrongAnswer
+from scheduler_view.cluster.answers import decode, status_error, wrong_answer
+from scheduler_view.cluster.errors import Gone
 from scheduler_view.cluster.kinds import KINDS, written
-from scheduler_view.cluster.live import Event, Listing, LiveObject, Manifest
+from scheduler_view.cluster.live import (
+    Event,
+    Listing,
+    LiveObject,
+    Manifest,
+    live_object,
+)
 from scheduler_view.cluster.session import Session
 from scheduler_view.domain.manifest import MANAGER
 
 PAGE = 500  # objects of one answer; what client-go's reflectors use
 LISTS_TRIED = 3  # a list that grew too old between two pages is begun again
 _APPLY = "application/apply-patch+yaml"  # JSON is YAML
+
+
+class _PageMeta(msgspec.Struct):
+    resourceVersion: str = ""  # noqa: N815  # the API server's spelling
+    next: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct):
+    metadata: _PageMeta
+    items: tuple[msgspec.Raw, ...] | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
 
 
 class ClusterClient:
@@ -50,7 +73,8 @@ class ClusterClient:
 
     def version(self) -> str:
         """The server's version, e.g. `v1.34.4`; needs no rights beyond being known."""
-        return str(self._call("GET", "/version").get("gitVersion", ""))
+        answer = decode(self._call("GET", "/version"), dict[str, Any])
+        return str(answer.get("gitVersion", ""))
 
     def get(self, kind: str, name: str, namespace: str = "") -> LiveObject:
         """One object; `NotFound` where there is none."""
@@ -96,7 +120,7 @@ class ClusterClient:
             "GET", KINDS[kind].path(), query, timeout_s=patience_s
         ) as raw:
             for line in transport.lines(raw):
-                yield _event(kind, decode(line))
+                yield _event(kind, decode(line, _Event))
 
     def apply(
         self,
@@ -156,19 +180,19 @@ class ClusterClient:
         }
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         answer = self._call("POST", path, {}, review, "application/json")
-        return bool((answer.get("status") or {}).get("allowed"))
+        status = decode(answer, dict[str, Any]).get("status") or {}
+        return bool(status.get("allowed"))
 
     def _list(self, kind: str, namespace: str, labels: str, fields: str) -> Listing:
         found: list[LiveObject] = []
         query = {"limit": str(PAGE)} | _selectors(labels=labels, fields=fields)
         path = KINDS[kind].path(namespace)
         while True:
-            page = self._call("GET", path, query)
-            found += [_live(kind, item) for item in page.get("items") or []]
-            meta = page.get("metadata") or {}
-            if not meta.get("continue"):
-                return Listing(tuple(found), str(meta.get("resourceVersion", "")))
-            query["continue"] = meta["continue"]
+            page = decode(self._call("GET", path, query), _Page)
+            found += [_live(kind, item) for item in page.items or ()]
+            if not page.metadata.next:
+                return Listing(tuple(found), page.metadata.resourceVersion)
+            query["continue"] = page.metadata.next
 
     def _call(
         self,
@@ -177,11 +201,11 @@ class ClusterClient:
         query: Mapping[str, str] | None = None,
         body: Manifest | None = None,
         content_type: str = "",
-    ) -> dict[str, Any]:
+    ) -> bytes:
         timeout_s = self.access.timeout_s
         deadline = time.monotonic() + timeout_s
         with self._session.open(method, path, query, body, content_type) as raw:
-            return decode(transport.read(raw, deadline, timeout_s))
+            return transport.read(raw, deadline, timeout_s)
 
 
 def connect(access: Access) -> ClusterClient:
@@ -194,17 +218,14 @@ def _selectors(*, labels: str = "", fields: str = "") -> dict[str, str]:
     return {name: value for name, value in given.items() if value}
 
 
-def _live(kind: str, manifest: dict[str, Any]) -> LiveObject:
-    """Items of a list carry neither kind nor version; those of one object do."""
-    if "metadata" not in manifest:
-        raise WrongAnswer(f"an object of kind {kind} without metadata")
-    manifest.setdefault("kind", kind)
-    manifest.setdefault("apiVersion", KINDS[kind].version)
-    return LiveObject(kind, manifest)
+def _live(kind: str, raw: bytes | msgspec.Raw) -> LiveObject:
+    try:
+        return live_object(kind, KINDS[kind].version, raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise wrong_answer(bytes(raw)) from None
 
 
-def _event(kind: str, event: dict[str, Any]) -> Event:
-    found = event.get("object") or {}
-    if event.get("type") == "ERROR":
-        raise status_error(found)
-    return Event(str(event.get("type", "")), _live(kind, found))
+def _event(kind: str, event: _Event) -> Event:
+    if event.type == "ERROR":
+        raise status_error(decode(bytes(event.object), dict[str, Any]))
+    return Event(event.type, _live(kind, event.object))

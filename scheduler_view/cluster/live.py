@@ -2,41 +2,70 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from scheduler_view.domain.manifest import Pin, owners, pin_of
 
 Manifest = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+class Meta(msgspec.Struct, frozen=True, gc=False):
+    """What every object says of itself; enough to know that nothing of it changed."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""  # noqa: N815  # the API server's spelling
+    deletionTimestamp: str | None = None  # noqa: N815
+
+
+class _Head(msgspec.Struct, gc=False):
+    metadata: Meta
+
+
+@dataclass(frozen=True)
 class LiveObject:
-    """One object.
+    """One object. A list of thousands is read for its changes: the rest is decoded late.
 
     Attributes:
         kind: e.g. `ResourceQuota`.
-        manifest: all of it, as the API server sent it, with `kind` and `apiVersion`.
+        version: of its API, e.g. `v1`.
+        meta: its name, place, identity and version.
+        raw: all of it, as the API server sent it.
     """
 
     kind: str
-    manifest: Manifest
+    version: str
+    meta: Meta
+    raw: bytes | msgspec.Raw
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """All of it as a value, with `kind` and `apiVersion`, which lists leave out."""
+        found: dict[str, Any] = msgspec.json.decode(self.raw)
+        found.setdefault("kind", self.kind)
+        found.setdefault("apiVersion", self.version)
+        return found
 
     @property
     def name(self) -> str:
-        return str(self.manifest["metadata"]["name"])
+        return self.meta.name
 
     @property
     def namespace(self) -> str:
         """Empty for what lies in no namespace."""
-        return str(self.manifest["metadata"].get("namespace") or "")
+        return self.meta.namespace
 
     @property
     def uid(self) -> str:
-        return str(self.manifest["metadata"]["uid"])
+        return self.meta.uid
 
     @property
     def resource_version(self) -> str:
-        return str(self.manifest["metadata"]["resourceVersion"])
+        return self.meta.resourceVersion
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -45,7 +74,7 @@ class LiveObject:
     @property
     def is_going(self) -> bool:
         """True when it is being removed."""
-        return bool(self.manifest["metadata"].get("deletionTimestamp"))
+        return self.meta.deletionTimestamp is not None
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -69,6 +98,18 @@ class LiveObject:
     def spec_hash(self) -> str:
         """Of what a quota or a priority class wants, without its status."""
         return self.pin().spec
+
+
+def live_object(kind: str, version: str, raw: bytes | msgspec.Raw) -> LiveObject:
+    """An object from its JSON.
+
+    Raises:
+        msgspec.DecodeError: not an object of Kubernetes.
+    """
+    return LiveObject(kind, version, _HEAD.decode(raw).metadata, raw)
+
+
+_HEAD = msgspec.json.Decoder(_Head)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def test_an_error_within_a_watch_carries_its_own_code() -> None:
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"a": ', b"\xff\xfe"])
 def test_only_a_json_object_is_an_answer(body: bytes) -> None:
     with pytest.raises(errors.WrongAnswer):
-        decode(body)
+        decode(body, dict[str, object])
 
 
 def test_the_outcome_of_a_write_is_known_or_not() -> None:

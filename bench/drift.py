@@ -1,0 +1,134 @@
+"""K2: a drift check of 5,000 quotas on a real API server, against a bare paged list.
+
+Skipped by name where the control plane is not installed (`make provision`).
+"""
+
+import json
+import statistics
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import requests
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounting.models import Cluster, Team
+from bench.measure import Figure, interleaved
+from scheduler_view.actions.drift import desired_objects, find_drift
+from scheduler_view.actions.observe import observe
+from scheduler_view.actions.wish import desired_of
+from scheduler_view.cluster.client import PAGE, ClusterClient
+from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.models import Drift, QuotaTarget, Tier
+from tests import programs
+from tests.control_plane.server import ADMIN, control_plane
+from tests.control_plane.world import World, world_of
+
+NAMESPACES, TIERS = 500, 10
+AT_ONCE = 16  # writes beside each other, to make the cluster
+KINDS = (QUOTA, CLASS)
+
+
+def figures(wanted: set[str]) -> Iterator[Figure]:
+    """The figures of this module that are wanted (all when none is named)."""
+    if wanted and "K2" not in wanted:
+        return
+    if why := programs.obstacle({"api_server"}):
+        print(f"skipped K2: {why}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        plane = Path(folder) / "plane"
+        plane.mkdir()
+        with control_plane(plane, is_whole=False) as server:
+            world = world_of(server, Path(folder), "bench")
+            yield from _figures(world)
+
+
+def _figures(world: World) -> Iterator[Figure]:
+    cluster = Cluster.objects.create(name="bench", kubernetes=world.settings)
+    want(cluster)
+    with world.door() as door:
+        bodies = desired_objects(desired_of(cluster)).values()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            names = [f"n{number:04}" for number in range(NAMESPACES)]
+            list(pool.map(world.admin.make_namespace, names))
+            list(pool.map(door.apply, bodies))
+        check(cluster, door)
+        found = Drift.objects.filter(cluster=cluster, state=DriftState.IN_SYNC)
+        assert found.count() == NAMESPACES * TIERS + TIERS, "all are as wanted"
+        seconds = interleaved(
+            {"ours": lambda: check(cluster, door), "bare": lambda: bare(world)}
+        )
+        with CaptureQueriesContext(connection) as queries:
+            check(cluster, door)
+    pairs = zip(seconds["ours"], seconds["bare"], strict=True)
+    written = sum(q["sql"].startswith(("INSERT", "DELETE")) for q in queries)
+    yield Figure(
+        "K2",
+        "drift check of 5,000 quotas, against a bare paged list of them",
+        statistics.median(ours / bare for ours, bare in pairs),
+        1.5,
+        at_most=True,
+        detail={
+            "ours_s": statistics.median(seconds["ours"]),
+            "bare_s": statistics.median(seconds["bare"]),
+            "rows_written": written,
+        },
+    )
+
+
+def want(cluster: Cluster) -> None:
+    """A quota of each tier in each namespace."""
+    team = Team.objects.create(slug="bench", name="Bench")
+    split = {f"n{number:04}": 4 for number in range(NAMESPACES)}
+    for number in range(TIERS):
+        tier = Tier.objects.create(
+            cluster=cluster,
+            name=f"tier{number}",
+            value=number,
+            class_name=f"tier{number}",
+            version=1,
+        )
+        QuotaTarget.objects.create(
+            cluster=cluster,
+            team=team,
+            pool="nvidia.com/gpu",
+            tier=tier.name,
+            gpus=4 * NAMESPACES,
+            split=split,
+            version=1,
+        )
+
+
+def check(cluster: Cluster, door: ClusterClient) -> int:
+    """What the clock does every five minutes for quotas and classes."""
+    seen = observe(cluster, door, KINDS)
+    assert not seen.errors, seen.errors
+    find_drift(cluster, seen.changed, timezone.now())
+    return seen.count
+
+
+def bare(world: World) -> int:
+    """The pages as JSON, and nothing done with them."""
+    count = 0
+    with requests.Session() as session:
+        session.headers["Authorization"] = f"Bearer {ADMIN}"
+        session.trust_env = False
+        session.verify = world.ca_file
+        for path in (
+            "/api/v1/resourcequotas",
+            "/apis/scheduling.k8s.io/v1/priorityclasses",
+        ):
+            query = {"limit": str(PAGE)}
+            while True:
+                answer = session.get(world.url + path, params=query, timeout=30)
+                page = json.loads(answer.content)
+                count += len(page["items"])
+                if not page["metadata"].get("continue"):
+                    break
+                query["continue"] = page["metadata"]["continue"]
+    return count
