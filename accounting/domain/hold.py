@@ -20,7 +20,7 @@ from accounting.domain.label import Labels
 from accounting.domain.node import node_facts, node_lives
 from accounting.domain.period import Period
 from accounting.domain.resource import PART_RESOURCES
-from accounting.domain.unit import WHOLE, NodeFacts, Unit, unit_of
+from accounting.domain.unit import WHOLE, NodeFacts, Unit, share_of, unit_of
 
 FAR_MS = 253_402_300_799_000  # the year 9999
 
@@ -278,7 +278,8 @@ def _units(pod: PodRecord, facts: NodeFacts) -> Iterable[tuple[str, int, Unit]]:
 
 
 def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
-    """Pods of a period that ask for what cannot be booked: nothing of it reaches a bill."""
+    """Pods and instances of a period that cannot be booked: nothing of it reaches a bill."""
+    yield from _unknown_instances(inventory, period)
     claims = Claims.of(inventory)
     for pod in inventory.pods.values():
         if (
@@ -311,6 +312,27 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
                     first_ms=pod.first_ms,
                     last_ms=pod.last_ms,
                 )
+
+
+def _unknown_instances(inventory: Inventory, period: Period) -> Iterable[Issue]:
+    for uuid, gpu in inventory.gpus.items():
+        for i, (at, instances) in enumerate(gpu.geometry):
+            later = gpu.geometry[i + 1 :]
+            end = later[0][0] if later else period.end_ms
+            if at >= period.end_ms or end <= period.start_ms:
+                continue
+            for kind in sorted({kind for _, kind in instances}):
+                if not kind or share_of(kind, gpu.model) is None:
+                    yield Issue(
+                        code="unknown_profile",
+                        subject=f"{uuid} {kind}",
+                        message="No GPU of this model has such an instance: its time is "
+                        "stranded.",
+                        advice="Check the exporter's labels GPU_I_PROFILE and modelName.",
+                        first_ms=max(at, period.start_ms),
+                        last_ms=min(end, period.end_ms),
+                        severity="error",
+                    )
 
 
 def _make_room(

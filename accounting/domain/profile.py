@@ -47,7 +47,7 @@ class Shape:
     Attributes:
         compute, memory: shares of the GPU.
         most: instances that fit on one GPU.
-        is_known: the table has this profile for this model.
+        is_known: the table has this model.
     """
 
     compute: Fraction
@@ -108,10 +108,11 @@ def slices_of(model: str) -> int:
 def shape_of(name: str, model: str) -> Shape | None:
     """What a profile is of one GPU of a model.
 
-    A model or profile that is not in the table counts by the profile's own numbers.
+    Of a model that is not in the table a profile counts by its own numbers.
 
     Returns:
-        None for a name that is no profile, or one that is more than a GPU.
+        None for a name that is no profile, one that is more than a GPU, and one that a
+        model of the table does not have.
     """
     profile = parse(name)
     total = slices_of(model)
@@ -124,10 +125,12 @@ def shape_of(name: str, model: str) -> Shape | None:
         if base == profile.base:
             has_only_one = "+me" in profile.attributes
             return Shape(compute, memory * part, 1 if has_only_one else most)
+    if rows:
+        return None
     eighths = Fraction(_MEMORY_SLICES.get(profile.slices, profile.slices), 8)
     memory = eighths if total == 7 else Fraction(profile.slices, total)
     most = total // profile.slices
-    return Shape(compute, memory * part, most, is_known=not rows)
+    return Shape(compute, memory * part, most, is_known=False)
 
 
 def _words(model: str) -> set[str]:
