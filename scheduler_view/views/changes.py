@@ -1,6 +1,6 @@
 """Change sets: the list, and one with its stages from plan to result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,17 @@ class StepLine:
     patch: str
     may_tick: bool
     is_ticked: bool
+
+    @property
+    def changes(self) -> Sequence[tuple[str, str | None, str | None]]:
+        """Fields with before and after; one without a name where none differs."""
+        told = [one for one in self.row.changes if (one[1] or "") != (one[2] or "")]
+        return told or [("", None, None)]
+
+    @property
+    def span(self) -> int:
+        """Rows of the table that the object takes."""
+        return len(self.changes)
 
 
 @signed_in

@@ -161,7 +161,8 @@ def stamp(change: ChangeRow) -> str:
 
 def is_slow(change: ChangeRow, now: datetime, patience_s: float = 30) -> bool:
     """A worker should have begun by now."""
-    since = change.plan_wanted_at or change.apply_wanted_at
+    is_over = change.state in (*APPLIED, ChangeState.REFUSED, ChangeState.EXPIRED)
+    since = None if is_over else change.plan_wanted_at or change.apply_wanted_at
     return since is not None and (now - since).total_seconds() > patience_s
 
 

@@ -156,7 +156,9 @@ def _step_line(
         pieces.append(f"{'V' if i else 'M'}{'' if i else f'{mark.x} '}{mark.y}")
         end = marks[i + 1].x if i + 1 < len(marks) else x_of(now)
         pieces.append(f"H{end}")
-    levels = sorted({(mark.y, mark.moment.gpus or 0) for mark in marks})
+    levels = sorted(
+        {(mark.y, mark.moment.gpus or 0) for mark in marks} | {(y_of(0), 0)}
+    )
     return StepLine(
         row,
         *key,

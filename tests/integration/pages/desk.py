@@ -13,7 +13,7 @@ from tests.integration.changes.office import Office, quota, tier
 from tests.story import TEAMS, Story
 
 GPUS = {"vision": 24, "search": 12, "language": 30}
-PER_NODE = 8
+NODES, PER_NODE = 12, 8
 
 
 @contextmanager
@@ -24,6 +24,8 @@ def desk_of(story: Story, folder: Path) -> Iterator[Office]:
         world = simulated_world(api.url, folder, "scratch")
         for slug, *_ in TEAMS:
             world.admin.make_namespace(f"{slug}-prod")
+        for number in range(1, NODES + 1):
+            world.admin.make_node(f"gpu-{number:02d}", **{"nvidia.com/gpu": PER_NODE})
         NodeFact.objects.update(capacity={"nvidia_com_gpu": PER_NODE})
         story.cluster.kubernetes = world.settings
         story.cluster.save(update_fields=["kubernetes"])

@@ -1,0 +1,174 @@
+"""Quotas edited in the browser, reviewed, applied and undone; a worker runs beside.
+
+The cluster is the demo's API server. What the tests apply stays for the next one, as it would.
+"""
+
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+from pytest_django import DjangoDbBlocker
+
+from scheduler_view.actions import sweep
+from tests.browser.conftest import SignIn
+from tests.integration.changes.office import Office, quota
+from tests.integration.pages.desk import desk_of
+from tests.story import Story
+
+PHONE = 320
+WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
+REASON = "Half of it is idle since the re-index ended. OPS-4812"
+LONG_MS = 60_000  # the machine of the tests may be busy
+Violations = Callable[[Page], list[str]]
+
+
+@pytest.fixture(scope="module")
+def desk(
+    story: Story,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Office]:
+    """Quotas and tiers on a cluster, and a worker that takes what is due."""
+    folder = tmp_path_factory.mktemp("desk")
+    with django_db_blocker.unblock(), desk_of(story, folder) as office:
+        office.applied(quota(28))
+        office.applied(quota(24))
+        ending = Event()
+        worker = Thread(target=_work, args=(office.cluster.pk, ending))
+        worker.start()
+        yield office
+        ending.set()
+        worker.join()
+
+
+def _work(cluster_id: int, ending: Event) -> None:
+    while not ending.wait(0.3):
+        sweep.work(cluster_id, now=timezone.now)
+    connection.close()
+
+
+def edit_two(page: Page, vision: str, search: str) -> None:
+    """Other numbers in two rows, and a reason; up to the review."""
+    page.get_by_role("textbox", name="Quota of Vision").fill(vision)
+    page.get_by_role("textbox", name="Quota of Search").fill(search)
+    expect(page.locator("[data-count]")).to_have_text("2 edits.")
+    page.get_by_label("Reason").fill(REASON)
+    page.get_by_role("button", name="Review plan").click()
+    expect(page.locator("#change")).to_have_attribute(
+        "data-state", "planned", timeout=LONG_MS
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_two_quotas_are_edited_and_reviewed(
+    desk: Office, sign_in: SignIn, violations: Violations, theme: str
+) -> None:
+    del desk
+    visit = sign_in("ana", theme=theme, bend_policy=True)
+    page = visit.open("/quotas")
+    assert violations(page) == []
+    edit_two(page, "16", "14")
+    expect(page.get_by_role("heading", name="What this will do")).to_be_visible()
+    expect(page.locator("#change")).to_contain_text("2 changed, 0 removed")
+    assert violations(page) == []
+    page.get_by_text("View as YAML").click()
+    expect(page.locator(".diff tr.new").first).to_be_visible()
+    page.get_by_role("link", name="Side by side").click()
+    expect(page.locator(".diff.side").first).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Discard").click()
+    expect(page.locator("#change")).to_have_attribute("data-state", "expired")
+
+
+def test_five_seconds_to_think_again_then_applied_and_undone(
+    desk: Office, sign_in: SignIn
+) -> None:
+    visit = sign_in("ana")
+    page = visit.open("/quotas")
+    edit_two(page, "20", "18")
+    page.get_by_role("button", name="Apply 2 changes").click()
+    expect(page.locator("[data-said]")).to_contain_text("Applying in")
+    stop = page.get_by_role("button", name="Cancel")
+    expect(stop).to_be_focused()
+    stop.click()
+    expect(page.locator("[data-said]")).to_have_text("Nothing was sent.")
+    page.get_by_role("button", name="Apply 2 changes").click()
+    expect(page.locator("#change")).to_have_attribute(
+        "data-state", "applied", timeout=LONG_MS
+    )
+    assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "20"}
+    page.get_by_label("Why undo it").fill("It was a slip of the hand.")
+    page.get_by_role("button", name="Plan the undo").click()
+    expect(page.locator("h1")).to_contain_text("Undo of")
+    page.get_by_role("button", name="Apply 2 changes").click(timeout=LONG_MS)
+    expect(page.locator("#change")).to_have_attribute(
+        "data-state", "applied", timeout=LONG_MS
+    )
+    assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "24"}
+    assert visit.complaints == []
+
+
+def test_edits_are_counted_and_taken_back(desk: Office, sign_in: SignIn) -> None:
+    del desk
+    page = sign_in("ana").open("/quotas")
+    review = page.get_by_role("button", name="Review plan")
+    expect(review).to_be_disabled()
+    field = page.get_by_role("textbox", name="Quota of Vision")
+    before = field.input_value()
+    field.fill("7")
+    expect(page.locator("tr.edited")).to_have_count(1)
+    field.fill(before)
+    expect(review).to_be_disabled()
+    field.fill("7")
+    page.get_by_role("button", name="Discard").click()
+    expect(field).to_have_value(before)
+    expect(review).to_be_disabled()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "path", ["/changes", "/changes/1", "/tiers", "/teams/vision/quota", "/audit"]
+)
+def test_pages_with_content_are_clean_and_fit_a_small_phone(
+    desk: Office, sign_in: SignIn, violations: Violations, path: str, theme: str
+) -> None:
+    del desk
+    page = sign_in("ana", theme=theme, bend_policy=True).open(path)
+    assert violations(page) == []
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
+
+
+def test_the_keyboard_alone_edits_a_quota(desk: Office, sign_in: SignIn) -> None:
+    del desk
+    page = sign_in("ana").open("/changes")
+    page.keyboard.press("g")
+    page.keyboard.press("q")
+    page.wait_for_url("**/quotas")
+    page.get_by_role("textbox", name="Quota of Vision").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("11")
+    page.get_by_label("Reason").focus()
+    page.keyboard.type(REASON)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/changes/*")
+    expect(page.locator("#change")).to_have_attribute(
+        "data-state", "planned", timeout=LONG_MS
+    )
+    page.get_by_role("button", name="Discard").click()
+    expect(page.locator("#change")).to_have_attribute("data-state", "expired")
+
+
+@pytest.mark.parametrize("path", ["/quotas", "/teams/vision/quota"])
+def test_quotas_keep_the_policy_and_fit_a_small_phone(
+    desk: Office, sign_in: SignIn, path: str
+) -> None:
+    del desk
+    visit = sign_in("ana")
+    page = visit.open(path)
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
+    assert visit.complaints == []
