@@ -319,7 +319,7 @@ class _Scraper:
             late = 200 if pod.labels == "stale" else 0
             if pod.node != i or not (pod.holds(at) or pod.holds(at - late)):
                 continue
-            places = node.shape.places(node.gpus, pod.resource, at)
+            places = node.shape.places(node.gpus, pod.resource, pod.bound, at)
             open_ = [place for place in places if place not in found]
             shown = 1 if pod.labels == "some" else pod.units
             for n, place in enumerate(open_[: pod.units]):
@@ -334,7 +334,8 @@ class _Scraper:
         found = [f"GPU-{i}{n}" for n in range(nodes[i].gpus)]
         if is_swapped:
             found[0] += "x"
-        if move is not None and at >= move and len(nodes) > 1:
+        models = {node.shape.model for node in nodes}
+        if move is not None and at >= move and len(nodes) > 1 and len(models) == 1:
             moved = f"GPU-0{nodes[0].gpus - 1}"
             found = [uuid for uuid in found if uuid != moved]
             found += [moved] if i == 1 and nodes[0].gpus > 1 else []

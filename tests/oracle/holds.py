@@ -15,7 +15,7 @@ from tests.oracle.evidence import (
     Unsettled,
     is_near,
 )
-from tests.oracle.units import kind_of, unit_share
+from tests.oracle.units import Said, kind_of, unit_share
 
 HOUR = 3600 * SECOND
 
@@ -350,6 +350,8 @@ def _label_holds(evidence: Evidence) -> list[Hold]:
         node, label = labels[uid]
         units = len({place for _, _, place in named})
         is_over = back is not None or end < evidence.end
+        said = evidence.said(node, start)
+        resource = unit_at(min(place for _, _, place in named), said)
         holds_.append(
             Hold(
                 uid=uid,
@@ -364,9 +366,20 @@ def _label_holds(evidence: Evidence) -> list[Hold]:
                 ended_by="gone" if is_over else "",
                 last=start,
                 inferred_from=start,
+                resource=resource,
+                share=unit_share(resource, said),
+                kind=kind_of(resource, said),
             )
         )
     return holds_
+
+
+def unit_at(place: Place, said: Said) -> str:
+    """The resource that a unit at a place is of."""
+    if place.part.profile and not said.profile:
+        return "nvidia_com_mig_" + place.part.profile.replace(".", "_")
+    is_renamed = said.capacity.get("nvidia_com_gpu_shared", 0) > 0
+    return "nvidia_com_gpu_shared" if is_renamed else "nvidia_com_gpu"
 
 
 def _places_of(evidence: Evidence, hold: Hold) -> list[Place]:

@@ -242,7 +242,7 @@ class _Book:
                         Share(self.holds[i], take * units / wanted, flag, False)
                         for i, units in pool.items()
                     ]
-        return found
+        return {seat: _together(shares) for seat, shares in found.items()}
 
     def _fill_order(self, node: str, window: int) -> list[Seat]:
         """Seats of a node, the busiest of the window first (N18)."""
@@ -466,6 +466,20 @@ class _Book:
             found["", "stray"] += stray
             found["", "free"] += free - stray
         return found
+
+
+def _together(shares: Iterable[Share]) -> list[Share]:
+    """One share for each hold: some of its units may be mapped and others not."""
+    found: dict[int, Share] = {}
+    for each in shares:
+        one = found.get(id(each.hold), Share(each.hold, Fraction(0), 0, False))
+        found[id(each.hold)] = Share(
+            each.hold,
+            one.share + each.share,
+            one.flags | each.flags,
+            one.is_mapped or each.is_mapped,
+        )
+    return list(found.values())
 
 
 def _kept(hold: Hold, at: int) -> int:

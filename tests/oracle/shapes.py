@@ -90,15 +90,18 @@ class Shape:
             names["label_nvidia_com_mig_strategy"] = self.kind
         return names
 
-    def places(self, gpus: int, resource: str, at: float) -> Iterator[tuple[int, int]]:
-        """(GPU, place on it) that units of a resource can stand for, in order."""
+    def places(
+        self, gpus: int, resource: str, bound: float, at: float
+    ) -> Iterator[tuple[int, int]]:
+        """(GPU, place on it) that units bound at a time can stand for, in order."""
         for gpu in range(gpus):
             if not self.layouts:
                 yield from ((gpu, n) for n in range(self.replicas))
                 continue
             for n, profile in enumerate(self.layout(at)):
                 name = f"nvidia_com_mig_{profile.replace('.', '_')}"
-                if self.kind == "single" or name == resource:
+                is_same = self.kind == "single" and profile == self.layout(bound)[0]
+                if is_same or name == resource:
                     yield gpu, n
 
 

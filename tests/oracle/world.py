@@ -180,7 +180,7 @@ class World:
             if pod.node != machine.name or pod.ended is not None:
                 continue
             gpus = len(machine.gpus)
-            places = machine.shape.places(gpus, pod.resource, at)
+            places = machine.shape.places(gpus, pod.resource, at, at)
             for place in [p for p in places if p not in found][: pod.units]:
                 found[place] = pod if pod.is_labelled else None
         return {place: pod for place, pod in found.items() if pod is not None}
