@@ -9,7 +9,6 @@ from tests.oracle.comparison import expected_holds
 from tests.oracle.domain import computed
 from tests.oracle.fleets import Plan, plans
 from tests.oracle.oracle import settled
-from tests.traps.shapes import PENDING
 
 FEW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -26,7 +25,6 @@ def test_the_oracle_conserves(plan: Plan) -> None:
     assert all(0 < total <= 300_000 for total in sums.values())
 
 
-@PENDING
 @pytest.mark.timeout(300)
 @settings(FEW, max_examples=100)
 @given(plans(is_shaped=True))

@@ -2,13 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-import pytest
-
 from tests.traps.scene import PRODUCT, Scene
-
-PENDING = pytest.mark.xfail(
-    strict=True, reason="the product does not know this shape of a GPU yet"
-)
 
 
 def mig_node(
