@@ -61,7 +61,9 @@ class Facts:
     @property
     def content_hash(self) -> bytes:
         """SHA-256; equal facts hash equally."""
-        return hashlib.sha256(self.rows.tobytes() + self.intensity.tobytes()).digest()
+        found = hashlib.sha256(self.rows.tobytes())
+        found.update(self.intensity.tobytes())
+        return found.digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,7 +295,6 @@ def write_windows(
         windows.finish(claimed, [outcome for outcome, _ in results])
         issues.record(cluster_id, found)
         issues.resolve_gone(cluster_id, period, found)
-        issues.resolve_sources(cluster_id)
         reach("before_commit")
     reach("committed")
     return sum(len(stored.rows) for _, stored in replaced)

@@ -44,11 +44,17 @@ def _subject(issue: Issue) -> str:
     return issue.subject[:500].replace("\0", "")
 
 
+_ANY_OPEN = """
+    SELECT EXISTS (SELECT FROM accounting_dataissue
+                   WHERE cluster_id = %s AND resolved_at IS NULL)
+"""
+
+
 def resolve_gone(cluster_id: int, period: Period, found: Iterable[Issue]) -> None:
     """Resolve what computing windows found once, and now does not find any more.
 
-    That is: what lies within a period that was computed without finding it, and what a day
-    of data has passed without.
+    That is: what lies within a period that was computed without finding it, what a day of
+    data has passed without, and what was said of sources once no window waits because of it.
 
     Args:
         cluster_id: of the windows.
@@ -58,22 +64,33 @@ def resolve_gone(cluster_id: int, period: Period, found: Iterable[Issue]) -> Non
     keys = {(issue.code, _subject(issue)) for issue in found}
     with connection.cursor() as cursor:
         cursor.execute(
+            _ANY_OPEN, [cluster_id]
+        )  # mostly there is none, and that is quick
+        if not cursor.fetchone()[0]:
+            return
+        cursor.execute(
             f"""
             UPDATE accounting_dataissue i SET resolved_at = clock_timestamp()
             WHERE i.cluster_id = %(cluster)s AND i.resolved_at IS NULL
-              AND i.code = ANY(%(codes)s)
-              AND (i.last_seen < (
-                      SELECT w.window_start - {_GONE}
-                      FROM accounting_ingestwindow w
-                      WHERE w.cluster_id = %(cluster)s AND w.shard = 0
-                        AND w.content_hash IS NOT NULL
-                      ORDER BY w.window_start DESC LIMIT 1
-                  )
-                  OR (i.first_seen >= %(start)s AND i.last_seen <= %(end)s
-                      AND NOT EXISTS (
-                          SELECT FROM unnest(%(had)s::text[], %(whose)s::text[])
-                              AS f(code, subject)
-                          WHERE f.code = i.code AND f.subject = i.subject)))
+              AND ((i.code = 'source_failed' AND NOT EXISTS (
+                        SELECT FROM accounting_ingestwindow w
+                        WHERE w.cluster_id = %(cluster)s AND w.last_error <> ''))
+                OR (i.code = 'source_warning' AND NOT EXISTS (
+                        SELECT FROM accounting_ingestwindow w
+                        WHERE w.cluster_id = %(cluster)s AND w.state = 'partial'))
+                OR (i.code = ANY(%(codes)s)
+                    AND (i.last_seen < (
+                            SELECT w.window_start - {_GONE}
+                            FROM accounting_ingestwindow w
+                            WHERE w.cluster_id = %(cluster)s AND w.shard = 0
+                              AND w.content_hash IS NOT NULL
+                            ORDER BY w.window_start DESC LIMIT 1
+                        )
+                        OR (i.first_seen >= %(start)s AND i.last_seen <= %(end)s
+                            AND NOT EXISTS (
+                                SELECT FROM unnest(%(had)s::text[], %(whose)s::text[])
+                                    AS f(code, subject)
+                                WHERE f.code = i.code AND f.subject = i.subject)))))
             """,
             {
                 "cluster": cluster_id,
@@ -152,21 +169,3 @@ def resolve_older(cluster_id: int, codes: Iterable[str], before: datetime) -> in
             [cluster_id, list(codes), before],
         )
         return int(cursor.rowcount)
-
-
-def resolve_sources(cluster_id: int) -> None:
-    """Resolve what was said of sources once no window waits because of it any more."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE accounting_dataissue SET resolved_at = clock_timestamp()
-            WHERE cluster_id = %s AND resolved_at IS NULL
-              AND ((code = 'source_failed' AND NOT EXISTS (
-                        SELECT FROM accounting_ingestwindow w
-                        WHERE w.cluster_id = %s AND w.last_error <> ''))
-                OR (code = 'source_warning' AND NOT EXISTS (
-                        SELECT FROM accounting_ingestwindow w
-                        WHERE w.cluster_id = %s AND w.state = 'partial')))
-            """,
-            [cluster_id] * 3,
-        )
