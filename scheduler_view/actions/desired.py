@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import IntegrityError, transaction
 
 from accounting.models import Cluster, Team
-from scheduler_view.actions.wish import LostUpdate, lost_updates
+from scheduler_view.actions.wish import LostUpdate, lost_updates, teams_of
 from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit, stored_edit
 from scheduler_view.models import ChangeSet, QuotaTarget, Tier
 
@@ -25,7 +25,8 @@ def store(change_set: ChangeSet) -> None:
         for team, pool, tier, parts in change_set.plan.get("splits", [])
     }
     classes = change_set.plan.get("classes", {})
-    teams = dict(Team.objects.values_list("slug", "pk"))
+    named = Team.objects.filter(slug__in=teams_of(edits))
+    teams = dict(named.values_list("slug", "pk"))
     lost = lost_updates(cluster, edits)
     if lost:
         raise LostUpdate(lost)

@@ -128,7 +128,7 @@ def _return(lent: ChangeSet, at: datetime) -> ChangeSet:
 
 
 def _changed_since(lent: ChangeSet, edits: list[Edit]) -> str:
-    versions = versions_of(lent.cluster)
+    versions = versions_of(lent.cluster, edits)
     others = sorted(
         {
             version

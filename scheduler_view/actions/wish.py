@@ -70,9 +70,11 @@ class LostUpdate(Exception):
         self.differences = differences
 
 
-def desired_of(cluster: Cluster) -> Desired:
-    """What is wanted now; two queries."""
+def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> Desired:
+    """What is wanted now, of all teams or of some; two queries."""
     targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
+    if teams is not None:
+        targets = targets.filter(team__slug__in=teams)
     found = [target_of(row) for row in targets]
     tiers = [tier_of(row) for row in Tier.objects.filter(cluster=cluster)]
     return Desired(
@@ -88,8 +90,9 @@ def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
         EditsRefused: an unknown team or tier.
         LostUpdate: an edit names a version that is not the present one.
     """
-    versions = versions_of(cluster)
-    teams = set(Team.objects.values_list("slug", flat=True))
+    versions = versions_of(cluster, edits)
+    named = teams_of(edits)
+    teams = set(Team.objects.filter(slug__in=named).values_list("slug", flat=True))
     tiers = {key[0] for key in versions if len(key) == 1}
     tiers |= {e.spec.name for e in edits if isinstance(e, TierEdit) and not e.remove}
     faults = []
@@ -112,11 +115,16 @@ def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
     return [replace(edit, version=versions.get(edit.key, 0)) for edit in edits]
 
 
-def versions_of(cluster: Cluster) -> dict[tuple[str, ...], int]:
-    """The version of each quota and tier, by the key of its edits."""
-    quotas = QuotaTarget.objects.filter(cluster=cluster).values_list(
-        "team__slug", "pool", "tier", "version"
-    )
+def teams_of(edits: Iterable[Edit]) -> set[str]:
+    """Slugs of the teams that edits name."""
+    return {edit.team for edit in edits if isinstance(edit, QuotaEdit)}
+
+
+def versions_of(cluster: Cluster, edits: Iterable[Edit]) -> dict[tuple[str, ...], int]:
+    """The version of each tier and of the quotas of the teams named, by key of edit."""
+    quotas = QuotaTarget.objects.filter(
+        cluster=cluster, team__slug__in=teams_of(edits)
+    ).values_list("team__slug", "pool", "tier", "version")
     tiers = Tier.objects.filter(cluster=cluster).values_list("name", "version")
     found: dict[tuple[str, ...], int] = {
         (team, pool, tier): version for team, pool, tier, version in quotas
@@ -126,18 +134,18 @@ def versions_of(cluster: Cluster) -> dict[tuple[str, ...], int]:
 
 def lost_updates(
     cluster: Cluster,
-    edits: Iterable[Edit],
+    edits: Sequence[Edit],
     versions: Mapping[tuple[str, ...], int] | None = None,
 ) -> list[str]:
     """What edits were not made from, in words; empty when all are current."""
-    now = versions_of(cluster) if versions is None else versions
+    now = versions_of(cluster, edits) if versions is None else versions
     desired: Desired | None = None
     found = []
     for edit in edits:
         version = now.get(edit.key, 0)
         if version == edit.version:
             continue
-        desired = desired or desired_of(cluster)
+        desired = desired or desired_of(cluster, teams_of(edits))
         what, value = _spoken(edit, desired)
         by = f"by CS-{version} since" if version else "since"
         found.append(f"{what} was changed {by}: it is {value} now")

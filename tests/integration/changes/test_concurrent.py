@@ -4,7 +4,9 @@ No cluster is needed: who wins is decided in Postgres.
 """
 
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from django.db import connections
@@ -21,7 +23,7 @@ from tests.integration.changes.office import REASON, quota
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 PAIRS = 1000
-BESIDE = 4  # pairs at once
+Attempt = Callable[[], object]
 
 
 def drafted(cluster: Cluster, team: str, gpus: int) -> ChangeSet:
@@ -29,26 +31,26 @@ def drafted(cluster: Cluster, team: str, gpus: int) -> ChangeSet:
     return create(cluster=cluster, draft=draft, actor="ana", at=timezone.now())
 
 
-def in_pairs(attempts: list[tuple[object, object]]) -> list[list[object]]:
-    """Run both of each pair at the same moment; what each gave back or raised."""
+def in_pairs(pairs: Sequence[tuple[Attempt, Attempt]]) -> list[tuple[object, ...]]:
+    """Two people, each with a connection; both of each pair at the same moment."""
+    gate = threading.Barrier(2, timeout=30)
 
-    def pair(both: tuple[object, object]) -> list[object]:
-        gate = threading.Barrier(2)
+    def person(attempts: Sequence[Attempt]) -> list[object]:
+        try:
+            return [one(attempt) for attempt in attempts]
+        finally:
+            connections.close_all()
 
-        def one(attempt: object) -> object:
-            gate.wait(30)
-            try:
-                return attempt()  # type: ignore[operator]
-            except (LostUpdate, Moved) as error:
-                return error
-            finally:
-                connections.close_all()
+    def one(attempt: Attempt) -> object:
+        gate.wait()
+        try:
+            return attempt()
+        except (LostUpdate, Moved) as error:
+            return error
 
-        with ThreadPoolExecutor(2) as two:
-            return list(two.map(one, both))
-
-    with ThreadPoolExecutor(BESIDE) as pool:
-        return list(pool.map(pair, attempts))
+    with ThreadPoolExecutor(2) as two:
+        found = two.map(person, zip(*pairs, strict=True))
+        return list(zip(*found, strict=True))
 
 
 def test_of_pairs_of_edits_of_one_draft_one_wins_each() -> None:
@@ -67,8 +69,8 @@ def test_of_pairs_of_edits_of_one_draft_one_wins_each() -> None:
         (found,) = in_pairs(
             [
                 (
-                    lambda n=number, v=version: attempt(2 * n, v),
-                    lambda n=number, v=version: attempt(2 * n + 1, v),
+                    partial(attempt, 2 * number, version),
+                    partial(attempt, 2 * number + 1, version),
                 )
             ]
         )
@@ -92,7 +94,7 @@ def test_of_a_thousand_pairs_of_change_sets_of_one_quota_one_wins_each() -> None
         return change_set.edits[0]["gpus"]
 
     results = in_pairs(
-        [(lambda a=a: attempt(a), lambda b=b: attempt(b)) for a, b in pairs]
+        [(partial(attempt, one), partial(attempt, other)) for one, other in pairs]
     )
     stored = dict(QuotaTarget.objects.values_list("team__slug", "gpus"))
     for slug, found in zip(slugs, results, strict=True):
