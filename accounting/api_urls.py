@@ -18,6 +18,7 @@ urlpatterns = [
         ("bindings", writes.BindingsView.as_view()),
         ("prices", writes.PricesView.as_view()),
         ("clusters", reads.ClustersView.as_view()),
+        ("audit", reads.AuditView.as_view()),
         ("data-issues", reads.IssuesView.as_view()),
         ("schema", SpectacularAPIView.as_view()),
         ("docs", SpectacularSwaggerSplitView.as_view(url_name="api-schema")),

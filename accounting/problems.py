@@ -114,7 +114,11 @@ def _title(status: int) -> str:
         404: "Not found",
         405: "Method not allowed",
         406: "Format not offered",
+        409: "Not possible now",
         410: "No longer there",
+        412: "Changed meanwhile",
         415: "Format not understood",
+        422: "Key used before",
+        428: "If-Match needed",
         429: "Too many requests",
     }.get(status, "Error")

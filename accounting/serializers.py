@@ -275,6 +275,22 @@ class FaultSerializer(serializers.Serializer):  # type: ignore[type-arg]
     allowed = serializers.ListField(child=serializers.CharField(), required=False)
 
 
+class AuditSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """One change of one row that somebody made."""
+
+    id = serializers.IntegerField(help_text="its place in the chain")
+    at = serializers.DateTimeField()
+    actor = serializers.CharField(allow_blank=True)
+    action = serializers.CharField(help_text="insert, update or delete")
+    what = serializers.CharField()
+    object = serializers.IntegerField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+    request_id = serializers.CharField(allow_blank=True)
+    address = serializers.CharField(allow_blank=True)
+    before = serializers.DictField(child=serializers.JSONField(allow_null=True))
+    after = serializers.DictField(child=serializers.JSONField(allow_null=True))
+
+
 class ProblemSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """A problem document (RFC 9457)."""
 

@@ -4,6 +4,7 @@ by `portal.health`."""
 from django.urls import include, path
 
 urlpatterns = [
+    path("api/v1/", include("scheduler_view.api_urls")),
     path("api/v1/", include("accounting.api_urls")),
     path("", include("portal.page_urls")),
     path("", include("scheduler_view.urls")),

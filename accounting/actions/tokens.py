@@ -18,9 +18,14 @@ SCOPES = (
     "read:prices",
     "read:clusters",
     "read:data-issues",
+    "read:quotas",
+    "read:tiers",
+    "read:change-sets",
+    "read:audit",
     "write:teams",
     "write:bindings",
     "write:prices",
+    "write:change-sets",
 )
 LONGEST = timedelta(days=365)
 USUAL = timedelta(days=90)

@@ -7,12 +7,14 @@ from accounting import serializers
 from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
+from accounting.queries.audit import Wish, audit_rows, kinds
 from accounting.queries.directory import cluster_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.hardness import with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import HiddenError, ledger_rows
+from accounting.queries.selection import SelectionError, check_word
 from accounting.queries.usage import usage_rows
 
 
@@ -70,6 +72,34 @@ class IssuesView(RowsView):
             raise HiddenError("the faults of all data are for finance and admins")
         found = issue_rows(selection, request.query_params.get("state", OPEN))
         return self.answer(request, [row.fields() for row in found])
+
+
+class AuditView(RowsView):
+    """What people changed."""
+
+    subject = "audit"
+    parameters = (*PERIOD, "what", "actor", "object")
+
+    @lists(serializers.AuditSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Changes, newest first, for admins."""
+        if not scope_of(request.user).is_admin:
+            raise HiddenError("the record of changes is for admins")
+        query = request.query_params
+        period = self.selection(request).period
+        what, about = query.get("what", ""), query.get("object", "")
+        if what:
+            check_word("what", what, kinds())
+        if about and not (about.isascii() and about.isdigit() and len(about) < 18):
+            raise SelectionError("object is a number", parameter="object")
+        wish = Wish(
+            what=what,
+            actor=query.get("actor", ""),
+            object_id=int(about) if about else None,
+            start=period.start if period else None,
+            end=period.end if period else None,
+        )
+        return self.answer(request, [row.fields() for row in audit_rows(wish)])
 
 
 class ClustersView(RowsView):

@@ -16,7 +16,8 @@ from accounting.api.schema import lists, takes
 from accounting.queries.directory import binding_rows, price_rows, team_rows
 
 
-def _checked(body: type[Any], request: Request) -> dict[str, Any]:
+def checked(body: type[Any], request: Request) -> dict[str, Any]:
+    """The body of a request, as its serializer lets it pass."""
     try:
         found = body(data=request.data)
     except RecursionError as error:
@@ -41,7 +42,7 @@ class TeamsView(RowsView):
     def post(self, request: Request) -> Response:
         """Add a team (201), or change the one with this slug (200)."""
         actor = admin_of(request)
-        values = _checked(serializers.TeamBodySerializer, request)
+        values = checked(serializers.TeamBodySerializer, request)
         known = {row.slug: row for row in team_rows(scope_of(actor))}
         before = known.get(values["slug"])
         save_team(
@@ -71,7 +72,7 @@ class BindingsView(RowsView):
     def post(self, request: Request) -> Response:
         """Add a rule, the last in order unless it says otherwise."""
         actor = admin_of(request)
-        values = _checked(serializers.BindingBodySerializer, request)
+        values = checked(serializers.BindingBodySerializer, request)
         binding = add_binding(
             kind=values["kind"],
             label=values.get("label", ""),
@@ -101,7 +102,7 @@ class PricesView(RowsView):
     def post(self, request: Request) -> Response:
         """Let a price hold from a time on; the one before it ends there."""
         actor = admin_of(request)
-        values = _checked(serializers.PriceBodySerializer, request)
+        values = checked(serializers.PriceBodySerializer, request)
         price = set_unit_price(
             model=values["model"],
             profile=values.get("profile", ""),

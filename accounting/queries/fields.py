@@ -3,6 +3,7 @@
 Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (rules.md N36).
 """
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -106,6 +107,8 @@ def csv_cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         value = "; ".join(map(str, value))
+    elif isinstance(value, dict):
+        value = json.dumps(value, ensure_ascii=False)
     text = str(value).replace("\r\n", "\n").replace("\r", "\n")
     if isinstance(value, str) and text.startswith(DANGEROUS) and not _is_number(text):
         return "'" + text

@@ -228,9 +228,10 @@ def _edit(index: int, item: object, faults: list[EditFault]) -> Edit | None:
 
 def _quota(reader: _Reader) -> QuotaEdit:
     reader.allow(QUOTA_FIELDS)
-    pool, gpus = "", None
+    gpus, known = None, len(reader.faults)
+    pool = reader.text("pool", longest=400)
     try:
-        pool = quota_key(reader.text("pool", longest=400)).pool
+        pool = quota_key(pool).pool if len(reader.faults) == known else ""
     except KeyRefused as error:
         reader.fail("pool", str(error))
     if "gpus" not in reader.values:

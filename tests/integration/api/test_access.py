@@ -11,6 +11,7 @@ from django.test import Client
 from accounting import api_urls
 from accounting.actions.tokens import SCOPES
 from accounting.models import Team
+from scheduler_view import api_urls as scheduler_urls
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.story import TEAMS, Story
 
@@ -34,12 +35,23 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "prices": (401, 200, 200, 200, 200, 200),
     "clusters": (401, 200, 200, 200, 200, 200),
     "data-issues": (401, 404, 404, 404, 200, 200),
+    "audit": (401, 404, 404, 404, 404, 200),
+    "quotas": (401, 200, 200, 200, 200, 200),
+    "quotas?team=vision": (401, 404, 200, 200, 200, 200),
+    "quotas?team=search": (401, 404, 404, 404, 200, 200),
+    "tiers": (401, 200, 200, 200, 200, 200),
+    "change-sets": (401, 200, 200, 200, 200, 200),
+    "change-sets?team=search": (401, 404, 404, 404, 200, 200),
+    "change-sets/1": (401, 404, 404, 404, 404, 404),
     "nothing-here": (401, 404, 404, 404, 404, 404),
     "": (401, 404, 404, 404, 404, 404),
     "schema": (200, 200, 200, 200, 200, 200),  # of the program, not of the data
     "docs": (200, 200, 200, 200, 200, 200),
 }
-LISTS = ("usage", "ledger", "holds", "teams", "bindings", "prices", "clusters")
+LISTS = (
+    *("usage", "ledger", "holds", "teams", "bindings", "prices", "clusters"),
+    *("audit", "quotas", "tiers"),
+)
 WRITES = ("teams", "bindings", "prices")
 
 
@@ -63,7 +75,8 @@ def test_an_address_answers_each_person(
 
 
 def test_every_address_is_in_the_matrix() -> None:
-    routes = {str(p.pattern) for p in api_urls.urlpatterns}
+    both = (*api_urls.urlpatterns, *scheduler_urls.urlpatterns)
+    routes = {str(p.pattern) for p in both if "<int:" not in str(p.pattern)}
     assert routes - {"<path:rest>"} <= {address.split("?")[0] for address in EXPECTED}
 
 

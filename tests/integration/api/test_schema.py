@@ -44,10 +44,21 @@ def test_anybody_may_read_it_as_json_or_yaml(client: Client) -> None:
 
 
 def test_every_list_of_the_design_is_there() -> None:
-    assert set(schema()["paths"]) == {f"/api/v1/{name}" for name in LISTS}
-    for path, operations in schema()["paths"].items():
-        writes = path.rsplit("/", 1)[1] in {"teams", "bindings", "prices"}
+    paths = {p: found for p, found in schema()["paths"].items() if "{" not in p}
+    assert set(paths) == {f"/api/v1/{name}" for name in LISTS}
+    for path, operations in paths.items():
+        writes = path.rsplit("/", 1)[1] in {
+            "teams",
+            "bindings",
+            "prices",
+            "change-sets",
+        }
         assert set(operations) == ({"get", "post"} if writes else {"get"})
+    one = {p: set(found) for p, found in schema()["paths"].items() if "{" in p}
+    begin = "/api/v1/change-sets/{number}"
+    verbs = ("plan", "approve", "apply", "undo", "discard")
+    posts = {f"{begin}/{verb}": {"post"} for verb in verbs}
+    assert one == {begin: {"get", "put"}} | posts
 
 
 @pytest.mark.parametrize("name", sorted(LISTS))
@@ -67,6 +78,10 @@ def test_every_refusal_is_a_problem_document() -> None:
             refusals = {c: a for c, a in operation["responses"].items() if c >= "400"}
             expected = {"400", "401", "403", "429"}
             expected |= {"404", "406", "410"} if method == "get" else {"415"}
+            if "change-sets" in path and method != "get":
+                expected |= {"404", "409", "412", "422", "428"}
+            elif "{" in path:
+                expected -= {"410"}
             assert set(refusals) == expected, path
             for answer in refusals.values():
                 assert list(answer["content"]) == ["application/problem+json"]

@@ -1,0 +1,58 @@
+"""A request that is sent twice is done once: the same key, the same change set."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from scheduler_view.models import ChangeSet, IdempotencyKey
+
+LONGEST_KEY = 200
+
+
+class KeyReused(Exception):
+    """The key came with another request before."""
+
+
+def digest_of(*parts: Any) -> str:
+    """What a request asked for."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def once(
+    *,
+    user_id: int,
+    key: str,
+    digest: str,
+    at: datetime,
+    make: Callable[[], ChangeSet],
+) -> tuple[ChangeSet, bool]:
+    """Make a change set, or find the one that this key has made; and whether it is new.
+
+    Of two at the same moment the second waits for the first. A request that fails leaves
+    no key: it may be corrected and sent again with the same one.
+
+    Raises:
+        KeyReused: the key belongs to another request.
+    """
+    if not key:
+        return make(), True
+    try:
+        with transaction.atomic():
+            row = IdempotencyKey.objects.create(
+                user_id=user_id, key=key, digest=digest, made_at=at
+            )
+            row.change_set = make()
+            row.save(update_fields=["change_set"])
+            return row.change_set, True
+    except IntegrityError:
+        known = IdempotencyKey.objects.filter(user_id=user_id, key=key).first()
+    if known is None or known.change_set is None:
+        raise KeyReused("this key is in use: send the request again")
+    if known.digest != digest:
+        raise KeyReused("this key came with another request: use a new one")
+    return known.change_set, False

@@ -1,0 +1,290 @@
+"""Change sets: made by admins, asked for by leads, planned and applied by the worker.
+
+What is wanted is put into Postgres and the bell is rung; the answer says what stands there.
+Each step names the version it was read at (`If-Match`); of two, one wins.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+from rest_framework import exceptions, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.access import Scope, scope_of
+from accounting.api.rows import ApiView, RowsView
+from accounting.api.schema import lists
+from accounting.api.writes import checked
+from accounting.queries.selection import check_word
+from scheduler_view import serializers
+from scheduler_view.actions import change_sets as actions
+from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
+from scheduler_view.api.errors import PreconditionRequired, translated
+from scheduler_view.api.schema import acts, reads_one
+from scheduler_view.domain.edit import Edit, QuotaEdit, edits_from, stored_edit
+from scheduler_view.models import ChangeSet
+from scheduler_view.queries.changes import ChangeRow, change_row, change_rows, states
+from scheduler_view.queries.teams import led_slugs
+from scheduler_view.tasks import ring
+
+
+class ChangesView(RowsView):
+    """The list, and its first entry."""
+
+    subject = "change-sets"
+    parameters = ("cluster", "team", "state")
+
+    @lists(serializers.ChangeRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Change sets, newest first: all, or those about the asker's teams only."""
+        filters = self.selection(request).filters
+        state = request.query_params.get("state", "")
+        if state:
+            check_word("state", state, states())
+        rows = [
+            row
+            for row in change_rows(scope_of(request.user), state=state)
+            if row.cluster in filters.get("cluster", (row.cluster,))
+            and _is_about(row, filters.get("team"))
+        ]
+        return self.answer(request, [row.fields() for row in rows])
+
+    @acts(serializers.NewChangeBodySerializer, status.HTTP_201_CREATED)
+    def post(self, request: Request) -> Response:
+        """Make a draft. Leads may ask for quotas of teams that they lead."""
+        scope = _may_ask(request)
+        body = checked(serializers.NewChangeBodySerializer, request)
+        draft = _draft(body)
+        _check_teams(scope, draft.edits)
+        change_set = _once(
+            request,
+            lambda: actions.create(
+                cluster=body["cluster"],
+                draft=draft,
+                actor=_person(request),
+                at=timezone.now(),
+            ),
+        )
+        return _answer(request, change_set, status.HTTP_201_CREATED)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Say what cannot be done."""
+        return super().handle_exception(translated(exc))
+
+
+class OneView(ApiView):
+    """What all addresses of one change set share."""
+
+    subject = "change-sets"
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Say what cannot be done."""
+        return super().handle_exception(translated(exc))
+
+
+class ChangeView(OneView):
+    """One change set."""
+
+    @reads_one
+    def get(self, request: Request, number: int) -> Response:
+        """With its plan and what became of each object."""
+        return _answer(request, _found(request, number), status.HTTP_200_OK)
+
+    @acts(serializers.ChangeBodySerializer, status.HTTP_200_OK)
+    def put(self, request: Request, number: int) -> Response:
+        """Replace what a draft asks for; its plan is void."""
+        scope = _may_ask(request)
+        change_set = _own(request, scope, number)
+        draft = _draft(checked(serializers.ChangeBodySerializer, request))
+        _check_teams(scope, draft.edits)
+        actions.edit(
+            change_set,
+            draft=draft,
+            version=_version(request),
+            actor=_person(request),
+            at=timezone.now(),
+        )
+        return _answer(request, change_set, status.HTTP_200_OK)
+
+
+class PlanView(OneView):
+    """Asks for a plan."""
+
+    @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
+    def post(self, request: Request, number: int) -> Response:
+        """The worker looks at the cluster and tries the change without writing."""
+        change_set = _own(request, _may_ask(request), number)
+        actions.request_plan(
+            change_set,
+            version=_version(request),
+            actor=_person(request),
+            at=timezone.now(),
+        )
+        ring(change_set.cluster_id)
+        return _answer(request, change_set, status.HTTP_202_ACCEPTED)
+
+
+class ApproveView(OneView):
+    """Agrees to a plan."""
+
+    @acts(serializers.NoBodySerializer, status.HTTP_200_OK)
+    def post(self, request: Request, number: int) -> Response:
+        """Above the cluster's limit by another admin than the author."""
+        change_set = _as_admin(request, number)
+        actions.approve(
+            change_set,
+            version=_version(request),
+            actor=_person(request),
+            at=timezone.now(),
+        )
+        return _answer(request, change_set, status.HTTP_200_OK)
+
+
+class ApplyView(OneView):
+    """Asks for it to be done."""
+
+    @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
+    def post(self, request: Request, number: int) -> Response:
+        """The worker sends it, object by object."""
+        change_set = _as_admin(request, number)
+        actions.request_apply(
+            change_set,
+            version=_version(request),
+            actor=_person(request),
+            at=timezone.now(),
+        )
+        ring(change_set.cluster_id)
+        return _answer(request, change_set, status.HTTP_202_ACCEPTED)
+
+
+class UndoView(OneView):
+    """Leads back."""
+
+    @acts(serializers.ReasonBodySerializer, status.HTTP_201_CREATED)
+    def post(self, request: Request, number: int) -> Response:
+        """Make a new draft that leads back to what was there before."""
+        change_set = _as_admin(request, number)
+        body = checked(serializers.ReasonBodySerializer, request)
+        back = _once(
+            request,
+            lambda: actions.undo(
+                change_set,
+                actor=_person(request),
+                reason=body["reason"],
+                at=timezone.now(),
+            ),
+        )
+        return _answer(request, back, status.HTTP_201_CREATED)
+
+
+class DiscardView(OneView):
+    """Gives up."""
+
+    @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
+    def post(self, request: Request, number: int) -> Response:
+        """Give up what was not applied; it stays on record."""
+        change_set = _own(request, _may_ask(request), number)
+        body = checked(serializers.ReasonBodySerializer, request)
+        actions.discard(
+            change_set,
+            version=_version(request),
+            actor=_person(request),
+            reason=body["reason"],
+        )
+        return _answer(request, change_set, status.HTTP_200_OK)
+
+
+def _is_about(row: ChangeRow, teams: Sequence[str] | None) -> bool:
+    return teams is None or any(edit.get("team") in teams for edit in row.edits)
+
+
+def _answer(request: Request, change_set: ChangeSet, code: int) -> Response:
+    row = change_row(scope_of(request.user), change_set.pk)
+    if row is None:
+        raise Http404
+    headers = {"ETag": f'"{row.version}"'}
+    return Response(row.detail(), status=code, headers=headers)
+
+
+def _found(request: Request, number: int) -> ChangeSet:
+    """The one asked for; 404 where it is not there or not theirs."""
+    if change_row(scope_of(request.user), number) is None:
+        raise Http404
+    return ChangeSet.objects.select_related("cluster").get(pk=number)
+
+
+def _as_admin(request: Request, number: int) -> ChangeSet:
+    change_set = _found(request, number)
+    if not scope_of(request.user).is_admin:
+        raise exceptions.PermissionDenied("Only admins may do this.")
+    return change_set
+
+
+def _own(request: Request, scope: Scope, number: int) -> ChangeSet:
+    """An admin's, or the asker's own."""
+    change_set = _found(request, number)
+    if not scope.is_admin and change_set.author_id != request.user.pk:
+        raise exceptions.PermissionDenied("Only its author and admins may do this.")
+    _check_teams(scope, [stored_edit(one) for one in change_set.edits])
+    return change_set
+
+
+def _may_ask(request: Request) -> Scope:
+    scope = scope_of(request.user)
+    if not scope.is_admin and not scope.lead_of:
+        raise exceptions.PermissionDenied("Only admins and team leads may do this.")
+    return scope
+
+
+def _check_teams(scope: Scope, edits: "list[Edit] | Any") -> None:
+    if scope.is_admin:
+        return
+    led = led_slugs(scope)
+    if not all(isinstance(e, QuotaEdit) and e.team in led for e in edits):
+        raise exceptions.PermissionDenied(
+            "Leads ask for quotas of teams that they lead, and for nothing else."
+        )
+
+
+def _draft(body: dict[str, Any]) -> actions.Draft:
+    return actions.Draft(
+        edits_from(body["edits"]),
+        body["reason"],
+        forced=tuple(body.get("force") or ()),
+        starts_at=body.get("starts_at"),
+        ends_at=body.get("ends_at"),
+    )
+
+
+def _version(request: Request) -> int:
+    given = request.headers.get("If-Match", "").strip()
+    if not given:
+        raise PreconditionRequired(
+            "If-Match is missing: give the ETag of the change set that you read"
+        )
+    number = given.strip('"')
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
+        raise exceptions.ParseError('If-Match is not an ETag of ours, such as "3"')
+    return int(number)
+
+
+def _once(request: Request, make: Callable[[], ChangeSet]) -> ChangeSet:
+    key = request.headers.get("Idempotency-Key", "")
+    if len(key) > LONGEST_KEY or not key.isprintable():
+        raise exceptions.ParseError(
+            f"Idempotency-Key is at most {LONGEST_KEY} printable characters"
+        )
+    found, _ = once(
+        user_id=_person(request).pk,
+        key=key,
+        digest=digest_of(request.path, request.data),
+        at=timezone.now(),
+        make=make,
+    )
+    return found
+
+
+def _person(request: Request) -> Any:
+    return request.user

@@ -1,0 +1,52 @@
+"""What cannot be done, as the API says it (RFC 9110: 409, 412, 428)."""
+
+from typing import Any
+
+from rest_framework import exceptions
+
+from scheduler_view.actions.change_sets import Moved, Refused
+from scheduler_view.actions.idempotency import KeyReused
+from scheduler_view.actions.wish import LostUpdate
+from scheduler_view.domain.edit import EditsRefused
+
+
+class Conflict(exceptions.APIException):
+    """The state, or somebody else's change, does not allow it."""
+
+    status_code = 409
+
+
+class PreconditionFailed(exceptions.APIException):
+    """Another version is there than If-Match names."""
+
+    status_code = 412
+
+
+class PreconditionRequired(exceptions.APIException):
+    """If-Match is missing."""
+
+    status_code = 428
+
+
+class Unprocessable(exceptions.APIException):
+    """An idempotency key that came with another request."""
+
+    status_code = 422
+
+
+def translated(error: Exception) -> Exception:
+    """An error of ours as one that the API knows."""
+    if isinstance(error, Moved):
+        return PreconditionFailed(str(error))
+    if isinstance(error, Refused | LostUpdate):
+        return Conflict(str(error))
+    if isinstance(error, KeyReused):
+        return Unprocessable(str(error))
+    if isinstance(error, EditsRefused):
+        found: dict[str, dict[str, list[str]]] = {}
+        for fault in error.faults:
+            one = found.setdefault(str(fault.index), {})
+            one.setdefault(fault.field, []).append(fault.text)
+        detail: Any = {"edits": found}
+        return exceptions.ValidationError(detail)
+    return error

@@ -1,0 +1,22 @@
+"""Addresses of the API of quotas, tiers and change sets."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.urls import path
+
+from scheduler_view.api import changes, lists
+
+# The API has its own refusal (401); the pages' redirect to the sign-in is not for programs.
+urlpatterns = [
+    path(address, login_not_required(view), name=f"api-{name}")
+    for name, address, view in (
+        ("quotas", "quotas", lists.QuotasView.as_view()),
+        ("tiers", "tiers", lists.TiersView.as_view()),
+        ("change-sets", "change-sets", changes.ChangesView.as_view()),
+        ("change-set", "change-sets/<int:number>", changes.ChangeView.as_view()),
+        ("plan", "change-sets/<int:number>/plan", changes.PlanView.as_view()),
+        ("approve", "change-sets/<int:number>/approve", changes.ApproveView.as_view()),
+        ("apply", "change-sets/<int:number>/apply", changes.ApplyView.as_view()),
+        ("undo", "change-sets/<int:number>/undo", changes.UndoView.as_view()),
+        ("discard", "change-sets/<int:number>/discard", changes.DiscardView.as_view()),
+    )
+]

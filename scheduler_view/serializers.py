@@ -1,0 +1,175 @@
+"""The API's rows of quotas, tiers and change sets, and the bodies it takes."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.models import Cluster
+from accounting.serializers import InstantField
+from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
+
+_Base = serializers.Serializer[Any]
+
+
+class _AnyObject(serializers.JSONField):
+    """A mapping whose members are the object's own."""
+
+
+class QuotaRowSerializer(_Base):
+    """One quota: what a team may hold of a pool."""
+
+    cluster = serializers.CharField()
+    team = serializers.CharField()
+    pool = serializers.CharField()
+    key = serializers.CharField(help_text="in `spec.hard` of its ResourceQuota")
+    tier = serializers.CharField(allow_blank=True, help_text="empty: all pods")
+    gpus = serializers.IntegerField()
+    rule = serializers.CharField()
+    split = serializers.DictField(child=serializers.IntegerField())
+    in_use = serializers.IntegerField(help_text="units held now")
+    peak_30_days = serializers.IntegerField()
+    version = serializers.IntegerField(help_text="give it with an edit")
+
+
+class TierRowSerializer(_Base):
+    """One priority tier."""
+
+    cluster = serializers.CharField()
+    name = serializers.CharField()
+    value = serializers.IntegerField()
+    preempts = serializers.BooleanField()
+    is_default = serializers.BooleanField()
+    description = serializers.CharField(allow_blank=True)
+    class_name = serializers.CharField(help_text="the PriorityClass of new pods")
+    old_classes = serializers.ListField(child=serializers.CharField())
+    pods = serializers.DictField(child=serializers.IntegerField())
+    quotas = serializers.IntegerField()
+    version = serializers.IntegerField(help_text="give it with an edit")
+
+
+class ChangeRowSerializer(_Base):
+    """One change set in a list."""
+
+    id = serializers.IntegerField()
+    cluster = serializers.CharField()
+    state = serializers.CharField()
+    version = serializers.IntegerField(help_text="the ETag: give it as If-Match")
+    author = serializers.CharField()
+    reason = serializers.CharField()
+    summary = serializers.CharField(allow_blank=True)
+    error = serializers.CharField(allow_blank=True)
+    is_planning = serializers.BooleanField()
+    needs_second = serializers.BooleanField()
+    approved_by = serializers.CharField(allow_blank=True)
+    made_at = serializers.DateTimeField()
+    planned_at = serializers.DateTimeField(allow_null=True)
+    plan_expires_at = serializers.DateTimeField(allow_null=True)
+    approved_at = serializers.DateTimeField(allow_null=True)
+    starts_at = serializers.DateTimeField(allow_null=True)
+    ends_at = serializers.DateTimeField(allow_null=True)
+    applied_at = serializers.DateTimeField(allow_null=True)
+    retry_at = serializers.DateTimeField(allow_null=True)
+    undoes = serializers.IntegerField(allow_null=True)
+    undone_by = serializers.IntegerField(allow_null=True)
+    steps_applied = serializers.IntegerField()
+    steps_unchanged = serializers.IntegerField()
+    steps_refused = serializers.IntegerField()
+    steps_open = serializers.IntegerField()
+
+
+class FieldChangeSerializer(_Base):
+    """One field of an object."""
+
+    field = serializers.CharField()
+    before = serializers.CharField(allow_null=True)
+    after = serializers.CharField(allow_null=True)
+
+
+class StepSerializer(_Base):
+    """One object of a plan, and what became of it."""
+
+    object = serializers.CharField(help_text="give it in `force` to tick it")
+    kind = serializers.CharField()
+    namespace = serializers.CharField(allow_blank=True)
+    name = serializers.CharField()
+    action = serializers.CharField()
+    changes = FieldChangeSerializer(many=True)
+    others = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField())
+    )
+    blocked = serializers.CharField(allow_blank=True)
+    note = serializers.CharField(allow_blank=True)
+    force = serializers.BooleanField()
+    state = serializers.CharField()
+    code = serializers.IntegerField(allow_null=True)
+    message = serializers.CharField(
+        allow_blank=True, help_text="the server's own words"
+    )
+    done_at = serializers.DateTimeField(allow_null=True)
+    body = _AnyObject(allow_null=True)
+
+
+class EffectSerializer(_Base):
+    """One sentence of what the change will do."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+    team = serializers.CharField(allow_blank=True)
+    pool = serializers.CharField(allow_blank=True)
+
+
+class WarningSerializer(_Base):
+    """One warning; `about` names the object."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+    about = serializers.CharField(allow_blank=True)
+
+
+class ChangeSerializer(ChangeRowSerializer):
+    """One change set with its plan."""
+
+    edits = serializers.ListField(child=_AnyObject())
+    effects = EffectSerializer(many=True)
+    warnings = WarningSerializer(many=True)
+    steps = StepSerializer(many=True)
+
+
+class ChangeBodySerializer(_Base):
+    """A change set to make, or what becomes of a draft.
+
+    An edit is `{kind: quota, team, pool, gpus, tier, rule, weights, version}`, `gpus` null
+    to take the quota away; or `{kind: tier, name, value, preempts, is_default, description,
+    in_place, remove, version}`. `version` is of the quota or tier that was read; 0 where
+    there was none; left out, it is not checked.
+    """
+
+    edits = serializers.ListField(child=_AnyObject(), allow_empty=False)
+    reason = serializers.CharField(
+        min_length=SHORTEST_REASON, max_length=LONGEST_REASON
+    )
+    force = serializers.ListField(
+        child=serializers.CharField(max_length=400), required=False, max_length=500
+    )
+    starts_at = InstantField(required=False, allow_null=True)
+    ends_at = InstantField(required=False, allow_null=True)
+
+
+class NewChangeBodySerializer(ChangeBodySerializer):
+    """A change set to make."""
+
+    cluster = serializers.SlugRelatedField(
+        slug_field="name", queryset=Cluster.objects.all()
+    )
+
+
+class ReasonBodySerializer(_Base):
+    """Why something is undone or given up."""
+
+    reason = serializers.CharField(
+        min_length=SHORTEST_REASON, max_length=LONGEST_REASON
+    )
+
+
+class NoBodySerializer(_Base):
+    """Nothing but the address and If-Match."""
