@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from scheduler_view.views import changes, quotas, team_quota, tiers
+from scheduler_view.views import changes, quotas, settle, team_quota, tiers
 
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),
     path("quotas/yaml", quotas.quota_yaml, name="quota-yaml"),
     path("quotas/change", quotas.propose, name="quota-propose"),
+    path("quotas/settle", settle.settle, name="quota-settle"),
     path("changes", changes.change_list, name="changes"),
     path("changes/<int:number>", changes.change, name="change"),
     path("changes/<int:number>/<slug:verb>", changes.act_on, name="change-act"),

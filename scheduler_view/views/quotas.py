@@ -14,10 +14,18 @@ from accounting.models import Cluster
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.views.download import csv_answer
 from accounting.views.gate import admins, signed_in, visitor_of
+from scheduler_view.domain.desired import quota_key_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import ChangeRow, change_rows
 from scheduler_view.queries.objects import quota_objects
 from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
+from scheduler_view.queries.sync import (
+    LookRow,
+    SyncRow,
+    look_rows,
+    sync_rows,
+    worst,
+)
 from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.views.edits import changed_quotas
 from scheduler_view.views.proposal import Unfit
@@ -44,6 +52,7 @@ class QuotaLine:
     team: TeamRef | None
     pending: ChangeRow | None
     typed: str = ""  # what a refused form said
+    sync: SyncRow | None = None
 
     @property
     def field(self) -> str:
@@ -67,6 +76,7 @@ class ClusterPart:
     lines: Sequence[QuotaLine]
     tiers: Sequence[str]
     known_pools: Sequence[str]
+    look: LookRow | None
     form: PlanForm
     new: Mapping[str, str]
 
@@ -106,16 +116,19 @@ def _page(
     open_changes = [c for c in change_rows(scope) if c.state in UNDER_WAY]
     clusters = Cluster.objects.order_by("name")
     typed = request.POST if refused else {}
+    looks = look_rows()
     parts = [
         ClusterPart(
             name=one.name,
+            look=looks.get(one.name),
             is_connected=bool(one.kubernetes),
             pools=[pool for pool in pools if pool.cluster == one.name],
-            lines=[
-                _line(row, teams, open_changes, typed if one.name == refused else {})
-                for row in shown
-                if row.cluster == one.name
-            ],
+            lines=_lines(
+                [row for row in shown if row.cluster == one.name],
+                teams,
+                open_changes,
+                typed if one.name == refused else {},
+            ),
             tiers=[tier.name for tier in tier_rows(cluster=one.name)],
             known_pools=sorted(
                 {p.pool for p in pools if p.cluster == one.name} | {"nvidia.com/gpu"}
@@ -138,6 +151,22 @@ def _page(
     }
     status = 422 if refused else 200
     return render(request, "scheduler_view/quotas.html", context, status=status)
+
+
+def _lines(
+    rows: Sequence[QuotaRow],
+    teams: Mapping[str, TeamRef],
+    open_changes: Sequence[ChangeRow],
+    typed: Mapping[str, Any],
+) -> list[QuotaLine]:
+    """Rows of one cluster, with how their objects stand there."""
+    found = sync_rows(rows[0].cluster) if rows else {}
+    lines = []
+    for row in rows:
+        keys = [quota_key_of(place, row.tier) for place in row.split]
+        line = _line(row, teams, open_changes, typed)
+        lines.append(replace(line, sync=worst(found, keys)))
+    return lines
 
 
 def _line(

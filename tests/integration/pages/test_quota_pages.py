@@ -16,6 +16,7 @@ from django.db import connection
 from django.test import Client
 
 from accounting.models import OrganisationRole, Person
+from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import ChangeSet, QuotaTarget
 from tests.integration.changes.office import Office, quota, tier
 from tests.integration.pages.conftest import SignIn
@@ -366,6 +367,45 @@ def test_committed_stands_against_capacity(desk: Office, sign_in: SignIn) -> Non
     page = sign_in("fin").get("/quotas").content.decode()
     assert f"{sum(GPUS.values())} committed, 96 there" in page
     assert 'name="q|' not in page
+
+
+def test_what_differs_in_the_cluster_is_named_and_restored_or_kept(
+    desk: Office, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    assert "Not compared yet" in text(ana.get("/quotas"))
+    look_once(desk.cluster, now=desk.now)
+    assert "In sync" in text(ana.get("/quotas"))
+    path = "/api/v1/namespaces/vision-prod/resourcequotas/gpu-ledger"
+    desk.world.admin.edit(path, {"spec": {"hard": {f"requests.{POOL}": "22"}}})
+    look_once(desk.cluster, now=desk.now)
+    page = text(ana.get("/quotas"))
+    assert "Differs in cluster" in page
+    assert f"requests.{POOL}" in page or f"{POOL} is 22, wanted 24" in page
+    fields = {"cluster": "north", "team": "vision", "pool": POOL, "tier": ""}
+    for name, status in (("fin", 403), ("luis", 403)):
+        answer = sign_in(name).post("/quotas/settle", fields | {"verb": "restore"})
+        assert answer.status_code == status
+    kept = ana.post("/quotas/settle", fields | {"verb": "adopt"})
+    change = ChangeSet.objects.get(pk=kept.headers["Location"].rsplit("/")[-1])
+    assert change.edits[0]["gpus"] == 22
+    back = ana.post("/quotas/settle", fields | {"verb": "restore"})
+    change = ChangeSet.objects.get(pk=back.headers["Location"].rsplit("/")[-1])
+    desk.work()
+    assert f"requests.{POOL} 22 24" in text(ana.get(f"/changes/{change.pk}"))
+    assert ana.post("/quotas/settle", fields | {"verb": "x"}).status_code == 404
+
+
+def test_a_silent_cluster_is_said_with_the_age_of_what_is_shown(
+    desk: Office, sign_in: SignIn, tmp_path: Path
+) -> None:
+    look_once(desk.cluster, now=desk.now)
+    settings = {"server": "http://127.0.0.1:9", "token_file": str(tmp_path / "token")}
+    desk.cluster.kubernetes = {"reader": settings, "pusher": settings, "timeout_s": 1}
+    look_once(desk.cluster, now=desk.now)
+    page = text(sign_in("ana").get("/quotas"))
+    assert "north could not be read at" in page
+    assert "is as of" in page
 
 
 def test_a_row_is_shown_as_yaml(desk: Office, sign_in: SignIn) -> None:

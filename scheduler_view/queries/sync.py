@@ -1,0 +1,107 @@
+"""How wanted objects stand in their clusters, as they were last looked at."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from scheduler_view.domain.desired import ObjectKey
+from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.manifest import QUOTA
+from scheduler_view.domain.quantity import gpus_or_none
+from scheduler_view.domain.quota_key import key_of
+from scheduler_view.models import Drift, Look, Observation
+
+_WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRow:
+    """One object that stands in its cluster so since a moment.
+
+    Attributes:
+        changes: (field, wanted, in the cluster).
+        who: managers that set those fields; empty when nobody can be named.
+        by_at: when they last wrote.
+        words: the same for a person.
+    """
+
+    key: ObjectKey
+    state: str
+    since: datetime
+    changes: tuple[tuple[str, str | None, str | None], ...] = ()
+    who: str = ""
+    by_at: datetime | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LookRow:
+    """How looking at a cluster's quotas went.
+
+    Attributes:
+        seen_at: what is shown is as of then; None where nobody has looked yet.
+        error: why it could not be read since, in the server's words.
+    """
+
+    cluster: str
+    seen_at: datetime | None
+    tried_at: datetime
+    error: str
+
+
+def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
+    """Every object of a cluster that was compared."""
+    return {
+        (key := ObjectKey(row.kind, row.namespace, row.name)): SyncRow(
+            key,
+            row.state,
+            row.since,
+            tuple((name, wanted, there) for name, wanted, there in row.changes),
+            row.who,
+            row.by_at,
+            row.words,
+        )
+        for row in Drift.objects.filter(cluster__name=cluster)
+    }
+
+
+def look_rows() -> dict[str, LookRow]:
+    """How the last look at the quotas of each cluster went, by its name."""
+    rows = Look.objects.filter(kind=QUOTA).select_related("cluster")
+    return {
+        row.cluster.name: LookRow(
+            row.cluster.name, row.seen_at, row.tried_at, row.error
+        )
+        for row in rows
+    }
+
+
+def worst(
+    found: Mapping[ObjectKey, SyncRow], keys: Iterable[ObjectKey]
+) -> SyncRow | None:
+    """Of several objects the one to look at first; None where none was compared."""
+    rows: Sequence[SyncRow] = [found[key] for key in keys if key in found]
+    for state in _WORST_FIRST:
+        for row in rows:
+            if row.state == state:
+                return row
+    return rows[0] if rows else None
+
+
+def live_limits(cluster: str, pool: str, keys: Iterable[ObjectKey]) -> dict[str, int]:
+    """What a pool's key is in the cluster, by namespace; without those that lack it."""
+    wanted = set(keys)
+    rows = Observation.objects.filter(
+        cluster__name=cluster,
+        kind=QUOTA,
+        namespace__in={key.namespace for key in wanted},
+    )
+    found = {}
+    for row in rows:
+        if ObjectKey(row.kind, row.namespace, row.name) not in wanted:
+            continue
+        hard = (row.manifest.get("spec") or {}).get("hard") or {}
+        number = gpus_or_none(hard.get(key_of(pool)))
+        if number is not None:
+            found[row.namespace] = number
+    return found

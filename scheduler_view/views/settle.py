@@ -1,0 +1,76 @@
+"""Where a quota differs in its cluster: plan to restore it, or take over what is there."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST
+
+from accounting.models import Cluster
+from accounting.views.gate import admins, visitor_of
+from scheduler_view.domain.desired import quota_key_of
+from scheduler_view.domain.split import SplitRule
+from scheduler_view.forms import Asked
+from scheduler_view.models import QuotaTarget
+from scheduler_view.queries.sync import live_limits, sync_rows, worst
+from scheduler_view.views.proposal import Unfit, propose
+
+LONGEST = 200  # characters of a reason
+
+
+@admins
+@require_POST
+def settle(request: HttpRequest) -> HttpResponse:
+    """A change set that ends a difference; reviewed and applied like any other."""
+    posted = request.POST
+    cluster = get_object_or_404(Cluster, name=posted.get("cluster", ""))
+    target = get_object_or_404(
+        QuotaTarget.objects.select_related("team"),
+        cluster=cluster,
+        team__slug=posted.get("team", ""),
+        pool=posted.get("pool", ""),
+        tier=posted.get("tier", ""),
+    )
+    asked = {"restore": _restored, "adopt": _adopted}.get(posted.get("verb", ""))
+    if asked is None:
+        raise Http404("no such verb")
+    keys = [quota_key_of(place, target.tier) for place in target.split]
+    row = worst(sync_rows(cluster.name), keys)
+    who = f" by {row.who}" if row and row.who else ""
+    reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[:LONGEST]
+    try:
+        wish = Asked([asked(target)], reason)
+        made = propose(cluster, wish, visitor_of(request), request.user, plans=True)
+    except Unfit as error:
+        for fault in error.faults:
+            messages.error(request, fault)
+        return redirect("quotas")
+    return redirect("change", number=made.pk)
+
+
+_SAID = {"restore": "Put back", "adopt": "Keep"}
+
+
+def _restored(target: QuotaTarget) -> dict[str, Any]:
+    """The quota as it is wanted: the plan finds what differs."""
+    return {
+        "kind": "quota",
+        "team": target.team.slug,
+        "pool": target.pool,
+        "tier": target.tier,
+        "gpus": target.gpus,
+        "rule": target.rule,
+        "weights": target.weights,
+        "version": target.version,
+    }
+
+
+def _adopted(target: QuotaTarget) -> dict[str, Any]:
+    """The quota as the cluster has it; where a namespace has none, as it is wanted."""
+    keys = [quota_key_of(place, target.tier) for place in target.split]
+    there = dict(target.split) | live_limits(target.cluster.name, target.pool, keys)
+    edit = _restored(target) | {"gpus": sum(there.values())}
+    if len(there) > 1:
+        edit |= {"rule": SplitRule.WEIGHTS.value, "weights": there}
+    return edit
