@@ -5,9 +5,7 @@ Losing a message, running one twice or running two at once changes nothing.
 
 import structlog
 from celery import shared_task
-from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from accounting.models import Cluster
 from scheduler_view.actions import sweep
@@ -57,18 +55,3 @@ def look(cluster_id: int) -> None:
     log.info(
         "looked", cluster=cluster_id, changed=len(seen.changed), errors=len(seen.errors)
     )
-
-
-def ring(cluster_id: int) -> None:
-    """Ring for a cluster when this transaction has ended.
-
-    Without a broker the sweeper finds the work a little later: nobody waits for it.
-    """
-
-    def send() -> None:
-        try:
-            work.apply_async((cluster_id,), expires=60, retry=False)
-        except OperationalError as error:
-            log.warning("no bell", cluster=cluster_id, error=str(error))
-
-    transaction.on_commit(send)

@@ -1,5 +1,6 @@
 """Clusters and their sources in a set-up file."""
 
+from accounting.actions.configure_kubernetes import read_kubernetes
 from accounting.actions.document import Entry
 from accounting.actions.specs import ClusterSpec, SourceSpec
 from accounting.models import SourceKind
@@ -37,7 +38,7 @@ def read_cluster(entry: Entry) -> ClusterSpec:
     return ClusterSpec(
         name=entry.text("name", longest=63),
         sources=sources,
-        kubernetes=entry.mapping("kubernetes"),
+        kubernetes=read_kubernetes(entry),
     )
 
 

@@ -18,6 +18,7 @@ from accounting.views.pager import paged
 from scheduler_view.actions import change_sets
 from scheduler_view.actions.change_sets import Draft, Refused
 from scheduler_view.actions.wish import LostUpdate
+from scheduler_view.bell import ring
 from scheduler_view.domain.edit import EditsRefused, stored_edit
 from scheduler_view.domain.plan import Action
 from scheduler_view.forms import ReasonForm
@@ -30,7 +31,6 @@ from scheduler_view.queries.changes import (
     states,
 )
 from scheduler_view.views import diffs
-from scheduler_view.views.bell import ring
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of
 
 COLUMNS = (

@@ -10,10 +10,10 @@ from accounting.models import Cluster
 from accounting.views.gate import Visitor
 from scheduler_view.actions.change_sets import Draft, create, request_plan
 from scheduler_view.actions.wish import LostUpdate
+from scheduler_view.bell import ring
 from scheduler_view.domain.edit import EditsRefused, edits_from
 from scheduler_view.forms import Asked
 from scheduler_view.models import ChangeSet
-from scheduler_view.views.bell import ring
 
 
 class Unfit(Exception):

@@ -128,7 +128,7 @@ def test_a_second_run_writes_nothing(configure: Configure) -> None:
     full = GOOD.replace("    name: Vision", "    name: Vision\n    leads: [ana, luis]")
     full = full.replace(
         "  - name: north",
-        "  - name: north\n    kubernetes: {server: https://example.com}\n"
+        "  - name: north\n    kubernetes: {reader: {kubeconfig: /etc/kube, context: a}}\n"
         "    sources:\n      - {kind: prometheus, url: 'http://prom:9090', interval: 30}",
     )
     assert "changed: team vision" in configure(full).out

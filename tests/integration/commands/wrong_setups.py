@@ -30,6 +30,11 @@ def at(line: int, *texts: str, fault: int | None = None) -> Place:
     return "\n".join(lines) + "\n", fault or last
 
 
+def access(text: str) -> Place:
+    """A fault in a cluster's access."""
+    return at(5, "  - name: north", "    kubernetes:", f"      {text}")
+
+
 def team(text: str) -> Place:
     """A fault in the line after a team's slug."""
     return at(8, f"    {text}")
@@ -65,6 +70,15 @@ WRONG: dict[str, tuple[Place, str]] = {
     "unknown section": (at(4, "cluster:"), "unknown key 'cluster'; known are"),
     "unknown key of billing": (at(2, "  money: EUR"), "known are currency, timezone"),
     "unknown key of a cluster": (at(5, "  - nmae: north"), "unknown key 'nmae'"),
+    "access that is none": (access("reader: {token: x}"), "'reader' is no access"),
+    "access by two ways": (
+        access("pusher: {in_cluster: true, server: 'https://a'}"),
+        "'pusher' is no access",
+    ),
+    "access to nowhere": (access("reader: {context: a}"), "names no server"),
+    "access by half": (access("reader: {in_cluster: false}"), "must be true"),
+    "access that waits for ever": (access("timeout_s: 600"), "at most 60"),
+    "unknown key of access": (access("writer: {}"), "unknown key 'writer'"),
     "unknown key of a team": (team("nmae: Vision"), "unknown key 'nmae'"),
     "unknown key of a rule": (rule("form: 2026-10-01"), "unknown key 'form'"),
     "unknown key of a price": (price("rate: 2"), "unknown key 'rate'"),

@@ -1,11 +1,15 @@
-"""Rings for the worker. The page never waits for it: what is due stands in Postgres."""
+"""Rings for the worker. The page never waits for it: what is due stands in Postgres.
+
+The task is named, not imported: it brings the Kubernetes client, which the web process
+neither needs nor may have.
+"""
 
 import structlog
+from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from scheduler_view.tasks import work
-
+WORK = "scheduler_view.tasks.work"
 RING_S = 60  # a bell that nobody heard by then is dropped: the sweeper rings again
 log = structlog.get_logger(__name__)
 
@@ -17,6 +21,6 @@ def ring(cluster_id: int) -> None:
 
 def _ring(cluster_id: int) -> None:
     try:
-        work.apply_async((cluster_id,), expires=RING_S, retry=False)
+        current_app.send_task(WORK, (cluster_id,), expires=RING_S, retry=False)
     except OperationalError as error:  # the clock finds the work within 15 seconds
         log.warning("no bell", cluster=cluster_id, error=str(error))
