@@ -1,9 +1,11 @@
 """T12: a profile table keyed by the name only."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from accounting.domain.profile import Policy, shape_of, weights
 from tests.traps.scene import Pod, Scene, holds
 from tests.traps.shapes import mig_node
 
@@ -30,3 +32,16 @@ def test_t12_the_model_decides_what_a_profile_is(
     told.read(tmp_path)
 
     assert holds()["uid-slice"]["share"] == share
+
+
+def test_t12_memory_and_dominant_share_differ_by_card() -> None:
+    found = {}
+    for model in ("NVIDIA-A100-SXM4-80GB", "NVIDIA-A100-SXM4-40GB"):
+        shape = shape_of("1g.10gb", model)
+        assert shape is not None
+        [dominant] = weights([shape], Policy.DOMINANT)
+        found[model] = (shape.compute, shape.memory, shape.most, dominant)
+    assert found == {
+        "NVIDIA-A100-SXM4-80GB": (Fraction(1, 7), Fraction(1, 8), 7, Fraction(1, 7)),
+        "NVIDIA-A100-SXM4-40GB": (Fraction(1, 7), Fraction(1, 4), 4, Fraction(1, 4)),
+    }

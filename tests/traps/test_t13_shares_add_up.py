@@ -1,11 +1,13 @@
 """T13: shares that do not add up to the card. The card costs EUR 2.10 an hour."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from tests.traps.scene import HOUR_MS, Pod, Rows, Scene, gpus, usage
+from accounting.domain.profile import Policy, shape_of, weights
+from tests.traps.scene import HOUR_MS, PRODUCT, Pod, Rows, Scene, gpus, usage
 from tests.traps.shapes import mig_node, part
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -70,3 +72,13 @@ def test_t13c_seven_sevenths_are_one(tmp_path: Path) -> None:
     assert busy == pytest.approx(HOUR_MS / 3, abs=a_millisecond_each)
     card = gpus()["GPU-1"]
     assert card["busy_ms"] + card["idle_ms"] == card["wall_ms"] == HOUR_MS
+
+
+def test_t13b_the_dominant_share_is_normalised() -> None:
+    layout = ["1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb"]
+    shapes = [shape for p in layout if (shape := shape_of(p, PRODUCT)) is not None]
+
+    charges = [Fraction(21, 10) * w for w in weights(shapes, Policy.DOMINANT)]
+
+    assert charges == [Fraction(n, 100) for n in (28, 28, 56, 98)]
+    assert sum(charges) == Fraction(21, 10)
