@@ -52,7 +52,7 @@ from tests.integration.faults.support import (
 from tests.oracle.comparison import CLUSTER, clear, differences, imported, write
 from tests.oracle.evidence import Sample
 from tests.oracle.ledger import ledger as oracle
-from tests.oracle.world import WITNESS, World
+from tests.oracle.world import DIVIDED, WITNESS, World
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -119,7 +119,7 @@ class Living(RuleBasedStateMachine):
     # --- what happens in the cluster -------------------------------------------------
 
     @rule(
-        node=st.sampled_from(HELD),
+        node=st.sampled_from([*HELD, DIVIDED]),
         units=st.integers(1, 2),
         name=st.sampled_from(["train", "tune", "serve"]),
         is_labelled=st.booleans(),
@@ -150,6 +150,11 @@ class Living(RuleBasedStateMachine):
     @rule(node=st.sampled_from(HELD))
     def a_gpu_is_swapped(self, node: str) -> None:
         self.world.swap(node)
+        self.passes(4)
+
+    @rule(layout=st.integers(0, 5))
+    def a_gpu_is_divided_anew(self, layout: int) -> None:
+        self.world.divide(layout)
         self.passes(4)
 
     @rule(node=st.sampled_from([*HELD, WITNESS]))

@@ -16,7 +16,7 @@ from tests.oracle.shapes import A100, LAYOUTS, Shape
 STEP = 30  # seconds between scrapes
 KEPT = 90  # seconds that a finished object stays
 ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
-WITNESS = "w"
+WITNESS, DIVIDED = "w", "n2"
 KUBE = {"job": "kube-state-metrics", "instance": "10.1.0.1:8080"}
 
 
@@ -48,6 +48,11 @@ class Machine:
     silent_until: float = 0
 
 
+def _divided(layout: int) -> Shape:
+    layouts = LAYOUTS[A100]
+    return Shape("mixed", layouts=(layouts[layout % len(layouts)],))
+
+
 @dataclass
 class World:
     """The cluster at a time.
@@ -73,13 +78,16 @@ class World:
         self.machines = [
             Machine("n0", ["GPU-00", "GPU-01"], Shape()),
             Machine("n1", ["GPU-10", "GPU-11"], Shape()),
+            Machine(DIVIDED, ["GPU-20"], _divided(0)),
             Machine(WITNESS, ["GPU-w"], Shape()),
         ]
 
     def divide(self, layout: int) -> None:
-        """Add a node with a divided GPU."""
-        shape = Shape("mixed", layouts=(LAYOUTS[A100][layout],))
-        self.machines.append(Machine("n2", ["GPU-20"], shape))
+        """The GPU of the last node is divided anew; what ran there disappears."""
+        for pod in self.running():
+            if pod.node == DIVIDED:
+                self.end_pod(pod, "gone")
+        self.machine(DIVIDED).shape = _divided(layout)
 
     def machine(self, name: str) -> Machine:
         """A node by its name."""
