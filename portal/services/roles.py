@@ -38,6 +38,9 @@ def worker() -> list[str]:
         f"--concurrency={os.environ.get('WORKER_PROCESSES', WORKER_PROCESSES)}",
         "--without-mingle",  # after a lost Redis they have kept workers silent
         "--without-gossip",
+        # Nobody reads worker events; where Redis is gone, sending one is tried for ever
+        # and a worker that was told to stop stays.
+        "--without-heartbeat",
         "--loglevel=warning",
     ]
 
