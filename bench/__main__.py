@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8, K2, attribution, backfill; named rivals, answers compared first.
+"""`make bench`: P1 to P8, K1, K2, attribution, backfill; named rivals, answers compared first.
 
 Ends with 1 when a floor is missed. `--only P7,P8` runs some; `--json FILE` keeps the figures.
 """
@@ -30,6 +30,7 @@ def main() -> int:
             decode,
             drift,
             endtoend,
+            plan,
             rollups,
             writes,
         )
@@ -46,6 +47,7 @@ def main() -> int:
             rollups.figures(wanted),
             attribution.figures(wanted),
             drift.figures(wanted),
+            plan.figures(wanted),
             backfill.figures(wanted, options.hours),
         ):
             for figure in found:

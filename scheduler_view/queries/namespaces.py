@@ -26,9 +26,13 @@ def namespaces_by_team(
             Q(valid_to__isnull=True) | Q(valid_to__gt=at), valid_from__lte=at
         ).order_by("position", "pk")
     )
+    plain = _plain(rules)
+    globs = [(i, rule) for i, rule in enumerate(rules) if _is_glob(rule)]
     found: dict[int, list[str]] = {}
     for name, labels in sorted(live.items()):
-        team = _team(name, labels, rules)
+        place, team = plain.get(name, (len(rules), None))
+        before = [rule for i, rule in globs if i < place]
+        team = _team(name, labels, before) or team
         if team is not None:
             found.setdefault(team, []).append(name)
     return found
@@ -46,6 +50,21 @@ def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:
         row.name: labels.get(row.pk, {})
         for row in Namespace.objects.filter(cluster_id=cluster_id)
     }
+
+
+def _is_glob(rule: Binding) -> bool:
+    """True for a rule that must be tried; a plain name is looked up."""
+    is_name = rule.kind == BindingKind.NAMESPACE
+    return not is_name or any(letter in rule.glob for letter in "*?[")
+
+
+def _plain(rules: list[Binding]) -> dict[str, tuple[int, int | None]]:
+    """Place and team of the first rule of each plain name."""
+    found: dict[str, tuple[int, int | None]] = {}
+    for place, rule in enumerate(rules):
+        if not _is_glob(rule):
+            found.setdefault(rule.glob, (place, rule.team_id))
+    return found
 
 
 def _team(name: str, labels: Mapping[str, str], rules: list[Binding]) -> int | None:
