@@ -32,6 +32,7 @@ from scheduler_view.queries.changes import (
 )
 from scheduler_view.views import diffs
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of
+from scheduler_view.views.words import word
 
 COLUMNS = (
     "id",
@@ -83,14 +84,14 @@ def change_list(request: HttpRequest) -> HttpResponse:
     visitor, query = visitor_of(request), request.GET
     rows = change_rows(
         visitor.scope,
-        cluster=query.get("cluster", ""),
-        state=query.get("state", ""),
-        team=query.get("team", ""),
+        cluster=word(query, "cluster"),
+        state=word(query, "state"),
+        team=word(query, "team"),
     )
     if "csv" in query:
         lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
         return csv_answer("changes", COLUMNS, lines)
-    chosen = {name: query.get(name, "") for name in ("cluster", "state", "team")}
+    chosen = {name: word(query, name) for name in ("cluster", "state", "team")}
     context = {
         "page": paged(states_of(rows, visitor.now), query.dict()),
         "chosen": chosen,

@@ -30,6 +30,7 @@ from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.views.edits import changed_quotas
 from scheduler_view.views.proposal import Unfit
 from scheduler_view.views.proposal import propose as propose_change
+from scheduler_view.views.words import word
 
 UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 COLUMNS = (
@@ -91,9 +92,7 @@ def quota_list(request: HttpRequest) -> HttpResponse:
 
 def _csv(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
-    rows = quota_rows(
-        visitor.scope, visitor.now, cluster=request.GET.get("cluster", "")
-    )
+    rows = quota_rows(visitor.scope, visitor.now, cluster=word(request.GET, "cluster"))
     lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
     return csv_answer("quotas", COLUMNS, lines)
 
@@ -103,8 +102,8 @@ def _page(
 ) -> HttpResponse:
     """The page; `form` and what was typed stay where the form of one cluster was refused."""
     visitor = visitor_of(request)
-    scope, chosen = visitor.scope, request.GET.get("cluster", "")
-    words = request.GET.get("q", "").strip().lower()
+    scope, chosen = visitor.scope, word(request.GET, "cluster")
+    words = word(request.GET, "q").strip().lower()
     teams = visible_teams(scope)
     rows = quota_rows(scope, visitor.now, cluster=chosen)
     shown = [
@@ -193,7 +192,7 @@ def _asks_for(change: ChangeRow, row: QuotaRow) -> bool:
 def propose(request: HttpRequest) -> HttpResponse:
     """The edits of one cluster as one change set; its plan is asked for."""
     visitor = visitor_of(request)
-    cluster = get_object_or_404(Cluster, name=request.POST.get("cluster", ""))
+    cluster = get_object_or_404(Cluster, name=word(request.POST, "cluster"))
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():
@@ -213,10 +212,10 @@ def propose(request: HttpRequest) -> HttpResponse:
 def quota_yaml(request: HttpRequest) -> HttpResponse:
     """The objects that stand for one team's quota, as they are sent."""
     visitor = visitor_of(request)
-    team = visible_teams(visitor.scope).get(request.GET.get("team", ""))
+    team = visible_teams(visitor.scope).get(word(request.GET, "team"))
     if team is None:
         raise Http404("no such team")
-    cluster = get_object_or_404(Cluster, name=request.GET.get("cluster", ""))
+    cluster = get_object_or_404(Cluster, name=word(request.GET, "cluster"))
     bodies = quota_objects(cluster, team.slug)
     context = {
         "team": team,

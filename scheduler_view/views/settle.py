@@ -15,6 +15,7 @@ from scheduler_view.forms import Asked
 from scheduler_view.models import QuotaTarget
 from scheduler_view.queries.sync import live_limits, sync_rows, worst
 from scheduler_view.views.proposal import Unfit, propose
+from scheduler_view.views.words import word
 
 LONGEST = 200  # characters of a reason
 
@@ -24,13 +25,13 @@ LONGEST = 200  # characters of a reason
 def settle(request: HttpRequest) -> HttpResponse:
     """A change set that ends a difference; reviewed and applied like any other."""
     posted = request.POST
-    cluster = get_object_or_404(Cluster, name=posted.get("cluster", ""))
+    cluster = get_object_or_404(Cluster, name=word(posted, "cluster"))
     target = get_object_or_404(
         QuotaTarget.objects.select_related("team"),
         cluster=cluster,
-        team__slug=posted.get("team", ""),
-        pool=posted.get("pool", ""),
-        tier=posted.get("tier", ""),
+        team__slug=word(posted, "team"),
+        pool=word(posted, "pool"),
+        tier=word(posted, "tier"),
     )
     asked = {"restore": _restored, "adopt": _adopted}.get(posted.get("verb", ""))
     if asked is None:

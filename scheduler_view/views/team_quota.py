@@ -19,6 +19,7 @@ from scheduler_view.queries.quotas import QuotaRow, quota_rows
 from scheduler_view.views.edits import changed_quotas
 from scheduler_view.views.proposal import Unfit, propose
 from scheduler_view.views.stages import states_of
+from scheduler_view.views.words import word
 
 WIDTH, HEIGHT, LEFT, TOP = 640, 120, 40, 12  # of the step line's drawing, in units
 
@@ -96,7 +97,7 @@ def _request(request: HttpRequest, team: TeamRef) -> HttpResponse:
     visitor = visitor_of(request)
     if team.id not in visitor.scope.lead_of:
         raise PermissionDenied(f"leads of {team.name}")
-    cluster = get_object_or_404(Cluster, name=request.POST.get("cluster", ""))
+    cluster = get_object_or_404(Cluster, name=word(request.POST, "cluster"))
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():

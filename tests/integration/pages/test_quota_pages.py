@@ -504,3 +504,20 @@ def test_a_reason_is_escaped_and_its_links_work(desk: Office, sign_in: SignIn) -
     assert "<script>alert" not in page
     assert 'href="https://wiki.example/a?b=1&amp;c=2"' in page
     assert '<span class="badge mute">OPS-7</span>' in page
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/changes?state=%00",
+        "/changes?team=%00&cluster=%00",
+        "/quotas?cluster=%00&q=%00",
+        "/quotas/yaml?cluster=%00&team=vision",
+        "/tiers/change?cluster=%00",
+        "/audit?actor=%00&what=%00",
+        "/changes?page=99999999999999999999",
+        "/changes?team=no-such-team",
+    ],
+)
+def test_odd_addresses_are_answered(sign_in: SignIn, address: str) -> None:
+    assert sign_in("ana").get(address).status_code in (200, 404)
