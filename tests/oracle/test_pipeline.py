@@ -2,7 +2,7 @@
 
 Aspects: one file; files in any order and cut, twice; two workers; a kill at each named
 failpoint. Times to the millisecond, flags and holds. Not here: what values alone can show
-(test_domain); MIG, sharing and other shapes.
+(test_domain, test_shapes).
 """
 
 import io
@@ -52,6 +52,19 @@ def test_one_file(plan: Plan) -> None:
     with tempfile.TemporaryDirectory() as folder:
         imported(files([samples], folder))
     agrees(book)
+
+
+@settings(FEW, max_examples=15)
+@given(plans(is_shaped=True), pieces())
+def test_divided_and_shared_gpus(plan: Plan, how: tuple[str, int]) -> None:
+    """A fleet of any shape, in one file and then again in pieces."""
+    samples, book = settled(plan)
+    with tempfile.TemporaryDirectory() as folder:
+        for parts in ([samples], cut(samples, how)):
+            start(plan.interval)
+            for path in files(parts, folder):
+                imported([path])
+            agrees(book)
 
 
 @settings(FEW, max_examples=25)
