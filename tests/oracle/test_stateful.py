@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ from tests.integration.faults.support import (
     unfinished,
 )
 from tests.oracle.comparison import CLUSTER, clear, differences, imported, write
-from tests.oracle.evidence import Sample
+from tests.oracle.evidence import Sample, Unsettled
 from tests.oracle.ledger import ledger as oracle
 from tests.oracle.world import DIVIDED, WITNESS, World
 
@@ -290,8 +291,9 @@ class Living(RuleBasedStateMachine):
 
     def check(self) -> None:
         """The invariants."""
-        book = oracle(self.read)
-        assert differences(book) == []  # I2, I3, I9, I10, by the rules alone
+        with suppress(Unsettled):  # one name in two outages: the oracle has no answer
+            book = oracle(self.read)
+            assert differences(book) == []  # I2, I3, I9, I10, by the rules alone
         assert unfinished() == []
         call_command("verify", stdout=io.StringIO())  # I3, I5, I6, I9
         before = said()

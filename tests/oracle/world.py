@@ -148,6 +148,8 @@ class World:
             machine.host_label: machine.name,
             "modelName": machine.shape.model,
         }
+        if machine.naming == "exported":
+            yield Sample("up", base | self._named(machine, None), when, 1)
         on = self._seats(machine, at)
         for n, uuid in enumerate(machine.gpus):
             labels = base | {"UUID": uuid}

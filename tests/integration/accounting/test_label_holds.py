@@ -57,3 +57,27 @@ def test_each_outage_of_kube_state_has_a_hold_of_its_own(tmp_path: Path) -> None
     [ledger] = report("ledger", by="gpu")
     assert ledger["busy_ms"] == 2 * 300_000
     assert ledger["dark_ms"] == 0
+
+
+@pytest.mark.xfail(
+    strict=True, reason="what labels infer is kept by uid: the last outage's wins (N19)"
+)
+def test_what_labels_show_in_each_outage_is_inferred(tmp_path: Path) -> None:
+    text = Text()
+    scrapes = times(HOUR_ZERO, HOUR_ZERO + 3600)
+    outages = [(600, 1200), (2400, 3000)]
+    seen = [
+        at
+        for at in scrapes
+        if not any(low <= at - HOUR_ZERO < high for low, high in outages)
+    ]
+    text.node("n1", 1, seen)
+    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, 0.5), pod="train-0")
+    imported(text, tmp_path)
+
+    first = {"from": "2026-10-01T10:10:00Z", "to": "2026-10-01T10:20:00Z"}
+    last = {"from": "2026-10-01T10:40:00Z", "to": "2026-10-01T10:50:00Z"}
+    found = [
+        report("usage", by="pod", **when)[0]["estimated"] for when in (first, last)
+    ]
+    assert found == [True, True]
