@@ -8,7 +8,7 @@ export GPU_LEDGER_CACHE ?= $(HOME)/.cache/gpu-ledger
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-integration test-browser test-e2e check \
-  lint format types layers migrations templates lock bench soak provision \
+  lint format types layers migrations templates lock bench soak mutation provision \
   run worker beat clean
 
 help: ## this list
@@ -42,7 +42,7 @@ provision: ## as root: what the Prometheus, cluster and browser tests need
 
 lock: $(VENV)/uv ## write the locks after a change of dependencies in pyproject.toml
 	$(BIN)/uv pip compile $(LOCK) -o requirements.txt pyproject.toml
-	$(BIN)/uv pip compile $(LOCK) --group test --group lint --group bench \
+	$(BIN)/uv pip compile $(LOCK) --group test --group lint --group mutation --group bench \
 	  -o requirements-dev.txt pyproject.toml
 
 LOCK := --quiet --generate-hashes --python-version 3.11 --extra demo --no-annotate \
@@ -81,6 +81,10 @@ test-e2e: $(VENV)/development ## the whole product, started as a person starts i
 
 bench: $(VENV)/development ## speed and memory against the named rivals
 	@exec $(BIN)/python -m bench
+
+mutation: $(VENV)/development ## small faults in accounting/domain: the tests must find them
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results | tail -n 40
 
 soak: $(VENV)/development ## an hour with a worker killed every 30 s (SOAK_SECONDS), or STATEFUL_STEPS steps
 	@if [ -n "$(STATEFUL_STEPS)" ]; then \
