@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from decimal import Decimal
+from fractions import Fraction
 from zoneinfo import ZoneInfo, available_timezones
 
 from babel.numbers import list_currencies
@@ -16,13 +17,26 @@ from accounting.actions.specs import (
     PriceSpec,
     TeamSpec,
 )
+from accounting.domain.resource import is_counted, sanitised
 from accounting.models import BindingKind, LabelPurpose
 from accounting.queries.selection import LIFECYCLES
 from accounting.sources.catalogue import normal_model
 
-_SECTIONS = ("billing", "clusters", "teams", "bindings", "prices", "labels")
+_SECTIONS = (
+    "billing",
+    "clusters",
+    "teams",
+    "bindings",
+    "prices",
+    "labels",
+    "resources",
+)
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _PERSON = re.compile(r"[\w.@+-]+")  # Django's own rule for names of users
+_RESOURCE = re.compile(
+    r"[a-z0-9.-]{1,253}/[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?", re.ASCII
+)
+_SHARE = re.compile(r"[0-9]{1,4}(?:/[0-9]{1,4}|\.[0-9]{1,6})?")
 _PRICED_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
 _PRICE_KEYS = (
     "model",
@@ -69,6 +83,7 @@ def read_configuration(
     bindings = _bindings(root, slugs, zone)
     prices = _prices(root, names, zone)
     labels = _labels(root)
+    resources = _resources(root)
     if root.faults:
         raise DocumentError(sorted(root.faults, key=lambda fault: fault.line))
     return Configuration(
@@ -79,6 +94,7 @@ def read_configuration(
         bindings=bindings,
         prices=prices,
         labels=labels,
+        resources=resources,
     )
 
 
@@ -248,3 +264,44 @@ def _labels(root: Entry) -> dict[str, tuple[str, ...]]:
             entry.fail(purpose, f"a label of {purpose!r} stands here twice")
         found[purpose] = tuple(names)
     return found
+
+
+def _resources(root: Entry) -> dict[str, Fraction] | None:
+    """Names of further GPU resources, and what one unit is; None leaves those there are."""
+    if "resources" not in root.values:
+        return None
+    entry = root.values["resources"]
+    if not isinstance(entry, Entry):
+        root.fail(
+            "resources",
+            "'resources' must be a mapping of names to shares; write {} to have none",
+        )
+        return None
+    found: dict[str, Fraction] = {}
+    spelt: set[str] = set()
+    for name in entry.values:
+        if not _RESOURCE.fullmatch(name):
+            entry.fail(name, f"{name!r} is no resource's name, like example.com/gpu")
+        elif is_counted(name, ()):
+            entry.fail(name, f"{name!r} is known already: its nodes say what a unit is")
+        elif sanitised(name) in spelt:
+            entry.fail(name, f"kube-state spells {name!r} like another one here")
+        spelt.add(sanitised(name))
+        share = _share(entry.text(name))
+        if share is None:
+            entry.fail(
+                name,
+                f"{name!r} is no share of one GPU above 0 to 1, like 1, 1/2 or 0.5",
+            )
+        else:
+            found[name] = share
+    return found
+
+
+def _share(text: str) -> Fraction | None:
+    """A part of one GPU; None for anything else."""
+    try:
+        share = Fraction(text) if _SHARE.fullmatch(text) else Fraction(0)
+    except ZeroDivisionError:
+        return None
+    return share if 0 < share <= 1 else None

@@ -5,13 +5,14 @@ other's samples.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from django.db.models import Q
 
 from accounting.actions import bulk, claims
+from accounting.actions.resources import added_resources
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import (
     GpuRecord,
@@ -20,11 +21,13 @@ from accounting.domain.inventory import (
     Naming,
     NodeRecord,
     Place,
+    PodRecord,
     ScraperRecord,
     Span,
 )
 from accounting.domain.label import union_of
 from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.resource import is_counted
 from accounting.domain.series import PodName, Times
 from accounting.domain.series import Scraper as ScraperKey
 from accounting.mapping import (
@@ -74,7 +77,7 @@ def load(
     cluster: Cluster, period: Period, uids: Iterable[str] = ()
 ) -> tuple[Inventory, Ids]:
     """The evidence that decides about a period, and all there is of the pods `uids`."""
-    inventory, ids = Inventory(), Ids()
+    inventory, ids = Inventory(added=added_resources()), Ids()
     _load_nodes(cluster, inventory, ids)
     _load_pods(cluster, period, uids, inventory, ids)
     _load_scrapers(cluster, period, inventory, ids)
@@ -98,10 +101,15 @@ def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     ):
         inventory.nodes[name].spans.append(Span(first, last, step))
     facts = NodeFact.objects.filter(node__cluster=cluster).order_by("valid_from")
-    for name, at, capacity, labels in facts.values_list(
+    for name, at, units, labels in facts.values_list(
         "node__name", "valid_from", "capacity", "labels"
     ):
         node = inventory.nodes[name]
+        capacity = {
+            resource: count
+            for resource, count in units.items()
+            if is_counted(resource, inventory.added)
+        }
         if not node.capacity or node.capacity[-1][1] != capacity:
             node.capacity.append((to_ms(at), capacity))
         if not node.labels or node.labels[-1][1] != labels:
@@ -109,6 +117,13 @@ def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     for node in inventory.nodes.values():
         node.capacity = [item for item in node.capacity if item[1]]
         node.labels = [item for item in node.labels if item[1]]
+
+
+def _forget_uncounted(pod: PodRecord, added: Container[str]) -> None:
+    """Drop requests of resources that an administrator named once, and no more."""
+    gone = [key for key in pod.requests if not is_counted(key[2], added)]
+    for key in gone:
+        del pod.requests[key]
 
 
 def _load_gpus(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
@@ -158,6 +173,7 @@ def _load_pods(
         inventory.pods[uid] = pod_from_row(
             uid, namespace, name, first or 0, last or 0, record
         )
+        _forget_uncounted(inventory.pods[uid], inventory.added)
     labels = NamespaceLabels.objects.filter(namespace__cluster=cluster)
     for name, at, value in labels.order_by("valid_from").values_list(
         "namespace__name", "valid_from", "labels"

@@ -11,6 +11,7 @@ from django.db import models
 
 from accounting.actions.bindings import rebind
 from accounting.actions.prices import reprice
+from accounting.actions.resources import set_resources
 from accounting.actions.specs import (
     LONG_AGO,
     BindingSpec,
@@ -43,6 +44,10 @@ def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
         _billing(wanted, changes)
         for cluster in wanted.clusters:
             _cluster(cluster, changes)
+        if wanted.resources is not None and set_resources(
+            wanted.resources, actor=actor, reason="configure"
+        ):
+            changes.append(f"{len(wanted.resources)} added resources")
         for team in wanted.teams:
             _team(team, changes)
         if wanted.labels:

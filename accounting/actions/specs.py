@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -79,3 +80,4 @@ class Configuration:
     bindings: tuple[BindingSpec, ...] | None = None
     prices: tuple[PriceSpec, ...] | None = None
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    resources: dict[str, Fraction] | None = None  # name -> share of one GPU of a unit

@@ -4,7 +4,7 @@ Derived from an inventory as a whole; the same evidence always gives the same ho
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -177,7 +177,8 @@ def _kept_until(
 ) -> int:
     """One step after the last sample with a pod's label before kube-state is back."""
     latest = since_ms
-    is_shared = any(unit.is_shared for _, _, unit in _units(pod, facts))
+    units = _units(pod, facts, {})  # a unit that was added is never shared
+    is_shared = any(unit.is_shared for _, _, unit in units)
     for named in labels.of(pod.namespace, pod.name, pod.uid, pod.node):
         shown = labels.counting(named, is_shared=is_shared)
         times = shown.times
@@ -198,7 +199,7 @@ def _bound(pod: PodRecord) -> int:
 def _holds_of(pod: PodRecord, inventory: Inventory, end: _End) -> Iterable[Hold]:
     facts = node_facts(inventory.nodes.get(pod.node), _bound(pod))
     limit = requested(pod, facts)
-    for resource, units, unit in _units(pod, facts):
+    for resource, units, unit in _units(pod, facts, inventory.added):
         yield _hold(
             pod,
             end,
@@ -269,10 +270,12 @@ def _hold(  # noqa: PLR0913  # what a hold is made of
     )
 
 
-def _units(pod: PodRecord, facts: NodeFacts) -> Iterable[tuple[str, int, Unit]]:
+def _units(
+    pod: PodRecord, facts: NodeFacts, added: Mapping[str, Fraction]
+) -> Iterable[tuple[str, int, Unit]]:
     """What a pod holds: resource, units, and what one of them is on its node."""
     for resource, units in effective_requests(pod).items():
-        unit = unit_of(resource, facts)
+        unit = unit_of(resource, facts, added)
         if unit is not None:
             yield resource, units, unit
 
@@ -291,7 +294,7 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
         facts = node_facts(inventory.nodes.get(pod.node), _bound(pod))
         subject = f"{pod.namespace}/{pod.name}"
         for resource in effective_requests(pod):
-            if unit_of(resource, facts) is None:
+            if unit_of(resource, facts, inventory.added) is None:
                 yield Issue(
                     code="unknown_profile",
                     subject=f"{subject} {resource}",

@@ -1,8 +1,9 @@
 """Holds that only GPU labels show, while kube-state is not seen (rules.md N13)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -46,7 +47,7 @@ def inferred_holds(
             continue
         at = int(place.shown.times[0])
         facts = node_facts(inventory.nodes.get(place.node), at)
-        found_unit = _unit(place.part.kind, facts)
+        found_unit = _unit(place.part.kind, facts, inventory.added)
         if found_unit is None:
             continue
         counting = labels.counting(place, is_shared=found_unit[1].is_shared)
@@ -61,14 +62,16 @@ def inferred_holds(
     return found
 
 
-def _unit(kind: str, facts: NodeFacts) -> tuple[str, Unit] | None:
+def _unit(
+    kind: str, facts: NodeFacts, added: Mapping[str, Fraction]
+) -> tuple[str, Unit] | None:
     """The resource by which a node gives out units of a kind, and what one of them is."""
     for resource in sorted(facts.capacity, key=lambda name: (len(name), name)):
-        unit = unit_of(resource, facts)
+        unit = unit_of(resource, facts, added)
         if unit is not None and unit.kind == kind and facts.capacity[resource]:
             return resource, unit
     resource = f"nvidia.com/mig-{kind.replace('+', '.')}" if kind else WHOLE_GPU
-    unit = unit_of(resource, facts)
+    unit = unit_of(resource, facts, added)
     return None if unit is None else (resource, replace(unit, kind=kind))
 
 

@@ -9,13 +9,15 @@ series into it (`observe`) and saves what changed; `mapping` turns records into 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.resource import sanitised
 from accounting.domain.series import PodName, Scraper, Times
 from accounting.domain.track import far_apart
 
@@ -182,6 +184,14 @@ class Inventory:
     owners: dict[tuple[str, str, str], tuple[str, str]] = field(
         default_factory=dict
     )  # (namespace, kind, name) -> (kind, name)
+    added: Mapping[str, Fraction] = field(
+        default_factory=dict
+    )  # resources that an administrator added: the share of one unit
+
+    @property
+    def added_names(self) -> dict[str, str]:
+        """The added resources by kube-state's spelling."""
+        return {sanitised(resource): resource for resource in self.added}
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

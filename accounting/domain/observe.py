@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -159,6 +159,9 @@ def _pod(
     fold = _POD_METRICS.get(series.metric)
     if fold is not None:
         fold(pod, series, inside)
+    kind = _REQUESTS.get(series.metric)
+    if kind is not None:
+        _requests(kind, pod, series, inside, inventory.added_names)
 
 
 def _pod_info(pod: PodRecord, series: Series, inside: slice) -> None:
@@ -221,16 +224,14 @@ def _pod_phase(pod: PodRecord, series: Series, inside: slice) -> None:
             pod.terminal_phase, pod.terminal_first_ms = phase, first
 
 
-def _requests(kind: str) -> Callable[[PodRecord, Series, slice], None]:
-    def fold(pod: PodRecord, series: Series, inside: slice) -> None:
-        name = series.labels.get("resource", "")
-        resource = kubernetes_resource(name) or part_resource(name)
-        value = float(series.values[inside][-1])
-        if resource is not None and np.isfinite(value):
-            key = (kind, series.labels.get("container", ""), resource)
-            pod.requests[key] = int(value)
-
-    return fold
+def _requests(
+    kind: str, pod: PodRecord, series: Series, inside: slice, added: Mapping[str, str]
+) -> None:
+    name = series.labels.get("resource", "")
+    resource = kubernetes_resource(name, added) or part_resource(name)
+    value = float(series.values[inside][-1])
+    if resource is not None and np.isfinite(value):
+        pod.requests[kind, series.labels.get("container", ""), resource] = int(value)
 
 
 def _init_info(pod: PodRecord, series: Series, inside: slice) -> None:
@@ -238,6 +239,10 @@ def _init_info(pod: PodRecord, series: Series, inside: slice) -> None:
         pod.sidecars.add(series.labels.get("container", ""))
 
 
+_REQUESTS = {
+    "kube_pod_container_resource_requests": "main",
+    "kube_pod_init_container_resource_requests": "init",
+}
 _POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
     "kube_pod_info": _pod_info,
     "kube_pod_owner": _pod_owner,
@@ -248,8 +253,6 @@ _POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
     "kube_pod_status_scheduled_time": _pod_scheduled,
     "kube_pod_completion_time": _pod_completion,
     "kube_pod_status_phase": _pod_phase,
-    "kube_pod_container_resource_requests": _requests("main"),
-    "kube_pod_init_container_resource_requests": _requests("init"),
     "kube_pod_init_container_info": _init_info,
 }
 
@@ -275,7 +278,7 @@ def _node(
     if not times:
         return
     changed = put_spans(node.spans, spans_of(sorted(times), times.__getitem__))
-    capacity = _capacities(found, period)
+    capacity = _capacities(found, period, inventory.added_names)
     if capacity:
         changed |= merge_changes(node.capacity, capacity, max(times))
     shown = _node_labels(found, period)
@@ -317,7 +320,7 @@ def _node_labels(
 
 
 def _capacities(
-    found: Sequence[Series], period: Period
+    found: Sequence[Series], period: Period, added: Mapping[str, str]
 ) -> list[tuple[int, dict[str, int]]]:
     """The GPU capacity of a node at each change in the period.
 
@@ -326,7 +329,7 @@ def _capacities(
     for metric in ("kube_node_status_capacity", "kube_node_status_allocatable"):
         at: dict[int, dict[str, int]] = defaultdict(dict)
         for series in found:
-            resource = kubernetes_resource(series.labels.get("resource", ""))
+            resource = kubernetes_resource(series.labels.get("resource", ""), added)
             if series.metric != metric or resource is None:
                 continue
             inside = within(series, period)

@@ -1,7 +1,9 @@
 """When each GPU was there, and on which node (rules.md N14-N16)."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from accounting.domain.inventory import Inventory, NodeRecord, Span
 from accounting.domain.kube import KubeState
@@ -10,6 +12,8 @@ from accounting.domain.period import HOUR_MS
 from accounting.domain.place import in_one_place
 from accounting.domain.track import far_apart
 from accounting.domain.unit import NodeFacts, gpu_count
+
+Added = Mapping[str, Fraction]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,11 +55,13 @@ def derive_presences(
     for name in {*by_node, *inventory.nodes}:
         record = inventory.nodes.get(name)
         lives = node_lives(record, state)
-        there = _Node(name, by_node.get(name, {}), elsewhere[name], record, lives)
+        there = _Node(
+            name, by_node.get(name, {}), elsewhere[name], record, lives, inventory.added
+        )
         real = there.play(until_ms)
         found.extend(real)
         if record is not None:
-            found.extend(_placeholders(record, real, lives, until_ms))
+            found.extend(_placeholders(record, real, lives, until_ms, inventory.added))
     return sorted(found, key=lambda p: (p.node, p.uuid, p.start_ms))
 
 
@@ -81,6 +87,7 @@ class _Node:
     elsewhere: dict[str, list[int]]  # first samples of its GPUs on other nodes
     record: NodeRecord | None
     lives: list[NodeLife]
+    added: Added
     there: dict[str, _There] = field(default_factory=dict)
     found: list[Presence] = field(default_factory=list)
 
@@ -143,7 +150,7 @@ class _Node:
 
     def _too_many(self, at: int) -> None:
         """End the longest silent UUIDs beyond what the capacity ever stood for."""
-        most = _most_gpus(self.record, at)
+        most = _most_gpus(self.record, at, self.added)
         if most is None or len(self.there) <= most:
             return
         silent = [gpu for gpu in self.there.values() if gpu.is_silent(at)]
@@ -153,12 +160,12 @@ class _Node:
             self._end(gpu.uuid, gpu.span.last_ms + gpu.span.step_ms)
 
 
-def _most_gpus(record: NodeRecord | None, until_ms: int) -> int | None:
+def _most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | None:
     """The highest number of GPUs that a node's capacity has stood for."""
     if record is None:
         return None
     counts = [
-        gpu_count(NodeFacts(capacity, as_of(record.labels, at) or {}))
+        gpu_count(NodeFacts(capacity, as_of(record.labels, at) or {}), added)
         for at, capacity in record.capacity
         if at <= until_ms
     ]
@@ -166,7 +173,11 @@ def _most_gpus(record: NodeRecord | None, until_ms: int) -> int | None:
 
 
 def _placeholders(
-    record: NodeRecord, real: list[Presence], lives: list[NodeLife], until_ms: int
+    record: NodeRecord,
+    real: list[Presence],
+    lives: list[NodeLife],
+    until_ms: int,
+    added: Added,
 ) -> list[Presence]:
     """GPUs that the capacity stands for and that no sample has named yet (N16)."""
     if not record.capacity:
@@ -190,7 +201,7 @@ def _placeholders(
         )
 
     for at in ordered:
-        wanted = _missing(at, record, real, lives)
+        wanted = _missing(at, record, real, lives, added)
         for n in [n for n in open_since if n not in wanted]:
             close(n, at)
         for n in wanted:
@@ -201,7 +212,11 @@ def _placeholders(
 
 
 def _missing(
-    at: int, record: NodeRecord, real: list[Presence], lives: list[NodeLife]
+    at: int,
+    record: NodeRecord,
+    real: list[Presence],
+    lives: list[NodeLife],
+    added: Added,
 ) -> range:
     if at < record.capacity[0][0] or not any(
         life.first_ms <= at and (life.end_ms is None or at < life.end_ms)
@@ -209,4 +224,4 @@ def _missing(
     ):
         return range(0)
     there = sum(p.start_ms <= at and (p.end_ms is None or at < p.end_ms) for p in real)
-    return range(there, gpu_count(node_facts(record, at)))
+    return range(there, gpu_count(node_facts(record, at), added))

@@ -5,7 +5,7 @@ spelling is what reports, quotas and bills use.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 _EXACT = {
     "nvidia_com_gpu": "nvidia.com/gpu",
@@ -57,6 +57,13 @@ def kubernetes_resource(
     if partition is not None:
         return f"amd.com/{partition['compute']}_{partition['memory']}"
     return (added or {}).get(name)
+
+
+def is_counted(resource: str, added: Container[str]) -> bool:
+    """True for a resource of GPUs or parts of them, in Kubernetes' spelling."""
+    name = sanitised(resource)
+    known = (kubernetes_resource(name), part_resource(name))
+    return resource in known or resource in added
 
 
 def part_resource(name: str) -> str | None:

@@ -185,7 +185,7 @@ def unit_share(resource: str, facts: NodeFacts) -> Fraction:
     return Fraction(0) if unit is None else unit.share
 
 
-def gpu_count(facts: NodeFacts) -> int:
+def gpu_count(facts: NodeFacts, added: Mapping[str, Fraction] | None = None) -> int:
     """Physical GPUs that a node's capacity stands for (rules.md, fine print "units").
 
     `gpu.count` under the mixed strategy; else the sum over resources of units per GPU,
@@ -195,7 +195,7 @@ def gpu_count(facts: NodeFacts) -> int:
         return facts.number("gpu_count")
     total = 0
     for resource, units in facts.capacity.items():
-        unit = unit_of(resource, facts)
+        unit = unit_of(resource, facts, added)
         if unit is not None:
             on_one = int(1 / (unit.share * unit.replicas))  # 3g of 7 fits twice
             total += -(-units // (max(1, on_one) * unit.replicas))

@@ -2,6 +2,7 @@
 
 from accounting.models.audit import AuditLink
 from accounting.models.cluster import (
+    AddedResource,
     Cluster,
     Gpu,
     GpuGeometry,
@@ -57,6 +58,7 @@ from accounting.models.usage import (
 )
 
 __all__ = [
+    "AddedResource",
     "ApiToken",
     "AuditLink",
     "Billing",

@@ -1,5 +1,7 @@
 """Clusters, their metric sources, nodes and GPUs, and where each GPU was when."""
 
+from fractions import Fraction
+
 import pghistory
 from django.db import models
 from django.db.models import F, Q
@@ -20,6 +22,37 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+@pghistory.track()
+class AddedResource(models.Model):
+    """A resource of GPUs that an administrator named, and the share of one GPU of a unit.
+
+    Beside those that the product knows (`domain.resource`). Written by
+    `actions.resources`; the share is an exact fraction, above 0 and at most 1.
+    """
+
+    resource = models.CharField(max_length=317, unique=True)  # Kubernetes' spelling
+    share_numerator = models.PositiveIntegerField()
+    share_denominator = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["resource"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(share_numerator__gt=0)
+                & Q(share_numerator__lte=F("share_denominator")),
+                name="added_resource_share_of_one",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.resource}: {self.share} GPU"
+
+    @property
+    def share(self) -> Fraction:
+        """Of one GPU, of one unit."""
+        return Fraction(self.share_numerator, self.share_denominator)
 
 
 class SourceKind(models.TextChoices):

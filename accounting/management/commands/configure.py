@@ -22,7 +22,7 @@ class Command(BaseCommand):
     """Sets up; ends with 0, or 2 when the file is wrong (nothing was written then)."""
 
     help = (
-        "Bring billing, clusters, teams, bindings, prices and labels about. Idempotent."
+        "Bring billing, clusters, teams, bindings, prices, labels and resources about."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

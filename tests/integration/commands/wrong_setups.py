@@ -35,6 +35,11 @@ def access(text: str) -> Place:
     return at(5, "  - name: north", "    kubernetes:", f"      {text}")
 
 
+def resource(text: str) -> Place:
+    """A fault in the line after `resources:`."""
+    return at(15, "resources:", f"  {text}", "labels:", fault=16)
+
+
 def team(text: str) -> Place:
     """A fault in the line after a team's slug."""
     return at(8, f"    {text}")
@@ -168,6 +173,16 @@ WRONG: dict[str, tuple[Place, str]] = {
     "a label twice": (at(16, "  workload_type: [a, a]"), TWICE),
     "a number for a label": (at(16, "  workload_type: 5"), "must be a list of texts"),
     "an empty label": (at(16, "  workload_type: ['']"), "'workload_type' is empty"),
+    # resources
+    "a list of resources": (at(15, "resources: []", "labels:", fault=15), "mapping"),
+    "a share above one": (resource("example.com/x: 2"), "no share of one GPU"),
+    "a share of nothing": (resource("example.com/x: 0"), "no share of one GPU"),
+    "a share by nought": (resource("example.com/x: 1/0"), "no share of one GPU"),
+    "a word for a share": (resource("example.com/x: half"), "no share of one GPU"),
+    "no share": (resource("example.com/x:"), "'example.com/x' is missing"),
+    "a share that is yes": (resource("example.com/x: yes"), "put it in quotes"),
+    "no name of a resource": (resource("half: 1/2"), "is no resource's name"),
+    "a known resource": (resource("nvidia.com/gpu: 1/2"), "is known already"),
     # not YAML, or too much of it
     "an open bracket": (at(7, "  - slug: [vision", fault=8), "not YAML"),
     "a tab": (at(7, "\t- slug: vision"), "not YAML"),
