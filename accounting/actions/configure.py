@@ -17,6 +17,7 @@ from accounting.actions.specs import (
     PriceSpec,
     TeamSpec,
 )
+from accounting.domain.profile import normal
 from accounting.domain.resource import is_counted, sanitised
 from accounting.models import BindingKind, LabelPurpose
 from accounting.queries.selection import LIFECYCLES
@@ -235,7 +236,7 @@ def _price(entry: Entry, clusters: set[str], zone: ZoneInfo) -> PriceSpec:
         entry.fail("lifecycle", f"'lifecycle' is {lifecycle!r}; use {known}")
     return PriceSpec(
         model=normal_model(entry.text("model", longest=200)),
-        profile=entry.text("profile", default="", longest=64),
+        profile=normal(entry.text("profile", default="", longest=64)),
         lifecycle=lifecycle,
         cluster=cluster,
         tier=entry.text("tier", default=""),

@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models import Q
 
 from accounting.audit import Actor, act
+from accounting.domain.profile import normal
 from accounting.models import Cluster, UnitPrice
 from accounting.sources.catalogue import normal_model
 
@@ -45,10 +46,10 @@ def set_unit_price(
 ) -> UnitPrice:
     """Let a price hold from a time on; the one before it ends there.
 
-    The model may be spelled as an exporter or a node does. A price that begins at the same
+    Model and profile may be spelled as an exporter or a node does. A price that begins at the same
     time is replaced; a later one stays and ends this one.
     """
-    model = normal_model(model)
+    model, profile = normal_model(model), normal(profile)
     with act(actor, reason):
         same = UnitPrice.objects.select_for_update().filter(
             model=model,

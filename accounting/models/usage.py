@@ -67,7 +67,7 @@ class UsageBucket(StateMilliseconds):
     """Columns that usage hours and days share. Ids are 0 where there is none.
 
     Money of a state is `ms * rate`, exact; divide by 3,600,000 for the amount (N28).
-    `gpu_rate` is the whole GPU's own price where it differs from the line's (N27).
+    `gpu_rate` is the whole GPU's own price where a profile or tier gives the line another (N27).
     """
 
     billing_on = models.DateField()  # the billing day that this row belongs to

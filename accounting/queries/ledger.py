@@ -72,7 +72,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]:
-    """Rows with money; what a tier's rate differs goes to the platform's line (N27)."""
+    """Rows with money; what a profile's or tier's rate differs is the platform's (N27)."""
     merged: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
         row["has_money"] = not (row["unpriced"] and keys)

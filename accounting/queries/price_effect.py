@@ -25,8 +25,11 @@ _QUERY = """
       AND (%(lifecycle)s = '' OR u.lifecycle = %(lifecycle)s)
       AND (%(tier)s = '' OR u.tier = %(tier)s)
       AND (p.id IS NULL OR
-           (p.cluster_id IS NOT NULL)::int + (p.lifecycle <> '')::int
-           + (p.tier <> '')::int <= %(weight)s)
+           ((p.cluster_id IS NOT NULL)::int + (p.profile <> '')::int
+            + (p.lifecycle <> '')::int + (p.tier <> '')::int,
+            p.cluster_id IS NOT NULL, p.profile <> '', p.lifecycle <> '', p.tier <> '')
+           <= (%(weight)s, %(cluster)s::int IS NOT NULL, false, %(lifecycle)s <> '',
+               %(tier)s <> ''))
     GROUP BY 1
 """
 
@@ -65,7 +68,7 @@ def price_effect(
 ) -> PriceEffect:
     """Compare a price with those that hours used from an instant on; one query.
 
-    Hours whose price sets more (cluster, lifecycle, tier) than the new one keep theirs.
+    Hours whose price goes before the new one (N26) keep theirs.
     """
     weight = (cluster_id is not None) + bool(lifecycle) + bool(tier)
     with connection.cursor() as cursor:

@@ -81,18 +81,43 @@ def parameters(
 _PRICE = """
     SELECT p.id, p.rate_per_gpu_hour AS rate, p.cost_per_gpu_hour AS cost, p.currency
     FROM accounting_unitprice p
-    WHERE p.model = c.model AND p.profile = ''
+    WHERE p.model = c.model AND (p.profile = '' {profile})
       AND (p.cluster_id IS NULL OR p.cluster_id = c.cluster_id)
       AND (p.lifecycle = '' OR p.lifecycle = c.lifecycle)
       AND (p.tier = '' {tier})
       AND p.valid_from <= c.at
       AND (p.valid_to IS NULL OR p.valid_to > c.at)
-    ORDER BY (p.cluster_id IS NOT NULL)::int + (p.lifecycle <> '')::int
-             + (p.tier <> '')::int DESC,
-             p.cluster_id IS NOT NULL DESC, p.lifecycle <> '' DESC, p.tier <> '' DESC
+    ORDER BY (p.cluster_id IS NOT NULL)::int + (p.profile <> '')::int
+             + (p.lifecycle <> '')::int + (p.tier <> '')::int DESC,
+             p.cluster_id IS NOT NULL DESC, p.profile <> '' DESC,
+             p.lifecycle <> '' DESC, p.tier <> '' DESC
     LIMIT 1
 """
+_LINE_PRICE = _PRICE.format(
+    profile="OR p.profile = c.profile", tier="OR p.tier = c.tier"
+)
+_OWN_PRICE = _PRICE.format(profile="", tier="")
 
+# Instances of the models that have a price by profile, each with the profile it had at an
+# instant; before its first geometry and while it was away, that of the next one (N24). Nobody's
+# time keeps the GPU's own price: the platform's line would take the difference back (N27).
+_DIVIDED = """, geometry AS (
+    SELECT y.gpu_id, y.instances, to_timestamp(y.from_ms / 1000.0) AS since,
+           to_timestamp(lead(y.from_ms) OVER w / 1000.0) AS until
+    FROM accounting_gpugeometry y JOIN accounting_gpu g ON g.id = y.gpu_id
+    WHERE g.model IN (SELECT model FROM accounting_unitprice WHERE profile <> '')
+      AND (%(cluster)s::int IS NULL OR g.cluster_id = %(cluster)s)
+      AND (%(gpus)s::int[] IS NULL OR g.id = ANY(%(gpus)s))
+    WINDOW w AS (PARTITION BY y.gpu_id ORDER BY y.from_ms)
+), divided AS MATERIALIZED (
+    SELECT y.gpu_id, (i.part ->> 0)::int AS instance, i.part ->> 1 AS profile,
+           coalesce(lag(y.until) OVER w, '-infinity') AS since,
+           coalesce(y.until, 'infinity') AS until
+    FROM geometry y, jsonb_array_elements(y.instances) AS i(part)
+    WINDOW w AS (PARTITION BY y.gpu_id, i.part ->> 0 ORDER BY y.since)
+)"""
+_ON_INSTANCE = """LEFT JOIN divided d ON d.gpu_id = u.gpu_id AND d.instance = u.instance
+        AND u.pod_id <> 0 AND d.since <= u.window_start AND u.window_start < d.until"""
 
 _STATE_PARTS = (
     *((name, f"sum({name})") for name in STATE_COLUMNS),
@@ -118,6 +143,8 @@ def _gathered(
     parts: Sequence[tuple[str, str]],
     again: Sequence[str],
     finer: tuple[str, ...],
+    *,
+    by_profile: bool = False,
 ) -> str:
     """Common table expressions: facts summed between cuts, with what holds there.
 
@@ -126,23 +153,25 @@ def _gathered(
         parts: column -> its sum over windows.
         again: the columns, summed over GPUs and pods.
         finer: further columns to keep apart: gpu_id, node_id, pod_id.
+        by_profile: keep `profile` apart too, where a price asks for it.
     """
+    profile = "coalesce(d.profile, '')" if by_profile else "''"
     extra = "".join(f", s.{name}" for name in finer)
-    grouped = ", ".join(str(n + 1) for n in range(10 + len(finer)))
+    grouped = ", ".join(str(n + 1) for n in range(11 + len(finer)))
     sums = ", ".join(f"{text} AS {name}" for name, text in parts)
     return f"""
 WITH piece AS MATERIALIZED (
     SELECT * FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[])
         WITH ORDINALITY AS t(at, billing_on, n)
-), summed AS MATERIALIZED (
+){_DIVIDED if by_profile else ""}, summed AS MATERIALIZED (
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
            width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
-           gpu_id, node_id, pod_id, {sums}
-    FROM {table}
+           u.gpu_id, node_id, pod_id, {profile} AS profile, {sums}
+    FROM {table} u {_ON_INSTANCE if by_profile else ""}
     WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
-      AND (%(gpus)s::int[] IS NULL OR gpu_id = ANY(%(gpus)s))
+      AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s))
       AND window_start >= %(start)s AND window_start < %(end)s
-    GROUP BY 1, 2, 3, 4, 5, 6
+    GROUP BY 1, 2, 3, 4, 5, 6, 7
 ), node_life AS MATERIALIZED (
     SELECT f.node_id, f.lifecycle,
            CASE WHEN row_number() OVER w = 1 THEN '-infinity' ELSE f.valid_from END AS since,
@@ -153,8 +182,8 @@ WITH piece AS MATERIALIZED (
     SELECT s.cluster_id, s.hour_start, t.at, coalesce(p.namespace_id, 0) AS namespace_id,
            coalesce(a.team_id, 0) AS team_id, coalesce(p.workload_id, 0) AS workload_id,
            coalesce(a.workload_type, '') AS workload_type, g.model,
-           coalesce(l.lifecycle, 'unknown') AS lifecycle, coalesce(a.tier, '') AS tier
-           {extra},
+           coalesce(l.lifecycle, 'unknown') AS lifecycle, coalesce(a.tier, '') AS tier,
+           s.profile{extra},
            {", ".join(again)}
     FROM summed s
     JOIN piece t ON t.n = s.cut
@@ -178,16 +207,16 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
     names = [name for name, _ in _STATE_PARTS]
     again = [f"sum(s.{name})::bigint AS {name}" for name in names]
     sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
-    return f"""{_gathered("usage_window", _STATE_PARTS, again, finer)}
+    return f"""{_gathered("usage_window", _STATE_PARTS, again, finer, by_profile=True)}
 , combination AS (
-    SELECT DISTINCT cluster_id, at, model, lifecycle, tier FROM gathered
+    SELECT DISTINCT cluster_id, at, model, lifecycle, tier, profile FROM gathered
 ), priced AS MATERIALIZED (
     SELECT c.*, line.id AS price_id, line.rate, own.cost AS cost,
            own.id AS gpu_price_id, own.rate AS gpu_rate, own.cost AS gpu_cost,
            line.currency
     FROM combination c
-    LEFT JOIN LATERAL ({_PRICE.format(tier="OR p.tier = c.tier")}) line ON true
-    LEFT JOIN LATERAL ({_PRICE.format(tier="")}) own ON true
+    LEFT JOIN LATERAL ({_LINE_PRICE}) line ON true
+    LEFT JOIN LATERAL ({_OWN_PRICE}) own ON true
 )
 SELECT g.cluster_id, g.hour_start, t.billing_on,
        g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
@@ -200,7 +229,7 @@ SELECT g.cluster_id, g.hour_start, t.billing_on,
        sum(g.samples_expected)::bigint AS samples_expected,
        sum(g.samples_used)::bigint AS samples_used
 FROM gathered g
-JOIN priced p USING (cluster_id, at, model, lifecycle, tier)
+JOIN priced p USING (cluster_id, at, model, lifecycle, tier, profile)
 JOIN piece t USING (at)
 GROUP BY {final}
 """

@@ -90,6 +90,7 @@ class Books:
         pod: Pod | None = None,
         *,
         flags: int = 0,
+        instance: int = -1,
         energy_mj: int | None = None,
         peak_memory_bytes: int | None = None,
         **states: int,
@@ -103,19 +104,20 @@ class Books:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""INSERT INTO usage_window (cluster_id, window_start, gpu_id, pod_id,
-                    node_id, flags, {names})
-                    VALUES ({", ".join(["%s"] * 13)})""",  # noqa: S608
+                    node_id, instance, flags, {names})
+                    VALUES ({", ".join(["%s"] * 14)})""",  # noqa: S608
                 [
                     *(gpu.cluster_id, at, gpu.pk, pod.pk if pod else 0, node.pk),
-                    *(flags, *values),
+                    *(instance, flags, *values),
                 ],
             )
             cursor.execute(
                 """INSERT INTO intensity_window (cluster_id, window_start, gpu_id, pod_id,
-                   node_id, energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)""",
+                   node_id, instance, energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""",
                 [
                     *(gpu.cluster_id, at, gpu.pk, pod.pk if pod else 0, node.pk),
+                    instance,
                     *(int(energy_mj is not None), energy_mj or 0),
                     *(int(peak_memory_bytes is not None), peak_memory_bytes or 0),
                 ],
