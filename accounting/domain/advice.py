@@ -110,7 +110,7 @@ TEXTS: Mapping[str, Text] = {
     ),
     "share_above_one": Text(
         "A share of more than one GPU",
-        "Nothing is booked for it. Check the annotation or the added resource's share.",
+        "Nothing is booked for it. Check the pod's annotation.",
     ),
     "too_many_holders": Text(
         "More holders than replicas",

@@ -332,7 +332,9 @@ def _holders(
         scale = max(Fraction(1), total / own)
         flag = 0
         if total > own:
-            issues.append(_too_much(_name(part), segment.period, "a GPU"))
+            whole = all(share == own for _, share in items)
+            code = "two_on_exclusive" if whole else "too_many_holders"
+            issues.append(_too_much(code, _name(part), segment.period, "a GPU"))
             flag = ESTIMATED
         found[part] = tuple(
             Holder(uid, share / scale, flag | _inferred(uid, segment, timeline))
@@ -369,7 +371,8 @@ def _fill(  # all that decides about a pool
     # With no GPU on the node at all there is nothing that could be scaled.
     room = sum((rooms[part] for part in those), Fraction(0))
     if wanted > room and segment.parts:
-        issues.append(_too_much(timeline.node, segment.period, "a node's GPUs"))
+        code = "more_held_than_there"
+        issues.append(_too_much(code, timeline.node, segment.period, "a node's GPUs"))
         flag |= ESTIMATED
     for part in those:
         take = min(rooms[part], left)
@@ -616,9 +619,9 @@ def _suspect(window: Period, total: _GpuSum, part: Part) -> Issue:
     )
 
 
-def _too_much(subject: str, period: Period, what: str) -> Issue:
+def _too_much(code: str, subject: str, period: Period, what: str) -> Issue:
     return Issue(
-        code="more_held_than_there",
+        code=code,
         subject=subject,
         message=f"Holds ask for more than {what} can give; they are scaled to it.",
         advice="Check the node's capacity, labels and pods of that time.",

@@ -25,14 +25,20 @@ def is_reservation(namespace: str) -> bool:
 
 def annotated(pod: PodRecord, facts: NodeFacts) -> tuple[int, Fraction] | None:
     """Devices and the share of each that a pod's annotations ask for; None without any."""
-    share = _ratio(pod.annotations.get("gpu_fraction", ""))
-    memory, total = pod.annotations.get("gpu_memory", ""), facts.number("gpu_memory")
-    if share is None and memory.isdigit() and total:
-        share = Fraction(int(memory), total)
+    share = annotated_share(pod, facts)
     if share is None or not 0 < share <= 1:
         return None
     devices = pod.annotations.get("gpu_fraction_num_devices", "")
     return int(devices) if devices.isdigit() and 0 < int(devices) < 100 else 1, share
+
+
+def annotated_share(pod: PodRecord, facts: NodeFacts) -> Fraction | None:
+    """The share of a GPU that annotations name, also one that nobody can have."""
+    share = _ratio(pod.annotations.get("gpu_fraction", ""))
+    memory, total = pod.annotations.get("gpu_memory", ""), facts.number("gpu_memory")
+    if share is None and memory.isdigit() and total:
+        share = Fraction(int(memory), total)
+    return share
 
 
 def _ratio(text: str) -> Fraction | None:

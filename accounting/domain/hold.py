@@ -11,7 +11,13 @@ from fractions import Fraction
 import numpy as np
 
 from accounting.domain.claim import Claims
-from accounting.domain.fraction import annotated, is_reservation, requested, stand_ins
+from accounting.domain.fraction import (
+    annotated,
+    annotated_share,
+    is_reservation,
+    requested,
+    stand_ins,
+)
 from accounting.domain.geometry import Part
 from accounting.domain.inventory import Inventory, NodeRecord, PodRecord
 from accounting.domain.issue import Issue
@@ -304,6 +310,17 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
                     last_ms=pod.last_ms,
                     severity="error",
                 )
+        share = annotated_share(pod, facts)
+        if share is not None and share > 1:
+            yield Issue(
+                code="share_above_one",
+                subject=subject,
+                message=f"Its annotations ask for {float(share):g} of one GPU.",
+                advice="Nothing is booked for it. Ask for several devices instead.",
+                first_ms=pod.first_ms,
+                last_ms=pod.last_ms,
+                severity="error",
+            )
         for record in claims.of_pod(pod):
             if not record.devices:
                 yield Issue(
