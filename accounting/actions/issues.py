@@ -86,7 +86,8 @@ def resolve_gone(cluster_id: int, period: Period, found: Iterable[Issue]) -> Non
                               AND w.content_hash IS NOT NULL
                             ORDER BY w.window_start DESC LIMIT 1
                         )
-                        OR (i.first_seen >= %(start)s AND i.last_seen <= %(end)s
+                        OR (i.first_seen >= %(start)s AND i.first_seen < %(end)s
+                            AND i.last_seen <= %(end)s
                             AND NOT EXISTS (
                                 SELECT FROM unnest(%(had)s::text[], %(whose)s::text[])
                                     AS f(code, subject)

@@ -352,6 +352,9 @@ def _spoken_by(
     amounts: "np.ndarray", starts: Integers, duty: WindowsDuty
 ) -> tuple[Integers, Integers]:
     """Metric and step of each line: of the first of its parts that has a metric."""
+    if not len(duty.metric):  # nothing was ever sampled of these GPUs
+        none = np.zeros(len(starts), np.int64)
+        return none, none + duty.default_ms
     where = (np.maximum(amounts["part"], 0), amounts["window"])
     metric = np.where(amounts["part"] >= 0, duty.metric[where], 0)
     last = len(amounts) - 1

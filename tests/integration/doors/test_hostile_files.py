@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
 
 from tests.builders import HOUR_ZERO, MODEL, Text, times
 from tests.integration.accounting.support import clear, facts, report, run
@@ -176,11 +175,6 @@ def test_long_label_of_no_importance_is_kept(tmp_path: Path) -> None:
     assert numbers("n9")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=IntegrityError,
-    reason="no rule yet for a UUID that two nodes show at once: both get a presence",
-)
 def test_gpu_that_two_nodes_show_at_once_is_one_gpu(tmp_path: Path) -> None:
     text = good()
     for node in ("n8", "n9"):
@@ -192,7 +186,7 @@ def test_gpu_that_two_nodes_show_at_once_is_one_gpu(tmp_path: Path) -> None:
 
 def test_name_that_no_catalogue_knows_is_said(tmp_path: Path) -> None:
     text = good()
-    names = {"nvidia_gpu_duty_cycle", "DCGM_CUSTOM", "habanalabs_utilization"}
+    names = {"nvidia_gpu_duty_cycle", "DCGM_CUSTOM", "gpu_made_up_by_us"}
     for name in names:
         text.add(name, {"UUID": "GPU-1", "Hostname": "n1"}, 1, HOUR_ZERO)
     text.add("node_load1", {}, 1, HOUR_ZERO)

@@ -122,7 +122,7 @@ def test_prometheus_sees_every_exporter_of_the_cluster(
     targets = json.loads((tmp_path / "targets.json").read_text())
     wait_until(lambda: len(ask(prometheus, "up")) == len(targets), 60)
     jobs = {row["metric"]["job"] for row in ask(prometheus, "up")}
-    assert jobs == {"dcgm-exporter", "kube-state-metrics"}
+    assert jobs == {"amd-exporter", "dcgm-exporter", "kube-state-metrics"}
     wait_until(lambda: bool(ask(prometheus, "kube_pod_status_phase == 1")), 60)
     held = ask(prometheus, 'DCGM_FI_DEV_GPU_UTIL{pod!="",exported_pod=""}')
     assert held, "the labels of pods arrive unchanged"
