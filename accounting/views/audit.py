@@ -53,6 +53,8 @@ def audit(request: HttpRequest) -> HttpResponse:
     rows = audit_rows(wish, SHOWN)
     page = paged(rows, query.dict())
     chosen = {name: query.get(name, "") for name in FILTERS}
+    for name in ("first", "last"):  # a date field shows nothing else
+        chosen[name] = _iso(chosen[name])
     csv = query.copy()
     csv["csv"] = "audit"
     context = {
@@ -117,6 +119,13 @@ def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[Wish, str]:
     return Wish(what, actor, int(number) if number else None, start, end), " ".join(
         notes
     )
+
+
+def _iso(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return ""
 
 
 def _day(
