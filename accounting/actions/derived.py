@@ -2,15 +2,20 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from accounting.actions.evidence import BATCH, Ids, ensure_namespaces, ensure_nodes
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import Inventory
+from accounting.domain.label import Labels
+from accounting.domain.mapping import remapped
 from accounting.domain.period import Period
 from accounting.domain.presence import Presence
 from accounting.domain.timeline import Derived
 from accounting.models import Cluster, Gpu, GpuPresence, NodeFact, Pod, PodHold
+
+_Pair = tuple[Hold, Hold]  # as it was, as it is
 
 FAR_MS = 253_402_300_799_000  # the year 9999: "still there"
 
@@ -21,6 +26,7 @@ def store(
     derived: Derived,
     ids: Ids,
     labels_of: Period,
+    labels_before: Labels | None = None,
 ) -> list[Period]:
     """Bring holds and presences up to date.
 
@@ -28,6 +34,7 @@ def store(
         cluster, inventory, derived, ids: what was derived, and from what.
         labels_of: the time whose GPU labels were at hand: inferred holds are known there
             only, and reach beyond it as they are stored.
+        labels_before: those at hand before new samples came; None: none came.
 
     Returns:
         The periods in which somebody's time changed: the windows there are dirty.
@@ -35,8 +42,12 @@ def store(
     _ensure_inferred_pods(cluster, derived.holds, ids)
     shown = [hold for hold in derived.holds if not hold.is_inferred]
     inferred = [hold for hold in derived.holds if hold.is_inferred]
-    changed = _store_holds(inventory, shown, ids, labels_of)
+    changed, pairs = _store_holds(inventory, shown, ids, labels_of)
     changed.extend(_store_inferred(cluster, inferred, ids, labels_of))
+    if labels_before is not None:
+        spans = remapped(pairs, labels_before, derived.labels)
+        near = (span.intersection(labels_of) for span in spans)
+        changed.extend(span for span in near if span is not None)
     changed.extend(_store_presences(cluster, derived.presences, ids))
     return changed
 
@@ -145,8 +156,8 @@ def _ensure_inferred_pods(cluster: Cluster, holds: Sequence[Hold], ids: Ids) -> 
 
 def _store_holds(
     inventory: Inventory, holds: Sequence[Hold], ids: Ids, near: Period
-) -> list[Period]:
-    """Replace the holds of the loaded pods.
+) -> tuple[list[Period], list[_Pair]]:
+    """Replace the holds of the loaded pods; what changed, and each as it was and is.
 
     Where a hold ends may depend on who was bound next (N11), so an end counts only where
     all that lies around it was loaded: `near`. Elsewhere what is stored stays.
@@ -157,6 +168,7 @@ def _store_holds(
         for row in PodHold.objects.filter(pod_id__in=pod_ids, is_inferred=False)
     }
     changed: list[Period] = []
+    pairs: list[_Pair] = []
     rows: list[PodHold] = []
     for hold in holds:
         row = _hold_row(hold, ids)
@@ -169,13 +181,21 @@ def _store_holds(
             if last_ms >= near.end_ms:
                 row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
                 row.booked_until_ms = before.booked_until_ms
+        if before is not None:
+            pairs.append((_over(hold, before), _over(hold, row)))
         rows.extend(_changed(before, row))
         changed.extend(_moved(_span(before), _span(row)))
     for row in known.values():
         changed.extend(_moved(_span(row), None))
     PodHold.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
     _write(rows)
-    return changed
+    return changed, pairs
+
+
+def _over(hold: Hold, row: PodHold) -> Hold:
+    """A hold over the time that is stored of it."""
+    end = hold.booked_until_ms if row.booked_until_ms is None else row.booked_until_ms
+    return replace(hold, bound_ms=row.bound_ms, booked_until_ms=end)
 
 
 def _write(rows: Sequence[PodHold]) -> None:

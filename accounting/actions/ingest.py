@@ -22,6 +22,7 @@ from accounting.domain.attribution import WindowLedger, attribute
 from accounting.domain.condition import conditions, told_twice
 from accounting.domain.inventory import Inventory
 from accounting.domain.issue import Issue
+from accounting.domain.label import labels_of
 from accounting.domain.observe import observe
 from accounting.domain.period import Period, to_instant, to_ms
 from accounting.domain.place import misplaced
@@ -165,7 +166,9 @@ def observe_period(
     with transaction.atomic():
         lock("evidence", cluster.pk)
         inventory, ids = evidence.load(cluster, period, uids)
+        labels_before = None
         if not is_observed:
+            labels_before = labels_of(inventory)
             touched = observe(inventory, readings, period)
             evidence.save(cluster, inventory, ids, touched, period)
         _declare_intervals(inventory, readings)
@@ -176,8 +179,9 @@ def observe_period(
             max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
         )
         now = derive(inventory, wide, until)
+        reach_of_labels = evidence.label_period(period)
         changed = derived.store(
-            cluster, inventory, now, ids, evidence.label_period(period)
+            cluster, inventory, now, ids, reach_of_labels, labels_before
         )
         holding = {ids.pods[hold.uid] for hold in now.holds}
         if not is_observed:

@@ -15,8 +15,6 @@ from fractions import Fraction
 from itertools import pairwise
 from operator import itemgetter
 
-import numpy as np
-
 from accounting.domain.geometry import Part, shares_of
 from accounting.domain.hold import Hold, derive_holds, unbooked
 from accounting.domain.inferred import inferred_holds
@@ -24,11 +22,11 @@ from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
 from accounting.domain.issue import Issue
 from accounting.domain.kube import kube_state
 from accounting.domain.label import Labels, Ownership, labels_of
+from accounting.domain.mapping import Place, mapped_places
 from accounting.domain.node import node_facts
 from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
 from accounting.domain.presence import Presence, derive_presences
-from accounting.domain.series import Times
 from accounting.domain.track import MAX_STEP_MS
 
 MARGIN_MS = 2 * MAX_STEP_MS  # a sample can cover time up to 1.5 steps away (N5, N6)
@@ -176,41 +174,6 @@ def node_timelines(
         node: _Node(node, here, holds[node], derived, inventory, wide, until_ms).play()
         for node, here in presences.items()
     }
-
-
-Place = tuple[Part, str]  # a GPU or instance, and its vgpu: stands for one unit (N17)
-
-
-def mapped_places(hold: Hold, labels: Labels, *, is_only: bool = True) -> list[Place]:
-    """The places that a hold has for its whole life, most named first (N17).
-
-    A label counts on the hold's node and, where the sample carries one, with its uid; on a
-    shared GPU as `Labels.counting` says. At most one place for each unit.
-
-    Args:
-        hold: whose places.
-        labels: of the cluster.
-        is_only: the pod holds nothing else; else a place must be of the hold's kind.
-    """
-    if hold.parts:
-        return [(part, "") for part in hold.parts][: hold.units]
-    times_of: dict[Place, list[Times]] = defaultdict(list)
-    places = labels.of(hold.namespace, hold.pod, hold.uid, hold.node)
-    for namespace, name, uid in hold.names:
-        places = [*places, *labels.of(namespace, name, uid, hold.node)]
-    for named in places:
-        if is_only or named.part.kind == hold.kind:
-            times = labels.counting(named, is_shared=hold.is_shared).times
-            low, high = np.searchsorted(times, [hold.bound_ms, hold.booked_until_ms])
-            times_of[named.part, named.vgpu].append(times[int(low) : int(high)])
-    counts = {
-        place: len(parts[0])
-        if len(parts) == 1
-        else len(np.unique(np.concatenate(parts)))
-        for place, parts in times_of.items()
-    }
-    ordered = sorted(counts, key=lambda place: (-counts[place], place))
-    return [place for place in ordered if counts[place]][: hold.units]
 
 
 @dataclass(slots=True)

@@ -19,8 +19,8 @@ from accounting.failpoints import NAMES
 from tests.integration.faults.support import environment, process, started, unfinished
 from tests.oracle.comparison import CLUSTER, differences, imported, start, write
 from tests.oracle.evidence import Sample
-from tests.oracle.fleets import Plan, plans
-from tests.oracle.ledger import Ledger
+from tests.oracle.fleets import NodePlan, Plan, PodPlan, plans, scrape
+from tests.oracle.ledger import Ledger, ledger
 from tests.oracle.oracle import settled
 from tests.oracle.pieces import cut, pieces
 
@@ -65,6 +65,51 @@ def test_divided_and_shared_gpus(plan: Plan, how: tuple[str, int]) -> None:
             for path in files(parts, folder):
                 imported([path])
             agrees(book)
+
+
+def test_a_later_file_decides_which_gpu_a_hold_has() -> None:
+    """A GPU swapped in has more samples in the end: earlier windows are computed again."""
+    node = NodePlan(
+        gpus=1,
+        step=30,
+        metrics="engine",
+        naming="plain",
+        replicas=1,
+        silent_until=0,
+        swap=1247,
+        restart=None,
+        gone=None,
+        outage=None,
+    )
+    pod = PodPlan("train", "uid-0", 0, 1, bound=634, end=None, how="gone", labels="all")
+    plan = Plan(
+        length=2400,
+        offset=0,
+        nodes=(node,),
+        pods=(pod,),
+        move=None,
+        kube_step=30,
+        kube_replicas=1,
+        kube_outage=None,
+        has_kube=True,
+        lost=0,
+        jitter=0,
+        odd=0,
+        twice=0,
+        seed=0,
+        interval=None,
+    )
+    samples = scrape(plan)
+    middle = min(sample.at for sample in samples) + 1_600_000
+    parts = [
+        [sample for sample in samples if sample.at < middle],
+        [sample for sample in samples if sample.at >= middle],
+    ]
+    start(None)
+    with tempfile.TemporaryDirectory() as folder:
+        for path in files(parts, folder):
+            imported([path])
+    agrees(ledger(samples))
 
 
 @settings(FEW, max_examples=25)

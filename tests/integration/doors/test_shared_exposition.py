@@ -125,7 +125,6 @@ def default_fields(folder: Path) -> None:
         "DCGM_FI_DEV_POWER_USAGE",
         "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
         "DCGM_FI_DEV_FB_USED",
-        "DCGM_FI_DEV_FB_FREE",
     } <= names & set(EXPORTER_METRICS)
 
 
