@@ -402,8 +402,10 @@ def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
 
 
 def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
-    since = timeline.inferred_from.get(uid)
-    return INFERRED if since is not None and since <= segment.period.start_ms else 0
+    """The flag of time that only a label speaks for (N13, N19)."""
+    at = segment.period.start_ms
+    spans = timeline.inferred.get(uid, ())
+    return INFERRED if any(span.contains(at) for span in spans) else 0
 
 
 class _Share(NamedTuple):

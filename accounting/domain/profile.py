@@ -134,7 +134,12 @@ def shape_of(name: str, model: str) -> Shape | None:
 
 
 def _words(model: str) -> set[str]:
-    return set(re.split(r"[^a-z0-9]+", model.lower()))
+    """Of a model's name, without the profile that it bears under MIG's single strategy.
+
+    `NVIDIA-A100-SXM4-80GB-MIG-3g.40gb` is no A100 of 40 GB.
+    """
+    card = re.split(r"[^a-z0-9]mig[^a-z0-9]", model.lower())[0]
+    return set(re.split(r"[^a-z0-9]+", card))
 
 
 def _rows(model: str) -> list[tuple[str, int, Fraction]]:

@@ -123,7 +123,8 @@ class NodeTimeline:
 
     Attributes:
         presences: by GPU; clipped to the data's end.
-        inferred_from: by uid, from when on only labels show that it holds (N13).
+        inferred: by uid, when only labels show that it holds (N13): one span for each time
+            that kube-state was not seen.
         pods: (namespace, name) by uid, of its holds.
         whose: which labels are an exporter's own.
     """
@@ -133,7 +134,7 @@ class NodeTimeline:
     changes: dict[Part, list[int]]
     presences: dict[str, list[Period]]
     placeholders: frozenset[str]
-    inferred_from: dict[str, int]
+    inferred: Mapping[str, Sequence[Period]]
     pods: dict[str, tuple[str, str]] = field(default_factory=dict)
     whose: Ownership = field(default_factory=Ownership)
     _starts: list[int] = field(default_factory=list)
@@ -193,13 +194,12 @@ class _Node:
         there = self._there()
         cuts = self._cuts(there)
         divisions = {uuid: self._divisions(uuid) for uuid in there}
-        held = Counter(hold.uid for hold in self.holds)
-        places = {
-            (hold.uid, hold.resource): mapped_places(
-                hold, self.derived.labels, is_only=held[hold.uid] == 1
-            )
+        held = Counter(uid for uid, _ in {(h.uid, h.resource) for h in self.holds})
+        # Not by uid: a pod that only labels show has a hold for each outage (N13).
+        places = [
+            mapped_places(hold, self.derived.labels, is_only=held[hold.uid] == 1)
             for hold in self.holds
-        }
+        ]
         segments = [
             self._segment(Period(a, b), there, divisions, places)
             for a, b in pairwise(cuts)
@@ -210,11 +210,7 @@ class _Node:
             changes=_changes(segments),
             presences=there,
             placeholders=frozenset(p.uuid for p in self.presences if p.is_placeholder),
-            inferred_from={
-                hold.uid: hold.inferred_from_ms
-                for hold in self.holds
-                if hold.inferred_from_ms is not None
-            },
+            inferred=_inferred(self.holds),
             pods={hold.uid: (hold.namespace, hold.pod) for hold in self.holds},
             whose=self.derived.labels.whose,
         )
@@ -263,7 +259,7 @@ class _Node:
         period: Period,
         there: Mapping[str, list[Period]],
         divisions: "Mapping[str, list[tuple[int, _Division]]]",
-        places: Mapping[tuple[str, str], list[Place]],
+        places: Sequence[Sequence[Place]],
     ) -> Segment:
         at = period.start_ms
         parts: dict[Part, Fraction] = {}
@@ -278,11 +274,11 @@ class _Node:
                     stranded[uuid] = left
         mapped: dict[Part, dict[str, Fraction]] = defaultdict(dict)
         pools: dict[str, list[Pooled]] = defaultdict(list)
-        for hold in self.holds:
+        for hold, its_places in zip(self.holds, places, strict=True):
             if not hold.active_at(at):
                 continue
             count = 0
-            for part, _ in places[hold.uid, hold.resource]:
+            for part, _ in its_places:
                 if part in parts:
                     count += 1
                     on = mapped[part]
@@ -305,6 +301,16 @@ class _Node:
 
 _Division = tuple[Mapping[Part, Fraction], Fraction]  # parts, and what they leave
 _ALL, _NOTHING = Fraction(1), Fraction(0)
+
+
+def _inferred(holds: Iterable[Hold]) -> dict[str, list[Period]]:
+    """When only labels show that a pod holds, by uid (N13)."""
+    found: dict[str, list[Period]] = defaultdict(list)
+    for hold in holds:
+        start = hold.inferred_from_ms
+        if start is not None and start < hold.booked_until_ms:
+            found[hold.uid].append(Period(start, hold.booked_until_ms))
+    return dict(found)
 
 
 def _model(record: GpuRecord, node: NodeRecord | None) -> str:

@@ -27,10 +27,6 @@ BILLION = 10**9
 ANY = ""  # the track of all metrics together: a proof of presence has no metric (N14)
 
 
-class Unsettled(Exception):  # not an error: the rules leave the case open
-    """The rules do not settle this fleet; a random test leaves it out."""
-
-
 @dataclass(frozen=True)
 class Sample:
     """One sample as a scrape gave it; `at` in milliseconds."""

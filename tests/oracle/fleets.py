@@ -47,6 +47,7 @@ class PodPlan:
     has_schedule: bool = True
     has_uid: bool = False  # its GPUs' samples carry its uid
     resource: str = "nvidia_com_gpu"
+    is_listed: bool = True  # kube-state knows it; else only labels ever show it
 
     def holds(self, at: float) -> bool:
         """True while it runs."""
@@ -81,7 +82,7 @@ class Plan:
     move: int | None  # the first node's last GPU is on the second one from here on
     kube_step: int
     kube_replicas: int
-    kube_outage: Span | None
+    kube_outages: tuple[Span, ...]
     has_kube: bool
     lost: float  # share of scrapes that never came
     jitter: int  # milliseconds
@@ -144,6 +145,7 @@ def pod_plans(
         has_schedule=draw(st.sampled_from([True, True, True, False])),
         has_uid=draw(st.booleans()),
         resource=draw(st.sampled_from(shape.resources)),
+        is_listed=draw(st.sampled_from([True, True, True, False])),
     )
 
 
@@ -162,7 +164,9 @@ def plans(draw: st.DrawFn, *, is_shaped: bool = False) -> Plan:
         move=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
         kube_step=draw(st.sampled_from([30, 15, 60])),
         kube_replicas=draw(st.sampled_from([1, 1, 1, 2])),
-        kube_outage=None if is_shaped else draw(maybe(spans(length))),  # type: ignore[arg-type]
+        kube_outages=()
+        if is_shaped
+        else tuple(draw(st.lists(spans(length), max_size=3))),
         has_kube=is_shaped or draw(st.sampled_from([True] * 5 + [False])),
         lost=draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])),
         jitter=draw(st.sampled_from([0, 0, 700, 3000])),
@@ -199,7 +203,7 @@ class _Scraper:
             return
         for replica in range(self.plan.kube_replicas):
             for at in self._times(self.plan.kube_step, replica):
-                if not (self.plan.kube_outage and self.plan.kube_outage.has(at)):
+                if not any(span.has(at) for span in self.plan.kube_outages):
                     yield from self._kube(replica, at)
 
     def _times(self, step: int, replica: int) -> Iterator[float]:
@@ -393,7 +397,8 @@ class _Scraper:
         daemon = {"namespace": "kube-system", "pod": "proxy", "uid": "uid-proxy"}
         yield Sample("kube_pod_info", base | daemon | {"node": "c0"}, when, 1)
         for pod in self.plan.pods:
-            yield from self._pod(pod, base, at)
+            if pod.is_listed:
+                yield from self._pod(pod, base, at)
 
     def _pod(self, pod: PodPlan, base: dict[str, str], at: float) -> Iterator[Sample]:
         created, kept = pod.bound - 45, 90  # seconds that a finished object stays

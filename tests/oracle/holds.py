@@ -12,12 +12,12 @@ from tests.oracle.evidence import (
     Place,
     Pod,
     Proof,
-    Unsettled,
     is_near,
 )
 from tests.oracle.units import Said, kind_of, unit_share
 
 HOUR = 3600 * SECOND
+Whose = tuple[str, Label, str, int | None]  # node, pod, profile, kube-state's return
 
 
 @dataclass
@@ -324,54 +324,47 @@ def _make_room(evidence: Evidence, here: list[Hold]) -> None:
 def _label_holds(evidence: Evidence) -> list[Hold]:
     """Pods that kube-state never shows, named while it is not seen (N13)."""
     shown = {(pod.node, pod.namespace, pod.name) for pod in evidence.pods.values()}
-    shown_uids = set(evidence.pods)
-    found: dict[str, list[tuple[int, int, Place]]] = defaultdict(list)
-    labels: dict[str, tuple[str, Label]] = {}
+    found: dict[Whose, list[Proof]] = defaultdict(list)
     for proof in evidence.proofs:
         label = proof.label
-        if label is None or evidence.is_seen(proof.at) or label.uid in shown_uids:
-            continue
-        if not counts(evidence, proof):
+        if label is None or evidence.is_seen(proof.at) or label.uid in evidence.pods:
             continue
         if not label.uid and (proof.node, label.namespace, label.pod) in shown:
             continue
-        uid = label.uid or f"{label.namespace}/{label.pod}"
-        if labels.setdefault(uid, (proof.node, label)) != (proof.node, label):
-            raise Unsettled(f"{uid} is named on two nodes")
-        found[uid].append((proof.at, proof.at + proof.step, proof.place))
-    holds_ = []
-    for uid, named in found.items():
-        start = min(at for at, _, _ in named)
-        back = min((s for s, _ in evidence.seen if s > start), default=None)
-        if back is not None and any(at >= back for at, _, _ in named):
-            raise Unsettled(f"{uid} is named in two outages")
-        end = max(end for _, end, _ in named)
-        end = end if back is None else min(end, back)
-        node, label = labels[uid]
-        units = len({place for _, _, place in named})
-        is_over = back is not None or end < evidence.end
-        said = evidence.said(node, start)
-        resource = unit_at(min(place for _, _, place in named), said)
-        holds_.append(
-            Hold(
-                uid=uid,
-                namespace=label.namespace,
-                name=label.pod,
-                node=node,
-                units=units,
-                created=None,
-                start=start,
-                end=end,
-                ended=end if is_over else None,
-                ended_by="gone" if is_over else "",
-                last=start,
-                inferred_from=start,
-                resource=resource,
-                share=unit_share(resource, said),
-                kind=kind_of(resource, said),
-            )
-        )
-    return holds_
+        if counts(evidence, proof):
+            back = min((s for s, _ in evidence.seen if s > proof.at), default=None)
+            profile = proof.place.part.profile
+            found[proof.node, label, profile, back].append(proof)
+    return [_label_hold(evidence, whose, proofs) for whose, proofs in found.items()]
+
+
+def _label_hold(evidence: Evidence, whose: Whose, proofs: list[Proof]) -> Hold:
+    """What labels name on one node until kube-state is back: a hold of its own (N13)."""
+    node, label, _, back = whose
+    start = min(proof.at for proof in proofs)
+    end = max(proof.at + proof.step for proof in proofs)
+    end = end if back is None else min(end, back)
+    places = {proof.place for proof in proofs}
+    is_over = back is not None or end < evidence.end
+    said = evidence.said(node, start)
+    resource = unit_at(min(places), said)
+    return Hold(
+        uid=label.uid or f"{label.namespace}/{label.pod}",
+        namespace=label.namespace,
+        name=label.pod,
+        node=node,
+        units=len(places),
+        created=None,
+        start=start,
+        end=end,
+        ended=end if is_over else None,
+        ended_by="gone" if is_over else "",
+        last=start,
+        inferred_from=start,
+        resource=resource,
+        share=unit_share(resource, said),
+        kind=kind_of(resource, said),
+    )
 
 
 def unit_at(place: Place, said: Said) -> str:

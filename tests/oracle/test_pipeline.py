@@ -90,7 +90,7 @@ def test_a_later_file_decides_which_gpu_a_hold_has() -> None:
         move=None,
         kube_step=30,
         kube_replicas=1,
-        kube_outage=None,
+        kube_outages=(),
         has_kube=True,
         lost=0,
         jitter=0,

@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ from tests.integration.faults.support import (
     unfinished,
 )
 from tests.oracle.comparison import CLUSTER, clear, differences, imported, write
-from tests.oracle.evidence import Sample, Unsettled
+from tests.oracle.evidence import Sample
 from tests.oracle.ledger import ledger as oracle
 from tests.oracle.world import DIVIDED, WITNESS, World
 
@@ -291,9 +290,8 @@ class Living(RuleBasedStateMachine):
 
     def check(self) -> None:
         """The invariants."""
-        with suppress(Unsettled):  # one name in two outages: the oracle has no answer
-            book = oracle(self.read)
-            assert differences(book) == []  # I2, I3, I9, I10, by the rules alone
+        book = oracle(self.read)
+        assert differences(book) == []  # I2, I3, I9, I10, by the rules alone
         assert unfinished() == []
         call_command("verify", stdout=io.StringIO())  # I3, I5, I6, I9
         before = said()

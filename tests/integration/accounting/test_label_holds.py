@@ -59,9 +59,6 @@ def test_each_outage_of_kube_state_has_a_hold_of_its_own(tmp_path: Path) -> None
     assert ledger["dark_ms"] == 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="what labels infer is kept by uid: the last outage's wins (N19)"
-)
 def test_what_labels_show_in_each_outage_is_inferred(tmp_path: Path) -> None:
     text = Text()
     scrapes = times(HOUR_ZERO, HOUR_ZERO + 3600)

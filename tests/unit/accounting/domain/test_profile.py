@@ -31,6 +31,8 @@ A100 = "NVIDIA-A100-SXM4-80GB"
         ("1g.12gb", "NVIDIA-H20", Fraction(1, 7), Fraction(1, 8), 7),
         ("7g.180gb", "NVIDIA-B200", Fraction(1), Fraction(1), 1),
         ("3g.95gb", "NVIDIA-GB200", Fraction(3, 7), Fraction(4, 8), 2),
+        ("3g.40gb", f"{A100}-MIG-3g.40gb", Fraction(3, 7), Fraction(4, 8), 2),
+        ("1g.10gb", f"{A100}-MIG-1g.10gb-SHARED", Fraction(1, 7), Fraction(1, 8), 7),
         ("1g.10gb+me", A100, Fraction(1, 7), Fraction(1, 8), 1),
         ("1g.10gb.me", A100, Fraction(1, 7), Fraction(1, 8), 1),
         ("1c.3g.40gb", "NVIDIA-H100-80GB-HBM3", Fraction(1, 7), Fraction(1, 6), 2),
