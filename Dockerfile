@@ -1,4 +1,4 @@
-# One image for every role: web, worker, beat, migrate. The steps are those of the
+# One image for every role: web, worker, beat, observer, migrate. The steps are those of the
 # Makefile: a virtual environment, uv from the lock by its hash, the rest by uv.
 
 FROM python:3.11.13-slim-bookworm AS build

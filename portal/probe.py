@@ -1,18 +1,23 @@
-"""Health checks of containers: `python -m portal.probe web|worker|beat`.
+"""Health checks of containers: `python -m portal.probe web|worker|beat|observer`.
 
 Ends with 0 when the role works. `web` asks the server of its own container, `worker`
 asks its own worker for an answer over Redis (a worker can be connected and deaf),
-`beat` looks for the lock that a working clock renews.
+`beat` looks for the lock that a working clock renews, `observer` for the file that it
+touches while all its watches run.
 """
 
 import json
 import os
 import socket
 import sys
+import time
 import urllib.request
 from urllib.error import URLError
 
+from portal.services.roles import OBSERVER_ALIVE
+
 PATIENCE = 10  # seconds
+OBSERVER_SILENT = 120  # seconds; it touches its file several times as often
 BEAT_LOCK = "redbeat::lock"  # redbeat's own key; it expires when nobody renews it
 
 
@@ -45,9 +50,17 @@ def beat() -> bool:
         return bool(client.exists(BEAT_LOCK))
 
 
+def observer() -> bool:
+    """True while every cluster is followed; one that does not answer is, too."""
+    try:
+        return time.time() - OBSERVER_ALIVE.stat().st_mtime < OBSERVER_SILENT
+    except FileNotFoundError:
+        return False
+
+
 def main(arguments: list[str]) -> int:
     """Run one probe."""
-    probes = {"web": web, "worker": worker, "beat": beat}
+    probes = {"web": web, "worker": worker, "beat": beat, "observer": observer}
     if len(arguments) != 1 or arguments[0] not in probes:
         sys.stderr.write(f"one of these is needed: {', '.join(probes)}\n")
         return 2

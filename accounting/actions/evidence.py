@@ -12,7 +12,6 @@ import numpy as np
 from django.db.models import Q
 
 from accounting.actions import bulk, claims
-from accounting.actions.resources import added_resources
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import (
     GpuRecord,
@@ -55,6 +54,7 @@ from accounting.models import (
     ScrapeHour,
     Scraper,
 )
+from accounting.queries.resources import added_resources
 from accounting.sources.catalogue import lifecycle_of, normal_model
 
 LABEL_REACH_MS = HOUR_MS  # labels further away say nothing new (docs/decisions/0007)

@@ -7,15 +7,11 @@ from accounting.actions import windows
 from accounting.audit import Actor, act
 from accounting.domain.period import Period, to_ms
 from accounting.models import AddedResource, Cluster, SourceKind
+from accounting.queries.resources import added_resources
 from accounting.queries.windows import database_now
 
 END_MS = 253_402_300_799_000  # the year 9999
 ASKED_AGAIN_MS = 7 * 86_400_000  # Prometheus may have forgotten what is older (N1)
-
-
-def added_resources() -> dict[str, Fraction]:
-    """The share of one GPU that a unit stands for, by Kubernetes' spelling."""
-    return {row.resource: row.share for row in AddedResource.objects.all()}
 
 
 def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) -> bool:

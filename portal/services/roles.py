@@ -5,12 +5,14 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
 WEB_THREADS = 8  # per process; a page waits for PostgreSQL most of its time
 WEB_PROCESSES = 2
 WORKER_PROCESSES = 2
+OBSERVER_ALIVE = Path(tempfile.gettempdir()) / "gpu-ledger-observer"  # of a container
 
 
 def web(bind: str = "0.0.0.0:8000") -> list[str]:  # every address of its container
@@ -55,12 +57,24 @@ def beat() -> list[str]:
     ]
 
 
+def observer() -> list[str]:
+    """Follows the quotas and priority classes of every cluster that may be read."""
+    command = [sys.executable, str(MANAGE), "observe", "--follow"]
+    return [*command, f"--alive-file={OBSERVER_ALIVE}"]
+
+
 def migrate() -> list[str]:
     """Brings the tables up, then ends."""
     return [sys.executable, str(MANAGE), "migrate", "--no-input"]
 
 
-ROLES = {"web": web, "worker": worker, "beat": beat, "migrate": migrate}
+ROLES = {
+    "web": web,
+    "worker": worker,
+    "beat": beat,
+    "observer": observer,
+    "migrate": migrate,
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -21,6 +21,7 @@ from zoneinfo import ZoneInfo
 from accounting.actions.document import DocumentError, Entry, Fault, parse
 from scheduler_view.actions.change_sets import Draft
 from scheduler_view.domain.edit import EditsRefused, edits_from
+from scheduler_view.queries.resources import added_names
 
 _SECTIONS = ("cluster", "reason", "quotas", "tiers", "starts_at", "ends_at", "force")
 _NAMES = {"split": "rule", "default": "is_default"}  # as people write them
@@ -62,7 +63,7 @@ def read_change(
     reason = root.text("reason", longest=200)
     edits = []
     try:
-        edits = edits_from([values for _, values in entries])
+        edits = edits_from([values for _, values in entries], added_names())
     except EditsRefused as error:
         for fault in error.faults:
             entry = entries[fault.index][0] if entries else root

@@ -33,6 +33,7 @@ from scheduler_view.domain.plan import Action, Step, Wanted, plan_steps
 from scheduler_view.domain.split import SplitRule
 from scheduler_view.domain.tier import version_of
 from scheduler_view.queries.namespaces import namespaces_by_team
+from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.use import Ask, uses
 
 AT_ONCE = 8  # dry runs beside each other; the API server's own fairness limits more
@@ -93,7 +94,7 @@ def compute(
     )
     wanted = _wanted(edits, wish, set(forced), classes)
     about = {one.key.namespace for one in wanted if one.key.namespace}
-    sight = see(reader, places, classes, about)
+    sight = see(reader, places, classes, about, added_names())
     observed = sight.observed(one.key for one in wanted)
     steps = plan_steps(wanted, observed)
     tried = _try_all(pusher, steps, observed.objects)

@@ -35,6 +35,7 @@ from scheduler_view.models import (
     Drift,
     Observation,
 )
+from scheduler_view.queries.resources import added_names
 
 log = structlog.get_logger(__name__)
 KINDS = (QUOTA, CLASS)
@@ -85,12 +86,13 @@ def find_drift(
         live = _observed(cluster, asked)
         before = _rows(known[key][0] for key in asked if key in known)
         rows, gone = [], []
+        added = added_names() if asked else {}
         for key in sorted(asked):
             # Earlier versions of a tier stay as long as pods may have them.
             standing = (
                 None
                 if key in earlier
-                else standing_of(key, wanted.get(key), live.get(key))
+                else standing_of(key, wanted.get(key), live.get(key), added)
             )
             old = before.get(key)
             if standing is None:

@@ -11,7 +11,7 @@ from scheduler_view.domain.desired import ObjectKey
 from scheduler_view.domain.manifest import CLASS, QUOTA, Manifest, is_ours
 from scheduler_view.domain.plan import Observed
 from scheduler_view.domain.quantity import gpus_or_none
-from scheduler_view.domain.quota_key import resource_of
+from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
 
 FEW = 20  # namespaces that are asked one by one; more of them are one list of all
 
@@ -34,6 +34,7 @@ class Sight:
         ranges: the items of its LimitRanges.
         classes: every PriorityClass.
         offered: units of GPU resources of all nodes; None where we may not look.
+        added: resources that an administrator named.
     """
 
     places: Places
@@ -42,6 +43,7 @@ class Sight:
     classes: Mapping[str, Manifest]
     offered: Mapping[str, int] | None = None
     objects: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict)
+    added: Added = field(default_factory=dict)
 
     def observed(self, keys: Iterable[ObjectKey]) -> Observed:
         """The objects of a plan."""
@@ -85,6 +87,7 @@ def see(
     places: Places,
     classes: Mapping[str, Manifest],
     namespaces: Iterable[str],
+    added: Added = NONE_ADDED,
 ) -> Sight:
     """Quotas and LimitRanges of some namespaces, and what nodes offer."""
     names = sorted(set(namespaces) & set(places.uids))
@@ -96,7 +99,8 @@ def see(
             for name, found in _if_allowed(client, LIMIT_RANGE, names).items()
         },
         classes=classes,
-        offered=_offered(client),
+        offered=_offered(client, added),
+        added=added,
     )
 
 
@@ -143,7 +147,7 @@ def _if_allowed(
         return {}
 
 
-def _offered(client: ClusterClient) -> dict[str, int] | None:
+def _offered(client: ClusterClient, added: Added) -> dict[str, int] | None:
     try:
         nodes = client.list(NODE).objects
     except ClusterError:
@@ -151,7 +155,7 @@ def _offered(client: ClusterClient) -> dict[str, int] | None:
     found: dict[str, int] = {}
     for node in nodes:
         for name, value in (node.status.get("allocatable") or {}).items():
-            pool, units = resource_of(name), gpus_or_none(value)
+            pool, units = resource_of(name, added), gpus_or_none(value)
             if pool is not None and units:
                 found[pool] = found.get(pool, 0) + units
     return found

@@ -22,7 +22,9 @@ from scheduler_view.cluster.live import Event, LiveObject
 from scheduler_view.domain.desired import ObjectKey
 from scheduler_view.domain.kept import kept
 from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.quota_key import NONE_ADDED, Added
 from scheduler_view.models import Look, Observation
+from scheduler_view.queries.resources import added_names
 
 KINDS = (QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD)  # the most important first
 BATCH = 1000  # rows of one statement
@@ -84,12 +86,13 @@ def store_all(
                 "pk", "namespace", "name", "uid", "resource_version", "digest"
             )
         }
+        added = added_names() if kind == POD else {}
         rows: list[Observation] = []
         for live in objects:
             old = known.pop((live.namespace, live.name), None)
             if old is not None and old[1:3] == (live.uid, live.resource_version):
                 continue
-            row = _row(cluster, live, began)
+            row = _row(cluster, live, began, added)
             if row is None:
                 continue
             if old is None or old[1] != row.uid or old[3] != row.digest:
@@ -152,8 +155,10 @@ def _note_seen(look: Look, at: datetime) -> None:
     look.save()
 
 
-def _row(cluster: Cluster, live: LiveObject, at: datetime) -> Observation | None:
-    manifest = kept(live.kind, live.manifest)
+def _row(
+    cluster: Cluster, live: LiveObject, at: datetime, added: Added = NONE_ADDED
+) -> Observation | None:
+    manifest = kept(live.kind, live.manifest, added)
     if manifest is None:
         return None
     text = msgspec.json.encode(manifest, order="sorted")

@@ -6,7 +6,9 @@ so that a watch that missed something, or does not run, costs minutes and not th
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import structlog
 from django.db import DatabaseError, connections
@@ -30,6 +32,7 @@ from scheduler_view.domain.manifest import CLASS, QUOTA
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again
 END_S = 5.0  # that a watch gets to end by itself
+SET_UP_S = 30.0  # between two looks at which clusters there are
 REST_S, LONGEST_REST_S = 1.0, 60.0  # after a fault; doubles while it lasts
 
 log = structlog.get_logger(__name__)
@@ -84,6 +87,80 @@ def follow(
     ending.wait()
     for thread in threads:
         thread.join(END_S)
+
+
+def follow_all(
+    *,
+    now: Now,
+    ending: threading.Event,
+    alive: Callable[[], None],
+    only: str = "",
+    connect: Connect = connect_to,
+    pause_s: float = SET_UP_S,
+    watch_s: float = WATCH_S,
+) -> None:
+    """Follow every cluster that may be read until `ending` is set.
+
+    Clusters that are connected later are followed then; one whose settings change is
+    followed anew, and one that is taken away no longer.
+
+    Args:
+        only: the name of a cluster; empty for all.
+        alive: called in each round in which every thread lives.
+        pause_s: between two looks at the set-up.
+    """
+    following: dict[str, _Following] = {}
+    begin = partial(follow, now=now, connect=connect, watch_s=watch_s)
+    while not ending.is_set():
+        try:
+            wanted = {
+                cluster.name: cluster
+                for cluster in visible_clusters()
+                if not only or cluster.name == only
+            }
+        except DatabaseError as error:
+            log.warning("cannot read the set-up", error=str(error))
+            connections.close_all()
+        else:
+            _keep_following(following, wanted, begin)
+            if all(one.thread.is_alive() for one in following.values()):
+                alive()
+        ending.wait(pause_s)
+    for one in following.values():
+        one.ending.set()
+    for one in following.values():
+        one.thread.join(2 * END_S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """One cluster as it is being followed."""
+
+    settings: object
+    ending: threading.Event
+    thread: threading.Thread
+
+
+def _keep_following(
+    following: dict[str, _Following],
+    wanted: dict[str, Cluster],
+    begin: Callable[..., None],
+) -> None:
+    """End what is no longer wanted as it is, and begin what is new."""
+    for name, one in list(following.items()):
+        cluster = wanted.get(name)
+        if cluster is None or cluster.kubernetes != one.settings:
+            one.ending.set()
+            del following[name]
+    for name, cluster in wanted.items():
+        if name in following and following[name].thread.is_alive():
+            continue
+        ending = threading.Event()
+        run = partial(begin, cluster, ending=ending)
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        following[name] = _Following(cluster.kubernetes, ending, thread)
+        thread.start()
+        log.info("following", cluster=name)
 
 
 def _follow_kind(

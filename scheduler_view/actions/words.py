@@ -165,8 +165,10 @@ def _warnings(plan: Computed) -> list[PlanWarning]:
     for namespace, quotas in sorted(sight.quotas.items()):
         limited = _limits(targets, namespace)
         offered: Sequence[str] = list(sight.offered or ())
-        found += namespace_warnings(namespace, limited, quotas, offered)
-        found += limit_range_warnings(namespace, sight.ranges.get(namespace, ()))
+        found += namespace_warnings(namespace, limited, quotas, offered, sight.added)
+        found += limit_range_warnings(
+            namespace, sight.ranges.get(namespace, ()), sight.added
+        )
     if any(isinstance(edit, TierEdit) and edit.spec.is_default for edit in plan.edits):
         found += second_default(sight.classes.values())
     return found

@@ -27,6 +27,7 @@ from scheduler_view.bell import ring
 from scheduler_view.domain.edit import Edit, QuotaEdit, edits_from, stored_edit
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.changes import ChangeRow, change_row, change_rows, states
+from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.teams import led_slugs
 
 
@@ -250,7 +251,7 @@ def _check_teams(scope: Scope, edits: "list[Edit] | Any") -> None:
 
 def _draft(body: dict[str, Any]) -> actions.Draft:
     return actions.Draft(
-        edits_from(body["edits"]),
+        edits_from(body["edits"], added_names()),
         body["reason"],
         forced=tuple(body.get("force") or ()),
         starts_at=body.get("starts_at"),

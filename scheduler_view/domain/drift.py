@@ -14,7 +14,7 @@ from scheduler_view.domain.plan import (
     Wanted,
     plan_steps,
 )
-from scheduler_view.domain.quota_key import resource_of
+from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
 
 Body = Mapping[str, Any]
 
@@ -47,7 +47,10 @@ class Standing:
 
 
 def standing_of(
-    key: ObjectKey, wanted: Body | None, live: Manifest | None
+    key: ObjectKey,
+    wanted: Body | None,
+    live: Manifest | None,
+    added: Added = NONE_ADDED,
 ) -> Standing | None:
     """How an object stands; None where it is none of our concern.
 
@@ -55,9 +58,10 @@ def standing_of(
         key: which object.
         wanted: what we would apply; None when nothing is wanted of it.
         live: the object as it is; None when there is none.
+        added: resources that an administrator named.
     """
     if wanted is None:
-        return None if live is None else _unasked(live)
+        return None if live is None else _unasked(live, added)
     if live is None:
         words = "It was removed, or has not been made yet."
         return Standing(DriftState.DIFFERS, _removed(key, wanted), words=words)
@@ -87,12 +91,12 @@ def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
     return ", ".join(names), last
 
 
-def _unasked(live: Manifest) -> Standing | None:
+def _unasked(live: Manifest, added: Added) -> Standing | None:
     if is_ours(live):
         words = "It carries our label, and nothing of it is wanted any more."
         return Standing(DriftState.DIFFERS, words=words)
     keys = ((live.get("spec") or {}).get("hard") or {}).keys()
-    if not any(resource_of(key) for key in keys):
+    if not any(resource_of(key, added) for key in keys):
         return None
     owner = git_owner(live)
     if owner:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from scheduler_view.domain.quantity import QuantityError, whole_gpus
-from scheduler_view.domain.quota_key import KeyRefused, quota_key
+from scheduler_view.domain.quota_key import NONE_ADDED, Added, KeyRefused, quota_key
 from scheduler_view.domain.split import SplitRule
 from scheduler_view.domain.tier import TierSpec, tier_faults
 
@@ -96,8 +96,12 @@ class TierEdit:
 Edit = QuotaEdit | TierEdit
 
 
-def edits_from(given: object) -> list[Edit]:
+def edits_from(given: object, added: Added = NONE_ADDED) -> list[Edit]:
     """Edits from the values of JSON or YAML.
+
+    Args:
+        given: the values.
+        added: resources that an administrator named.
 
     Raises:
         EditsRefused: with every fault that can be seen without a database.
@@ -112,7 +116,7 @@ def edits_from(given: object) -> list[Edit]:
     found: list[Edit] = []
     seen: dict[tuple[str, ...], int] = {}
     for index, item in enumerate(given):
-        edit = _edit(index, item, faults)
+        edit = _edit(index, item, faults, added)
         if edit is None:
             continue
         if edit.key in seen:
@@ -210,14 +214,16 @@ class _Reader:
         return value
 
 
-def _edit(index: int, item: object, faults: list[EditFault]) -> Edit | None:
+def _edit(
+    index: int, item: object, faults: list[EditFault], added: Added
+) -> Edit | None:
     if not isinstance(item, Mapping):
         faults.append(EditFault(index, "edits", "must be a mapping"))
         return None
     reader, before = _Reader(index, item, faults), len(faults)
     kind = item.get("kind")
     if kind == "quota":
-        edit: Edit | None = _quota(reader)
+        edit: Edit | None = _quota(reader, added)
     elif kind == "tier":
         edit = _tier(reader)
     else:
@@ -226,12 +232,12 @@ def _edit(index: int, item: object, faults: list[EditFault]) -> Edit | None:
     return edit if len(faults) == before else None
 
 
-def _quota(reader: _Reader) -> QuotaEdit:
+def _quota(reader: _Reader, added: Added) -> QuotaEdit:
     reader.allow(QUOTA_FIELDS)
     gpus, known = None, len(reader.faults)
     pool = reader.text("pool", longest=400)
     try:
-        pool = quota_key(pool).pool if len(reader.faults) == known else ""
+        pool = quota_key(pool, added).pool if len(reader.faults) == known else ""
     except KeyRefused as error:
         reader.fail("pool", str(error))
     if "gpus" not in reader.values:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler_view.domain.manifest import CLASS, QUOTA
-from scheduler_view.domain.quota_key import resource_of
+from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
 
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
@@ -21,7 +21,9 @@ _GIT_NOTES = (  # annotations by which a GitOps tool is known
 Manifest = Mapping[str, Any]
 
 
-def kept(kind: str, manifest: Manifest) -> dict[str, Any] | None:
+def kept(
+    kind: str, manifest: Manifest, added: Added = NONE_ADDED
+) -> dict[str, Any] | None:
     """The part of an object that is stored; None for one that is not."""
     meta = manifest["metadata"]
     found: dict[str, Any] = {"kind": kind, "metadata": _picked(meta, *_META)}
@@ -32,21 +34,23 @@ def kept(kind: str, manifest: Manifest) -> dict[str, Any] | None:
         fields = ("spec", "status") if kind == QUOTA else _CLASS_FIELDS
         return found | _picked(manifest, *fields)
     if kind == "Pod":
-        return _pod(found, manifest)
+        return _pod(found, manifest, added)
     if kind == "Node":
         return found | _node(manifest)
     status = manifest.get("status") or {}
     return found | _picked(manifest, "spec") | {"status": _picked(status, "phase")}
 
 
-def _pod(found: dict[str, Any], manifest: Manifest) -> dict[str, Any] | None:
+def _pod(
+    found: dict[str, Any], manifest: Manifest, added: Added
+) -> dict[str, Any] | None:
     spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
     containers = [_picked(c, "name", "resources") for c in spec.get("containers") or []]
     first = [
         _picked(c, "name", "resources", "restartPolicy")
         for c in spec.get("initContainers") or []
     ]
-    if not spec.get("resourceClaims") and not _asks_gpus([*containers, *first]):
+    if not spec.get("resourceClaims") and not _asks_gpus([*containers, *first], added):
         return None
     found["metadata"] |= _picked(manifest["metadata"], "ownerReferences")
     found["spec"] = {
@@ -64,11 +68,11 @@ def _pod(found: dict[str, Any], manifest: Manifest) -> dict[str, Any] | None:
     return found
 
 
-def _asks_gpus(containers: list[dict[str, Any]]) -> bool:
+def _asks_gpus(containers: list[dict[str, Any]], added: Added) -> bool:
     for container in containers:
         resources = container.get("resources") or {}
         for amounts in (resources.get("requests"), resources.get("limits")):
-            if any(resource_of(name) for name in amounts or {}):
+            if any(resource_of(name, added) for name in amounts or {}):
                 return True
     return False
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scheduler_view.domain.quantity import gpus_or_none
-from scheduler_view.domain.quota_key import resource_of
+from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +31,35 @@ class Prediction:
         return not self.gets and not self.refused
 
 
-def predict(items: Iterable[Mapping[str, Any]], resource: str) -> Prediction:
+def predict(
+    items: Iterable[Mapping[str, Any]], resource: str, added: Added = NONE_ADDED
+) -> Prediction:
     """What the items of all LimitRanges of a namespace do to a pod without GPUs.
 
     Args:
         items: `spec.limits` of them.
         resource: in Kubernetes' spelling.
+        added: resources that an administrator named.
     """
     worst = Prediction()
     for item in items:
-        found = _of_item(item, resource)
+        found = _of_item(item, resource, added)
         if found.refused:
             return found
         worst = max(worst, found, key=lambda one: one.gets)
     return worst
 
 
-def ranged_resources(items: Iterable[Mapping[str, Any]]) -> set[str]:
+def ranged_resources(
+    items: Iterable[Mapping[str, Any]], added: Added = NONE_ADDED
+) -> set[str]:
     """GPU resources that the items speak of."""
     return {
         pool
         for item in items
         for part in ("max", "min", "default", "defaultRequest")
         for name in item.get(part) or {}
-        if (pool := resource_of(name)) is not None
+        if (pool := resource_of(name, added)) is not None
     }
 
 
@@ -74,9 +79,15 @@ def words(prediction: Prediction, namespace: str, resource: str) -> str:
     return ""
 
 
-def _of_item(item: Mapping[str, Any], resource: str) -> Prediction:
+def _of_item(item: Mapping[str, Any], resource: str, added: Added) -> Prediction:
+    def amount(part: str) -> int | None:
+        for name, value in (item.get(part) or {}).items():
+            if resource_of(name, added) == resource:
+                return gpus_or_none(value)
+        return None
+
     kind = item.get("type")
-    most, least = _amount(item, "max", resource), _amount(item, "min", resource)
+    most, least = amount("max"), amount("min")
     if kind == "Pod":
         if most is not None:
             return Prediction(refused=f"at most {most} a pod, and no limit is given")
@@ -84,9 +95,9 @@ def _of_item(item: Mapping[str, Any], resource: str) -> Prediction:
             return Prediction(refused=f"at least {least} a pod, and none is requested")
     if kind != "Container":
         return Prediction()
-    limit = _amount(item, "default", resource)
+    limit = amount("default")
     limit = most if limit is None else limit
-    request = _amount(item, "defaultRequest", resource)
+    request = amount("defaultRequest")
     request = limit if request is None else request
     request = least if request is None else request
     if limit is None and request:
@@ -94,10 +105,3 @@ def _of_item(item: Mapping[str, Any], resource: str) -> Prediction:
     if least is not None and (limit or 0) < least:
         return Prediction(refused=f"at least {least} a container")
     return Prediction(gets=limit or 0)
-
-
-def _amount(item: Mapping[str, Any], part: str, resource: str) -> int | None:
-    for name, value in (item.get(part) or {}).items():
-        if resource_of(name) == resource:
-            return gpus_or_none(value)
-    return None

@@ -3,13 +3,15 @@
 A *pool* is what one key counts, in Kubernetes' spelling of the resource: `nvidia.com/gpu`,
 `nvidia.com/mig-1g.10gb`, or the whole key of a DRA device class. Only two kinds of key do
 anything (semantics.md T25, measured in control-plane.md): `requests.<resource>` and
-`<class>.deviceclass.resource.k8s.io/devices`.
+`<class>.deviceclass.resource.k8s.io/devices`. Beside the resources that the product knows stand
+those that an administrator named (`Added`).
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.domain.resource import kubernetes_resource
+from accounting.domain.resource import kubernetes_resource, sanitised
 
 REQUESTS, LIMITS = "requests.", "limits."
 DRA_SUFFIX = ".deviceclass.resource.k8s.io/devices"
@@ -20,6 +22,10 @@ _EXAMPLES = (
     "requests.nvidia.com/gpu, requests.nvidia.com/mig-1g.10gb or "
     f"gpu.nvidia.com{DRA_SUFFIX}"
 )
+
+
+Added = Mapping[str, str]  # resources by kube-state's spelling of them
+NONE_ADDED: Added = {}
 
 
 class KeyRefused(ValueError):
@@ -59,7 +65,7 @@ def is_mig(pool: str) -> bool:
     return "/mig-" in pool
 
 
-def resource_of(text: str) -> str | None:
+def resource_of(text: str, added: Added = NONE_ADDED) -> str | None:
     """One GPU resource, however spelled; None for anything else.
 
     Kubernetes writes `nvidia.com/gpu`, kube-state-metrics `nvidia_com_gpu`, a quota
@@ -68,11 +74,15 @@ def resource_of(text: str) -> str | None:
     bare = text.removeprefix(REQUESTS).removeprefix(LIMITS)
     if is_dra(bare):
         return bare
-    return kubernetes_resource(re.sub(r"[^A-Za-z0-9]", "_", bare))
+    return kubernetes_resource(sanitised(bare), added)
 
 
-def quota_key(text: str) -> QuotaKey:
+def quota_key(text: str, added: Added = NONE_ADDED) -> QuotaKey:
     """The key that somebody means.
+
+    Args:
+        text: as it was written.
+        added: resources that an administrator named.
 
     Raises:
         KeyRefused: no key of a GPU resource; says why and what to write.
@@ -80,7 +90,7 @@ def quota_key(text: str) -> QuotaKey:
     text = text.strip()
     if is_dra(text):
         return _device_class(text)
-    resource = resource_of(text)
+    resource = resource_of(text, added)
     if resource is None:
         raise KeyRefused(_why_not(text))
     if text in (resource, key_of(resource)):
@@ -94,9 +104,9 @@ def quota_key(text: str) -> QuotaKey:
     return QuotaKey(resource, f"{text} is written {key_of(resource)}")
 
 
-def does_nothing(key: str) -> str:
+def does_nothing(key: str, added: Added = NONE_ADDED) -> str:
     """Why a key found in a live quota limits no GPU; empty for one that works."""
-    resource = resource_of(key)
+    resource = resource_of(key, added)
     if resource is None or is_dra(key):
         return ""
     if key.startswith(LIMITS):
@@ -126,4 +136,7 @@ def _why_not(text: str) -> str:
         return (
             f"{shown} is no GPU resource: only GPU keys are set here; write {_EXAMPLES}"
         )
-    return f"{shown} is not known as a GPU resource; write {_EXAMPLES}"
+    return (
+        f"{shown} is not known as a GPU resource; write {_EXAMPLES}, or name it under "
+        "`resources` in the set-up file"
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scheduler_view.domain.quantity import gpus_or_none
-from scheduler_view.domain.quota_key import key_of, resource_of
+from scheduler_view.domain.quota_key import NONE_ADDED, Added, key_of, resource_of
 
 PRIORITY_CLASS = "PriorityClass"
 
@@ -56,15 +56,15 @@ class LimitedBy:
         return all(_selects(term, priority_class) for term in self.selector)
 
 
-def limited_by(quota: Mapping[str, Any]) -> LimitedBy:
+def limited_by(quota: Mapping[str, Any], added: Added = NONE_ADDED) -> LimitedBy:
     """A live ResourceQuota as what it limits."""
     spec, status = quota.get("spec") or {}, quota.get("status") or {}
     terms = list((spec.get("scopeSelector") or {}).get("matchExpressions") or [])
     return LimitedBy(
         name=quota["metadata"]["name"],
         selector=terms,
-        hard=_by_pool(spec.get("hard") or {}),
-        used=_by_pool(status.get("used") or {}),
+        hard=_by_pool(spec.get("hard") or {}, added),
+        used=_by_pool(status.get("used") or {}, added),
     )
 
 
@@ -97,10 +97,10 @@ def _selects(term: Mapping[str, Any], priority_class: str) -> bool:
     return True
 
 
-def _by_pool(keys: Mapping[str, Any]) -> dict[str, int]:
+def _by_pool(keys: Mapping[str, Any], added: Added) -> dict[str, int]:
     found: dict[str, int] = {}
     for key, value in keys.items():
-        pool = resource_of(key)
+        pool = resource_of(key, added)
         number = gpus_or_none(value)
         is_counted = pool is not None and key == key_of(pool)
         if pool and number is not None and is_counted:

@@ -9,7 +9,13 @@ from scheduler_view.domain import limit_range
 from scheduler_view.domain.manifest import CLASS, Manifest, git_owner, is_ours
 from scheduler_view.domain.plan import Action, Observed, Step
 from scheduler_view.domain.quantity import gpus_or_none
-from scheduler_view.domain.quota_key import does_nothing, is_mig, resource_of
+from scheduler_view.domain.quota_key import (
+    NONE_ADDED,
+    Added,
+    does_nothing,
+    is_mig,
+    resource_of,
+)
 
 
 class WarningCode(StrEnum):
@@ -65,6 +71,7 @@ def namespace_warnings(
     limited: Mapping[str, int],
     quotas: Sequence[Manifest],
     offered: Iterable[str],
+    added: Added = NONE_ADDED,
 ) -> list[PlanWarning]:
     """What quotas of one namespace do not do.
 
@@ -73,6 +80,7 @@ def namespace_warnings(
         limited: GPUs by pool, as this change set leaves them, for all tiers.
         quotas: every live quota of the namespace.
         offered: GPU resources that nodes of the cluster have.
+        added: resources that an administrator named.
     """
     found = []
     covered = set(limited)
@@ -80,11 +88,11 @@ def namespace_warnings(
         hard = (quota.get("spec") or {}).get("hard") or {}
         name = quota["metadata"]["name"]
         for key, value in sorted(hard.items()):
-            if why := does_nothing(key):
+            if why := does_nothing(key, added):
                 text = f"{name} in {namespace}: {why}."
                 found.append(PlanWarning(WarningCode.KEY_DOES_NOTHING, text, name))
                 continue
-            pool, number = resource_of(key), gpus_or_none(value)
+            pool, number = resource_of(key, added), gpus_or_none(value)
             if pool is None:
                 continue
             covered.add(pool)
@@ -107,13 +115,15 @@ def namespace_warnings(
 
 
 def limit_range_warnings(
-    namespace: str, items: Sequence[Mapping[str, Any]]
+    namespace: str,
+    items: Sequence[Mapping[str, Any]],
+    added: Added = NONE_ADDED,
 ) -> list[PlanWarning]:
     """What LimitRanges of a namespace do to pods without GPUs."""
     found = []
-    for resource in sorted(limit_range.ranged_resources(items)):
+    for resource in sorted(limit_range.ranged_resources(items, added)):
         text = limit_range.words(
-            limit_range.predict(items, resource), namespace, resource
+            limit_range.predict(items, resource, added), namespace, resource
         )
         if text:
             found.append(PlanWarning(WarningCode.LIMIT_RANGE, text, namespace))

@@ -1,17 +1,18 @@
 """What a cluster offers of each pool, and what a unit of it costs at most."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
 from django.db.models import Q
 
-from accounting.domain.resource import kubernetes_resource
+from accounting.domain.resource import kubernetes_resource, sanitised
 from accounting.domain.rounding import half_even
 from accounting.domain.unit import NodeFacts, unit_of
 from accounting.models import Cluster, NodeFact, UnitPrice
+from accounting.queries.resources import added_resources
 from scheduler_view.domain.effects import highest
 from scheduler_view.domain.quota_key import is_dra
 
@@ -32,14 +33,16 @@ class Supply:
     Attributes:
         capacity: units by pool.
         kinds: distinct kinds of nodes.
+        added: the share of a GPU of each unit that an administrator named.
     """
 
     capacity: Mapping[str, int]
     kinds: Sequence[Kind]
+    added: Mapping[str, Fraction] = field(default_factory=dict)
 
 
 def supply_of(cluster: Cluster) -> Supply:
-    """The latest that each present node said of itself; two queries at most."""
+    """The latest that each present node said of itself; two queries."""
     facts = (
         NodeFact.objects.filter(
             node__cluster=cluster, node__presences__end_ms__isnull=True
@@ -47,20 +50,22 @@ def supply_of(cluster: Cluster) -> Supply:
         .order_by("node_id", "-valid_from")
         .distinct("node_id")
     )
+    added = added_resources()
+    names = {sanitised(resource): resource for resource in added}
     capacity: dict[str, int] = {}
     kinds: list[Kind] = []
     for fact in facts:
         units = {
             resource: int(count)
             for name, count in fact.capacity.items()
-            if (resource := kubernetes_resource(name) or name)
+            if (resource := kubernetes_resource(name, names) or name)
         }
         for pool, count in units.items():
             capacity[pool] = capacity.get(pool, 0) + count
         kind = Kind(fact.model, fact.lifecycle, NodeFacts(units, fact.labels))
         if kind not in kinds:
             kinds.append(kind)
-    return Supply(capacity, kinds)
+    return Supply(capacity, kinds, added)
 
 
 def rates_of(
@@ -95,7 +100,7 @@ def _rate(
     for kind in supply.kinds:
         if not is_dra(pool) and not kind.facts.capacity.get(pool):
             continue
-        unit = None if is_dra(pool) else unit_of(pool, kind.facts)
+        unit = None if is_dra(pool) else unit_of(pool, kind.facts, supply.added)
         share = Fraction(1) if unit is None else unit.share
         profile = pool.rpartition("/mig-")[2] if "/mig-" in pool else ""
         for tier in tiers:

@@ -14,6 +14,7 @@ from scheduler_view.bell import ring
 from scheduler_view.domain.edit import EditsRefused, edits_from
 from scheduler_view.forms import Asked
 from scheduler_view.models import ChangeSet
+from scheduler_view.queries.resources import added_names
 
 
 class Unfit(Exception):
@@ -36,7 +37,7 @@ def propose(
         Unfit: with every fault that was found; nothing is stored then.
     """
     try:
-        edits = edits_from([dict(edit) for edit in asked.edits])
+        edits = edits_from([dict(edit) for edit in asked.edits], added_names())
         draft = Draft(edits, asked.reason, (), asked.starts_at, asked.ends_at)
         with transaction.atomic():
             made = create(cluster=cluster, draft=draft, actor=actor, at=visitor.now)

@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from accounting.management.output import FINDING, WRONG_USE
 from accounting.models import Cluster
-from scheduler_view.actions.rounds import follow, look_once, visible_clusters
+from scheduler_view.actions.rounds import follow_all, look_once, visible_clusters
 from scheduler_view.domain.drift import DriftState
 from scheduler_view.models import Drift
 
@@ -25,18 +26,22 @@ class Command(BaseCommand):
         """Which cluster, once or for good."""
         parser.add_argument("--cluster")
         parser.add_argument("--follow", action="store_true", help="until stopped")
+        parser.add_argument(
+            "--alive-file", type=Path, help="touched while everything is followed"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Look at each cluster, or follow all of them."""
+        if options["follow"]:
+            self._follow(options["cluster"] or "", options["alive_file"])
+            return
         clusters = visible_clusters()
         if options["cluster"]:
             clusters = [c for c in clusters if c.name == options["cluster"]]
         if not clusters:
             self.stderr.write("observe: no such cluster with `kubernetes.reader` set")
             sys.exit(WRONG_USE)
-        if options["follow"]:
-            self._follow(clusters)
-        elif sum(self._look(cluster) for cluster in clusters):
+        if sum(self._look(cluster) for cluster in clusters):
             sys.exit(FINDING)
 
     def _look(self, cluster: Cluster) -> int:
@@ -50,20 +55,14 @@ class Command(BaseCommand):
             self.stdout.write(f"{drift}: {drift.words}")
         return len(seen.errors) + differing.count()
 
-    def _follow(self, clusters: list[Cluster]) -> None:
-        """One thread a cluster, until the process is asked to end."""
+    def _follow(self, only: str, alive_file: Path | None) -> None:
+        """Until the process is asked to end."""
         ending = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ending.set())
-        threads = [
-            threading.Thread(
-                target=follow,
-                args=(cluster,),
-                kwargs={"now": timezone.now, "ending": ending},
-            )
-            for cluster in clusters
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+
+        def alive() -> None:
+            if alive_file is not None:
+                alive_file.touch()
+
+        follow_all(now=timezone.now, ending=ending, alive=alive, only=only)

@@ -17,6 +17,7 @@ from scheduler_view.actions.change_sets import (
 )
 from scheduler_view.domain.edit import edits_from
 from scheduler_view.models import ChangeSet
+from scheduler_view.queries.resources import added_names
 from tests.control_plane.admin import RefusedByServer, class_path, quota_path
 from tests.control_plane.world import World
 
@@ -42,7 +43,7 @@ class Office:
 
     def draft(self, *edits: dict[str, Any], **more: Any) -> ChangeSet:
         """What Ana asks for."""
-        draft = Draft(edits_from(list(edits)), REASON, **more)
+        draft = Draft(edits_from(list(edits), added_names()), REASON, **more)
         return create(cluster=self.cluster, draft=draft, actor="ana", at=self.now())
 
     def work(self) -> int:

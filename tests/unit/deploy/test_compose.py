@@ -35,7 +35,7 @@ def test_file_is_valid() -> None:
 
 
 def test_all_parts_are_there() -> None:
-    parts = {"web", "worker", "beat", "postgres", "redis", "prometheus"}
+    parts = {"web", "worker", "beat", "observer", "postgres", "redis", "prometheus"}
     started = {name for name, service in SERVICES.items() if "profiles" not in service}
     assert started == parts | {"migrate"}
     assert {*SERVICES} - started == {"cluster", "history"}
@@ -75,7 +75,7 @@ def test_what_a_service_waits_for_can_happen(name: str) -> None:
 
 
 def test_roles_are_those_of_the_image() -> None:
-    for name in ("web", "worker", "beat", "migrate"):
+    for name in ("web", "worker", "beat", "observer", "migrate"):
         assert SERVICES[name]["command"] == [name]
         assert name in ROLES
 
