@@ -95,7 +95,6 @@ def follow_all(
     ending: threading.Event,
     alive: Callable[[], None],
     only: str = "",
-    connect: Connect = connect_to,
     pause_s: float = SET_UP_S,
     watch_s: float = WATCH_S,
 ) -> None:
@@ -110,7 +109,7 @@ def follow_all(
         pause_s: between two looks at the set-up.
     """
     following: dict[str, _Following] = {}
-    begin = partial(follow, now=now, connect=connect, watch_s=watch_s)
+    begin = partial(follow, now=now, watch_s=watch_s)
     while not ending.is_set():
         try:
             wanted = {
@@ -120,11 +119,12 @@ def follow_all(
             }
         except DatabaseError as error:
             log.warning("cannot read the set-up", error=str(error))
-            connections.close_all()
         else:
             _keep_following(following, wanted, begin)
             if all(one.thread.is_alive() for one in following.values()):
                 alive()
+        finally:
+            connections.close_all()  # this thread's own
         ending.wait(pause_s)
     for one in following.values():
         one.ending.set()
