@@ -7,7 +7,9 @@ from zoneinfo import available_timezones
 from django import forms
 
 from accounting.actions.tokens import SCOPES
+from accounting.domain.profile import fault_of, normal
 from accounting.models import BindingKind, Cluster, Team
+from accounting.sources.catalogue import normal_model
 
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 DENSITIES = (("comfortable", "Comfortable"), ("compact", "Compact"))
@@ -69,13 +71,19 @@ class TokenForm(AccessibleForm):
 
 
 class PriceForm(AccessibleForm):
-    """A price from a day on."""
+    """A price from a day on; of what it matches, only the model must be said (N26)."""
 
     model = forms.CharField(
         max_length=200,
         label="GPU model",
         help_text="As the exporter names it, e.g. NVIDIA-H100-80GB-HBM3.",
         widget=forms.TextInput(attrs={"list": "models", "autocomplete": "off"}),
+    )
+    profile = forms.CharField(
+        max_length=64,
+        required=False,
+        label="MIG profile",
+        help_text="E.g. 1g.10gb; empty: any. The rate stays one of a whole GPU-hour.",
     )
     rate_per_gpu_hour = forms.DecimalField(
         max_digits=12,
@@ -106,6 +114,7 @@ class PriceForm(AccessibleForm):
     )
     cluster = forms.ModelChoiceField(
         queryset=Cluster.objects.order_by("name"),
+        to_field_name="name",
         required=False,
         empty_label="Any cluster",
     )
@@ -123,6 +132,18 @@ class PriceForm(AccessibleForm):
         help_text=REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
+
+    def clean_model(self) -> str:
+        """In the ledger's spelling."""
+        return normal_model(self.cleaned_data["model"])
+
+    def clean(self) -> dict[str, Any]:
+        """A profile is one that the model has."""
+        found: dict[str, Any] = super().clean() or {}
+        profile, model = normal(found.get("profile", "")), found.get("model")
+        if profile and model and (fault := fault_of(profile, model)):
+            self.add_error("profile", fault)
+        return found | {"profile": profile}
 
 
 class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]

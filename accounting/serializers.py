@@ -4,9 +4,11 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounting.domain.profile import fault_of
 from accounting.models import BindingKind, Cluster, Team
 from accounting.queries.billing import billing_at
 from accounting.queries.selection import LIFECYCLES, SelectionError, parse_instant
+from accounting.sources.catalogue import normal_model
 
 SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
 
@@ -227,7 +229,10 @@ class PriceBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
     reason = serializers.CharField(max_length=200)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """All prices are in the billing currency: sums know no exchange rate."""
+        """A profile that the model has; the billing currency: sums know no exchange rate."""
+        profile = attrs.get("profile", "")
+        if profile and (fault := fault_of(profile, normal_model(attrs["model"]))):
+            raise serializers.ValidationError({"profile": fault})
         ours = billing_at(attrs["valid_from"]).currency
         if attrs.setdefault("currency", ours) != ours:
             raise serializers.ValidationError(

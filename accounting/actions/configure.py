@@ -17,7 +17,7 @@ from accounting.actions.specs import (
     PriceSpec,
     TeamSpec,
 )
-from accounting.domain.profile import normal
+from accounting.domain.profile import fault_of, normal
 from accounting.domain.resource import is_counted, sanitised
 from accounting.models import BindingKind, LabelPurpose
 from accounting.queries.selection import LIFECYCLES
@@ -234,9 +234,13 @@ def _price(entry: Entry, clusters: set[str], zone: ZoneInfo) -> PriceSpec:
     if lifecycle and lifecycle not in _PRICED_LIFECYCLES:
         known = ", ".join(_PRICED_LIFECYCLES)
         entry.fail("lifecycle", f"'lifecycle' is {lifecycle!r}; use {known}")
+    model = normal_model(entry.text("model", longest=200))
+    profile = normal(entry.text("profile", default="", longest=64))
+    if profile and (fault := fault_of(profile, model)):
+        entry.fail("profile", fault)
     return PriceSpec(
-        model=normal_model(entry.text("model", longest=200)),
-        profile=normal(entry.text("profile", default="", longest=64)),
+        model=model,
+        profile=profile,
         lifecycle=lifecycle,
         cluster=cluster,
         tier=entry.text("tier", default=""),

@@ -133,6 +133,20 @@ def shape_of(name: str, model: str) -> Shape | None:
     return Shape(compute, memory * part, most, is_known=False)
 
 
+def fault_of(name: str, model: str) -> str:
+    """Why no instance of a GPU model can have this profile, in words; empty where one can."""
+    profile = parse(name)
+    if profile is None:
+        return f"{name!r} is no MIG profile; one looks like 1g.10gb or 1g.10gb+me."
+    if shape_of(name, model) is not None:
+        return ""
+    rows = _rows(model)
+    known = ", ".join(base for base, _, _ in rows)
+    if rows:
+        return f"{model} has no profile {normal(name)}; it has {known}."
+    return f"{normal(name)} is more than one {model}."
+
+
 def _words(model: str) -> set[str]:
     """Of a model's name, without the profile that it bears under MIG's single strategy.
 

@@ -131,6 +131,12 @@ class PriceRow:
     valid_to: datetime | None
     source_note: str
 
+    @property
+    def only_for(self) -> tuple[str, ...]:
+        """What it matches beside the model, in the order of N26; () is everything."""
+        said = (self.cluster, self.profile, self.lifecycle, self.tier)
+        return tuple(one for one in said if one)
+
     def fields(self) -> dict[str, Any]:
         """As the API prints it."""
         cost = self.cost_per_gpu_hour

@@ -52,10 +52,12 @@ def parameters(
     start: datetime,
     end: datetime,
     gpu_ids: Sequence[int] | None = None,
+    priced_model: str | None = None,
 ) -> dict[str, Any]:
     """What `priced_facts` needs to know of [start, end), or of some GPUs there; one query.
 
-    Windows between two cuts share every price, team, tier, lifecycle and billing day.
+    Windows between two cuts share every price, team, tier, lifecycle and billing day. Profiles
+    are told apart of the models that have a price by profile, and of `priced_model`.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CUTS, {"start": start, "end": end})
@@ -74,6 +76,7 @@ def parameters(
         "gpus": None if gpu_ids is None else list(gpu_ids),
         "cuts": edges,
         "days": days,
+        "priced_model": priced_model,
     }
 
 
@@ -105,7 +108,8 @@ _DIVIDED = """, geometry AS (
     SELECT y.gpu_id, y.instances, to_timestamp(y.from_ms / 1000.0) AS since,
            to_timestamp(lead(y.from_ms) OVER w / 1000.0) AS until
     FROM accounting_gpugeometry y JOIN accounting_gpu g ON g.id = y.gpu_id
-    WHERE g.model IN (SELECT model FROM accounting_unitprice WHERE profile <> '')
+    WHERE (g.model IN (SELECT model FROM accounting_unitprice WHERE profile <> '')
+           OR g.model = %(priced_model)s)
       AND (%(cluster)s::int IS NULL OR g.cluster_id = %(cluster)s)
       AND (%(gpus)s::int[] IS NULL OR g.id = ANY(%(gpus)s))
     WINDOW w AS (PARTITION BY y.gpu_id ORDER BY y.from_ms)
@@ -196,17 +200,14 @@ WITH piece AS MATERIALIZED (
 )"""
 
 
-def priced_facts(finer: tuple[str, ...] = ()) -> str:
-    """A SELECT of facts summed by the rollup's key, with rates.
+def with_prices(finer: tuple[str, ...] = ()) -> str:
+    """Common table expressions: facts (`gathered`) and what prices each (`priced`).
 
     Args:
-        finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
+        finer: as for `priced_facts`.
     """
-    outer = "".join(f", g.{name}" for name in finer)
-    final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
     names = [name for name, _ in _STATE_PARTS]
     again = [f"sum(s.{name})::bigint AS {name}" for name in names]
-    sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
     return f"""{_gathered("usage_window", _STATE_PARTS, again, finer, by_profile=True)}
 , combination AS (
     SELECT DISTINCT cluster_id, at, model, lifecycle, tier, profile FROM gathered
@@ -217,7 +218,19 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
     FROM combination c
     LEFT JOIN LATERAL ({_LINE_PRICE}) line ON true
     LEFT JOIN LATERAL ({_OWN_PRICE}) own ON true
-)
+)"""
+
+
+def priced_facts(finer: tuple[str, ...] = ()) -> str:
+    """A SELECT of facts summed by the rollup's key, with rates.
+
+    Args:
+        finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
+    """
+    outer = "".join(f", g.{name}" for name in finer)
+    final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
+    sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
+    return f"""{with_prices(finer)}
 SELECT g.cluster_id, g.hour_start, t.billing_on,
        g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
        g.tier, coalesce(p.price_id, 0) AS price_id,

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.actions.prices import set_unit_price
@@ -45,7 +45,7 @@ def price_add(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
     today = visitor.now.astimezone(visitor.billing.zone).date()
     if request.method != "POST":
-        start = {"model": request.GET.get("model", ""), "valid_from": tomorrow(today)}
+        start = _start(request, visitor) | {"valid_from": tomorrow(today)}
         return _form(request, visitor, PriceForm(initial=start))
     form = PriceForm(request.POST)
     if not form.is_valid():
@@ -66,6 +66,23 @@ def price_add(request: HttpRequest) -> HttpResponse:
     return redirect("prices")
 
 
+_OF_ROW = (
+    *("model", "profile", "lifecycle", "cluster", "tier"),
+    *("rate_per_gpu_hour", "cost_per_gpu_hour", "source_note"),
+)
+
+
+def _start(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
+    """What the form begins with: a price that is to change, or a model without one."""
+    chosen = request.GET.get("price")
+    if chosen is None:
+        return {"model": request.GET.get("model", "")}
+    for row in price_rows(visitor.scope):
+        if str(row.id) == chosen:
+            return {name: getattr(row, name) for name in _OF_ROW}
+    raise Http404("no such price")
+
+
 def _effect(visitor: Visitor, chosen: dict[str, Any]) -> PriceEffect:
     cluster = chosen["cluster"]
     return price_effect(
@@ -74,6 +91,7 @@ def _effect(visitor: Visitor, chosen: dict[str, Any]) -> PriceEffect:
         since=midnight(chosen["valid_from"], visitor.billing.zone),
         places=figures.places_of(visitor.billing.currency),
         cluster_id=cluster.pk if cluster else None,
+        profile=chosen["profile"],
         lifecycle=chosen["lifecycle"],
         tier=chosen["tier"],
     )
@@ -87,6 +105,7 @@ def _save(visitor: Visitor, chosen: dict[str, Any], request: HttpRequest) -> Non
         cost_per_gpu_hour=cost,
         currency=visitor.billing.currency,
         valid_from=midnight(chosen["valid_from"], visitor.billing.zone),
+        profile=chosen["profile"],
         lifecycle=chosen["lifecycle"],
         cluster=chosen["cluster"],
         tier=chosen["tier"],

@@ -197,6 +197,29 @@ def test_setting_a_price_shows_what_it_changes_first(
     expect(page.get_by_role("button", name="Save this price")).to_be_visible()
 
 
+def test_a_price_is_changed_from_its_row(sign_in: SignIn, story: Story) -> None:
+    page = sign_in("ana").open("/prices/new")
+    page.get_by_label("GPU model").fill("NVIDIA-A100-SXM4-80GB")
+    page.get_by_label("MIG profile").fill("1g.12gb")
+    page.get_by_label("Lifecycle").select_option("spot")
+    page.get_by_label("Cluster").select_option(story.cluster.name)
+    page.get_by_label("Rate per GPU-hour").fill("1.25")
+    page.get_by_label("Reason").fill("Small instances cost less at night")
+    page.get_by_role("button", name="Show what it changes").click()
+    expect(page.get_by_text("has no profile 1g.12gb; it has 1g.10gb")).to_be_visible()
+    page.get_by_label("MIG profile").fill("1g.10gb")
+    page.get_by_role("button", name="Show what it changes").click()
+    page.get_by_role("button", name="Save this price").click()
+    page.wait_for_url("**/prices")
+    row = page.locator("tbody tr", has_text="1g.10gb")
+    expect(row.locator("td").first).to_have_text(f"{story.cluster.name} 1g.10gb spot")
+    row.get_by_role("link", name="Change").click()
+    assert page.get_by_label("MIG profile").input_value() == "1g.10gb"
+    assert page.get_by_label("Lifecycle").input_value() == "spot"
+    assert page.get_by_label("Cluster").input_value() == story.cluster.name
+    assert page.get_by_label("Rate per GPU-hour").input_value() == "1.250000"
+
+
 def test_a_wrong_form_says_what_is_wrong(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/attribution/new?namespace=scratch")
     page.get_by_label("Looks at").select_option("pod_label")

@@ -8,6 +8,7 @@ import pytest
 from accounting.actions.prices import set_unit_price
 from accounting.domain.period import Period, to_ms
 from accounting.models import DirtyHour, Gpu, GpuGeometry
+from accounting.queries.price_effect import price_effect
 from accounting.queries.verify import verdicts
 from tests.integration.accounting.support import report
 from tests.integration.money.books import TEN, WINDOW_MS, Books
@@ -113,6 +114,52 @@ def test_a_new_price_by_profile_rolls_its_hours_again(books: Books) -> None:
     assert report("usage")[0]["charge"] == "4.999983"  # 2.99999 + 1.999993
     assert charges() == {"big": "2.999990", "small": "1.999993"}
     conserved()
+
+
+@pytest.mark.parametrize(
+    ("parts", "difference"),
+    [
+        ({}, "1.00"),  # 1/7 of an hour at 14 in place of 7
+        ({"lifecycle": "spot"}, "0"),  # the GPU is on demand
+        ({"tier": "low"}, "1.00"),
+    ],
+    ids=["profile", "spot", "tier"],
+)
+def test_what_a_price_by_profile_changes_is_shown_before(
+    books: Books, parts: dict[str, str], difference: str
+) -> None:
+    """What is shown is what the books then say; no price by profile was there before."""
+    books.configure(prices(({}, "7")))
+    mig_hour(books)
+    before = sum(Decimal(one) for one in charges().values())
+    asked = {"model": "NVIDIA-L40S", "profile": SMALL, **parts}
+    shown = price_effect(**asked, rate=Decimal(14), since=TEN, places=2)  # type: ignore[arg-type]
+    assert (shown.total, shown.days) == (
+        Decimal(difference),
+        int(difference != "0"),
+    )
+    set_unit_price(
+        **asked,  # type: ignore[arg-type]
+        rate_per_gpu_hour=Decimal(14),
+        cost_per_gpu_hour=None,
+        currency="EUR",
+        valid_from=TEN,
+        actor="tests",
+        reason="A new contract.",
+    )
+    books.settle()
+    after = sum(Decimal(one) for one in charges().values())
+    assert round(after - before, 2) == Decimal(difference)
+
+
+def test_a_price_by_profile_leaves_what_goes_before_it(books: Books) -> None:
+    """A price of the cluster goes before one of a profile (N26): nothing would change."""
+    books.configure(prices(({}, "7"), (dict([PARTS[0]]), "21")))
+    mig_hour(books)
+    shown = price_effect(
+        model="NVIDIA-L40S", profile=SMALL, rate=Decimal(14), since=TEN, places=2
+    )
+    assert (shown.total, shown.teams) == (Decimal(0), ())
 
 
 def test_a_window_takes_the_profile_that_its_instance_had_at_its_start(

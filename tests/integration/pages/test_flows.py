@@ -14,6 +14,7 @@ from tests.story import Story
 REASON = "Agreed in the finance round of November"
 PRICE = {
     "model": "NVIDIA-A10",
+    "profile": "",
     "rate_per_gpu_hour": "0.85",
     "cost_per_gpu_hour": "",
     "lifecycle": "",
@@ -71,6 +72,9 @@ def test_a_price_from_tomorrow_changes_nothing_that_is_shown(
         ("rate_per_gpu_hour", "much", "Enter a number"),
         ("valid_from", "soon", "Enter a valid date"),
         ("model", "", "This field is required"),
+        ("profile", "half", "is no MIG profile; one looks like 1g.10gb"),
+        ("profile", "9g.10gb", "9g.10gb is more than one NVIDIA-A10."),
+        ("cluster", "nowhere", "not one of the available choices"),
     ],
 )
 def test_a_wrong_price_is_refused_with_words(
@@ -81,6 +85,64 @@ def test_a_wrong_price_is_refused_with_words(
     assert answer.status_code == 422
     assert words in answer.content.decode()
     assert not UnitPrice.objects.filter(model="NVIDIA-A10").exists()
+
+
+def test_a_profile_that_the_model_has_not_is_refused(sign_in: SignIn) -> None:
+    values = PRICE | {"model": "NVIDIA A30", "profile": "1g.10gb", "confirm": "yes"}
+    values["valid_from"] = "2026-11-01"
+    answer = sign_in("ana").post("/prices/new", values)
+    assert answer.status_code == 422
+    assert (
+        "NVIDIA-A30 has no profile 1g.10gb; it has 1g.6gb, 2g.12gb, 4g.24gb."
+        in answer.content.decode()
+    )
+
+
+def test_a_price_is_changed_with_all_that_it_matches(
+    sign_in: SignIn, story: Story
+) -> None:
+    """The form begins with the row, so a saved change is another rate of the same things."""
+    client = sign_in("ana")
+    matched = {
+        "model": "NVIDIA-A100-SXM4-80GB",
+        "profile": "1g.10gb",
+        "lifecycle": "spot",
+        "cluster": story.cluster.name,
+        "tier": "urgent",
+    }
+    rates = {"rate_per_gpu_hour": "1.25", "cost_per_gpu_hour": "0.75"}
+    tomorrow = f"{story.until + timedelta(days=2):%Y-%m-%d}"
+    values = PRICE | matched | rates | {"confirm": "yes", "source_note": "List 7"}
+    client.post("/prices/new", values | {"valid_from": tomorrow, "profile": "1G.10GB"})
+    price = UnitPrice.objects.get(tier="urgent")
+    assert (price.profile, price.cluster) == ("1g.10gb", story.cluster)
+
+    page = client.get("/prices").content.decode()
+    row = page[: page.index(f'href="/prices/new?price={price.pk}"')].rpartition("<tr>")
+    words = [story.cluster.name, "1g.10gb", "spot", "urgent"]
+    badges = "".join(f'<span class="badge mute">{word}</span> ' for word in words)
+    assert badges in row[2]
+    assert "Everything" not in row[2]
+
+    form = client.get(f"/prices/new?price={price.pk}").context["form"]
+    start = {name: form[name].initial for name in [*matched, *rates, "source_note"]}
+    assert {k: str(v) for k, v in start.items()} == matched | {
+        "rate_per_gpu_hour": "1.250000",
+        "cost_per_gpu_hour": "0.750000",
+        "source_note": "List 7",
+    }
+    again = {"confirm": "yes", "valid_from": tomorrow, "rate_per_gpu_hour": "1.5"}
+    client.post("/prices/new", values | again)
+    changed = UnitPrice.objects.get(tier="urgent")
+    assert (str(changed.rate_per_gpu_hour), changed.profile) == ("1.500000", "1g.10gb")
+
+
+@pytest.mark.parametrize("number", ["0", "999999", "x", "'"])
+def test_a_price_that_is_not_there_cannot_be_changed(
+    sign_in: SignIn, number: str
+) -> None:
+    answer = sign_in("ana").get("/prices/new", {"price": number})
+    assert answer.status_code == 404
 
 
 def test_a_rule_is_tried_before_it_is_saved(sign_in: SignIn, story: Story) -> None:
