@@ -105,6 +105,14 @@ def head() -> Head:
     return Head(AuditLink.objects.count(), bytes(last.hash).hex() if last else "")
 
 
+def has_head(kept: Head) -> bool:
+    """True where the chain went on from a head that was kept, and lost none before it."""
+    if not kept.links:
+        return not kept.hash
+    link = AuditLink.objects.order_by("id")[kept.links - 1 : kept.links].first()
+    return link is not None and bytes(link.hash).hex() == kept.hash
+
+
 def history_tables() -> list[str]:
     """Every table of history."""
     return sorted(

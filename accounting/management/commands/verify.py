@@ -1,7 +1,8 @@
 """`manage.py verify`: the invariants that a database can show, one line each."""
 
+import re
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -9,6 +10,7 @@ from django.db import connection, transaction
 
 from accounting.access import EVERYTHING
 from accounting.management.output import FINDING, WRONG_USE
+from accounting.queries.audit import Head, has_head, head
 from accounting.queries.selection import SelectionError, parse_selection, stored_period
 from accounting.queries.verify import verdicts
 
@@ -22,6 +24,9 @@ class Command(BaseCommand):
         """Which time."""
         parser.add_argument("--from", dest="start")
         parser.add_argument("--to", dest="end")
+        parser.add_argument(
+            "--head", type=_head, help="LINKS:HASH that an earlier run printed"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run every check and print what it found."""
@@ -32,9 +37,12 @@ class Command(BaseCommand):
         except SelectionError as error:
             self.stderr.write(f"verify: {error}")
             sys.exit(WRONG_USE)
+        is_kept = self._write_head(options["head"])
         period = selection.period or stored_period()
         if period is None:
             self.stdout.write("nothing is stored yet")
+            if not is_kept:
+                sys.exit(FINDING)
             return
         with transaction.atomic():
             with connection.cursor() as cursor:
@@ -48,5 +56,27 @@ class Command(BaseCommand):
             for what, got, wanted in verdict.violations[:5]:
                 self.stdout.write(f"       {what}: {got}, should be {wanted}")
         self.stdout.write(f"{found[0].checked} facts checked")
-        if not all(verdict.holds for verdict in found):
+        if not is_kept or not all(verdict.holds for verdict in found):
             sys.exit(FINDING)
+
+    def _write_head(self, kept: Head | None) -> bool:
+        """Print the end of the audit chain; False where a kept one is not in it."""
+        now = head()
+        self.stdout.write(f"audit chain: {now.links}:{now.hash}, to be kept elsewhere")
+        if kept is None:
+            return True
+        is_there = has_head(kept)
+        mark = "ok  " if is_there else "FAIL"
+        self.stdout.write(
+            f"{mark} the audit chain goes on from the head that was kept (I17)"
+        )
+        return is_there
+
+
+def _head(text: str) -> Head:
+    """What `audit chain:` printed, as it was copied."""
+    links, _, digest = text.strip().removesuffix(",").partition(":")
+    wanted = "" if links == "0" else "[0-9a-f]{64}"
+    if not links.isdecimal() or not re.fullmatch(wanted, digest):
+        raise ArgumentTypeError("write LINKS:HASH as an earlier run printed it")
+    return Head(int(links), digest)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
+from django.core.management import CommandError
 from django.db import connection, connections, transaction
 from django.db.utils import ProgrammingError
 
@@ -14,12 +15,14 @@ from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import AuditLink, Membership, Team
 from accounting.queries.audit import (
+    Head,
     Wish,
     audit_checks,
     audit_rows,
     head,
     history_tables,
 )
+from tests.integration.accounting.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -155,3 +158,35 @@ def test_every_table_of_history_is_guarded_and_sealed() -> None:
         history_tables(), (1, 1)
     )
     assert Membership._meta.db_table + "event" in history_tables()
+
+
+def test_a_head_that_was_kept_shows_what_was_cut_off() -> None:
+    save()
+    save("Vision two")
+    line = next(row for row in run("verify").splitlines() if "audit chain" in row)
+    kept = line.split()[2].rstrip(",")
+    assert kept == f"2:{head().hash}"
+    save("Vision three")
+    assert "ok   the audit chain goes on" in run("verify", f"--head={kept}")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute("DELETE FROM accounting_auditlink")
+        cursor.execute("DELETE FROM accounting_teamevent")
+    save("Vision four")  # a chain made anew is whole in itself
+    save("Vision five")
+    assert broken() == []
+    with pytest.raises(SystemExit) as ended:
+        run("verify", f"--head={kept}")
+    assert ended.value.code == 1
+
+
+@pytest.mark.parametrize("text", ["", "2", "two:ab", "2:xyz", "-1:" + "0" * 64])
+def test_a_head_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(CommandError, match="LINKS:HASH"):
+        run("verify", f"--head={text}")
+
+
+def test_the_head_of_an_empty_chain_is_kept_as_well() -> None:
+    assert head() == Head(0, "")
+    save()
+    assert "goes on from the head" in run("verify", "--head=0:")
