@@ -14,7 +14,7 @@ from django.db import connection
 
 from accounting.actions.bulk import copying
 from accounting.domain.attribution import WindowLedger
-from accounting.domain.intensity import MEASURES
+from accounting.domain.intensity_row import MEASURES
 from accounting.domain.line import COUNTED, Line, LineTable
 from accounting.failpoints import reach
 

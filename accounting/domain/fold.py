@@ -11,13 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from accounting.domain.inventory import (
-    Inventory,
-    LabelKey,
-    ScraperRecord,
-    Span,
-    merged,
-)
+from accounting.domain.inventory import Inventory, LabelKey, ScraperRecord, Span, merged
 from accounting.domain.period import Period
 from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import far_apart

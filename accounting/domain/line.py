@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
+PLATFORM = ""  # the pod uid of the line that nobody held
+ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # bits of `flags`, as models.FactFlag (N19, N21)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ from itertools import pairwise
 from operator import itemgetter
 
 from accounting.domain.geometry import Part, shares_of
-from accounting.domain.hold import Hold, derive_holds, unbooked
+from accounting.domain.hold import Hold
 from accounting.domain.inferred import inferred_holds
 from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
 from accounting.domain.issue import Issue
 from accounting.domain.kube import kube_state
+from accounting.domain.kube_hold import derive_holds
 from accounting.domain.label import Labels, Ownership, labels_of
 from accounting.domain.mapping import Place, mapped_places
 from accounting.domain.node import node_facts
@@ -28,6 +29,7 @@ from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
 from accounting.domain.presence import Presence, derive_presences
 from accounting.domain.track import MAX_STEP_MS
+from accounting.domain.unbooked import unbooked
 
 MARGIN_MS = 2 * MAX_STEP_MS  # a sample can cover time up to 1.5 steps away (N5, N6)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting.domain.attribution import ESTIMATED, INFERRED
+from accounting.domain.line import ESTIMATED, INFERRED
 from tests.unit.accounting.domain.fleet import Fleet
 
 

@@ -5,13 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from accounting.domain.hardness import Hardness, together
-from accounting.domain.intensity import (
-    ENERGY_RESET,
-    MEASURES,
-    Part,
-    Stretch,
-    intensities,
-)
+from accounting.domain.intensity import intensities
+from accounting.domain.intensity_row import ENERGY_RESET, MEASURES
+from accounting.domain.intensity_work import Part, Stretch
 from accounting.domain.issue import Issue
 from accounting.domain.period import Period
 from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series

@@ -1,0 +1,85 @@
+"""When a pod's holds begin and end (rules.md N10, N11, N13)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from accounting.domain.inventory import NodeRecord, PodRecord
+from accounting.domain.kube import KubeState
+from accounting.domain.label import Labels
+from accounting.domain.node import node_facts, node_lives
+from accounting.domain.request import units_of
+from accounting.domain.unit import NodeFacts
+
+FAR_MS = 253_402_300_799_000  # the year 9999
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where a pod's holds end; `ended_ms` is None while they last or nobody knows (N11)."""
+
+    ended_ms: int | None
+    booked_until_ms: int
+    ended_by: str
+    inferred_from_ms: int | None = None
+
+
+def end_of(
+    pod: PodRecord,
+    node: NodeRecord | None,
+    state: KubeState,
+    labels: Labels,
+    until_ms: int,
+) -> End:
+    """The earliest of the ends that N11 knows; labels keep a hold in the dark (N13)."""
+    bound = bound_ms(pod)
+    facts = node_facts(node, bound)
+    ends: list[tuple[int, int, str]] = []
+    if pod.terminal_first_ms is not None:
+        finished = pod.completion_ms
+        at = pod.terminal_first_ms if finished is None else finished
+        ends.append((at, 0, pod.terminal_phase))
+    if state.has_scrape_after(pod.last_ms, pod.scrapers):
+        step = state.step_at(pod.last_ms, pod.scrapers)
+        ends.append((pod.last_ms + step, 1, "gone"))
+    gone = [life.end_ms for life in node_lives(node, state) if life.end_ms is not None]
+    ends.extend((at, 1, "gone") for at in gone if at > bound)
+    if not ends:
+        unseen = state.last_seen_ms() or pod.last_ms
+        kept = _kept_until(pod, facts, labels, unseen, None)
+        end = max(bound, min(kept, until_ms))
+        return End(None, end, "", unseen if end > unseen else None)
+    at, _, by = min(ends)
+    at = max(at, bound)
+    kept = at
+    if by == "gone" and not state.is_seen(at):
+        kept = _kept_until(pod, facts, labels, at, state.seen_again_ms(at))
+    return End(kept, kept, by, at if kept > at else None)
+
+
+def _kept_until(
+    pod: PodRecord,
+    facts: NodeFacts,
+    labels: Labels,
+    since_ms: int,
+    back_ms: int | None,
+) -> int:
+    """One step after the last sample with a pod's label before kube-state is back."""
+    latest = since_ms
+    units = units_of(pod, facts, {})  # a unit that was added is never shared
+    is_shared = any(unit.is_shared for _, _, unit in units)
+    for named in labels.of(pod.namespace, pod.name, pod.uid, pod.node):
+        shown = labels.counting(named, is_shared=is_shared)
+        times = shown.times
+        low, high = np.searchsorted(times, [bound_ms(pod), back_ms or FAR_MS])
+        if high > low:
+            ends = times[int(low) : int(high)] + shown.steps[int(low) : int(high)]
+            latest = max(latest, int(ends.max()))
+    return latest if back_ms is None else min(latest, back_ms)
+
+
+def bound_ms(pod: PodRecord) -> int:
+    """The bind (N10): the scheduled time, else the first sample that shows a node."""
+    if pod.scheduled_ms is not None:
+        return pod.scheduled_ms
+    return pod.first_ms if pod.node_first_ms is None else pod.node_first_ms

@@ -1,0 +1,134 @@
+"""Who has which part of each GPU of a node in a segment (rules.md N17-N20).
+
+What samples name first, then the pools: units without a GPU fill the GPUs with room.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accounting.domain.geometry import NO_INSTANCE, Part
+from accounting.domain.issue import Issue
+from accounting.domain.line import ESTIMATED, INFERRED
+from accounting.domain.period import Period
+from accounting.domain.timeline import NodeTimeline, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who has which part of a GPU in a segment; `flags` say how that is known."""
+
+    uid: str
+    share: Fraction
+    flags: int = 0
+
+
+Holders = tuple[Holder, ...]
+Order = dict[Part, tuple[bool, int, Part]]
+
+
+def holders_of(
+    segment: Segment, order: Order, timeline: NodeTimeline
+) -> tuple[dict[Part, Holders], list[Issue]]:
+    """Who has which part of every GPU and instance of a node in a segment."""
+    issues: list[Issue] = []
+    found: dict[Part, Holders] = dict.fromkeys(segment.parts, ())
+    for part, items in segment.mapped.items():
+        own = segment.parts[part]
+        total = sum((share for _, share in items), Fraction(0))
+        scale = max(Fraction(1), total / own)
+        flag = 0
+        if total > own:
+            whole = all(share == own for _, share in items)
+            code = "two_on_exclusive" if whole else "too_many_holders"
+            issues.append(_too_much(code, part_name(part), segment.period, "a GPU"))
+            flag = ESTIMATED
+        found[part] = tuple(
+            Holder(uid, share / scale, flag | _inferred(uid, segment, timeline))
+            for uid, share in items
+        )
+    if segment.pools:
+        rooms = segment.rooms()
+        for kind in sorted(segment.pools):
+            issues.extend(_fill(kind, segment, rooms, order, timeline, found))
+    return found, issues
+
+
+def _fill(  # all that decides about a pool
+    kind: str,
+    segment: Segment,
+    rooms: dict[Part, Fraction],
+    order: Order,
+    timeline: NodeTimeline,
+    found: dict[Part, Holders],
+) -> list[Issue]:
+    """Give a pool's holds the room of its GPUs, placeholders last (N18, N20)."""
+    pool = segment.pools[kind]
+    issues: list[Issue] = []
+    those = sorted(
+        (
+            part
+            for part in rooms
+            if part.kind == kind or part.uuid in timeline.placeholders
+        ),
+        key=order.__getitem__,
+    )
+    left = wanted = sum((item.weight for item in pool), Fraction(0))
+    flag = INFERRED | (ESTIMATED if len(pool) > 1 else 0)
+    # With no GPU on the node at all there is nothing that could be scaled.
+    room = sum((rooms[part] for part in those), Fraction(0))
+    if wanted > room and segment.parts:
+        code = "more_held_than_there"
+        issues.append(_too_much(code, timeline.node, segment.period, "a node's GPUs"))
+        flag |= ESTIMATED
+    for part in those:
+        take = min(rooms[part], left)
+        if not take:
+            continue  # another kind of unit has filled this placeholder
+        left -= take
+        rooms[part] -= take
+        found[part] = _joined(
+            found[part],
+            [Holder(item.uid, take * item.weight / wanted, flag) for item in pool],
+        )
+    return issues
+
+
+def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
+    """Holders of a part, each pod once."""
+    if not known:
+        return tuple(more)
+    by_uid = {holder.uid: holder for holder in known}
+    for holder in more:
+        before = by_uid.get(holder.uid)
+        if before is not None:
+            share, flags = before.share + holder.share, before.flags | holder.flags
+            holder = Holder(holder.uid, share, flags)  # noqa: PLW2901
+        by_uid[holder.uid] = holder
+    return tuple(by_uid.values())
+
+
+def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
+    """The flag of time that only a label speaks for (N13, N19)."""
+    at = segment.period.start_ms
+    spans = timeline.inferred.get(uid, ())
+    return INFERRED if any(span.contains(at) for span in spans) else 0
+
+
+def part_name(part: Part) -> str:
+    """A part as issues name it: its GPU, and the instance where it is one."""
+    if part.instance == NO_INSTANCE:
+        return part.uuid
+    return f"{part.uuid}/{part.instance} ({part.kind})"
+
+
+def _too_much(code: str, subject: str, period: Period, what: str) -> Issue:
+    return Issue(
+        code=code,
+        subject=subject,
+        message=f"Holds ask for more than {what} can give; they are scaled to it.",
+        advice="Check the node's capacity, labels and pods of that time.",
+        first_ms=period.start_ms,
+        last_ms=period.end_ms,
+        at_stake_ms=period.length_ms,
+    )

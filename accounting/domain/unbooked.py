@@ -1,0 +1,82 @@
+"""What of the evidence cannot be booked, as issues: nothing of it reaches a bill."""
+
+from collections.abc import Iterable
+
+from accounting.domain.claim import Claims
+from accounting.domain.fraction import annotated_share
+from accounting.domain.hold_end import bound_ms
+from accounting.domain.inventory import Inventory
+from accounting.domain.issue import Issue
+from accounting.domain.node import node_facts
+from accounting.domain.period import Period
+from accounting.domain.request import effective_requests
+from accounting.domain.unit import share_of, unit_of
+
+
+def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
+    """Pods and instances of a period that cannot be booked: nothing of it reaches a bill."""
+    yield from _unknown_instances(inventory, period)
+    claims = Claims.of(inventory)
+    for pod in inventory.pods.values():
+        if (
+            not pod.node
+            or pod.last_ms < period.start_ms
+            or pod.first_ms >= period.end_ms
+        ):
+            continue
+        facts = node_facts(inventory.nodes.get(pod.node), bound_ms(pod))
+        subject = f"{pod.namespace}/{pod.name}"
+        for resource in effective_requests(pod):
+            if unit_of(resource, facts, inventory.added) is None:
+                yield Issue(
+                    code="unknown_profile",
+                    subject=f"{subject} {resource}",
+                    message="No GPU of this node can have such a part: it is not booked.",
+                    advice="Check the node's model label and the name of the resource.",
+                    first_ms=pod.first_ms,
+                    last_ms=pod.last_ms,
+                    severity="error",
+                )
+        share = annotated_share(pod, facts)
+        if share is not None and share > 1:
+            yield Issue(
+                code="share_above_one",
+                subject=subject,
+                message=f"Its annotations ask for {float(share):g} of one GPU.",
+                advice="Nothing is booked for it. Ask for several devices instead.",
+                first_ms=pod.first_ms,
+                last_ms=pod.last_ms,
+                severity="error",
+            )
+        for record in claims.of_pod(pod):
+            if not record.devices:
+                yield Issue(
+                    code="claim_without_device",
+                    subject=f"{subject} {record.name}",
+                    message="It has a resource claim, of which no device is known.",
+                    advice="Let the portal read the Kubernetes API, or have the exporter "
+                    "show claims (KUBERNETES_ENABLE_DRA).",
+                    first_ms=pod.first_ms,
+                    last_ms=pod.last_ms,
+                )
+
+
+def _unknown_instances(inventory: Inventory, period: Period) -> Iterable[Issue]:
+    for uuid, gpu in inventory.gpus.items():
+        for i, (at, instances) in enumerate(gpu.geometry):
+            later = gpu.geometry[i + 1 :]
+            end = later[0][0] if later else period.end_ms
+            if at >= period.end_ms or end <= period.start_ms:
+                continue
+            for kind in sorted({kind for _, kind in instances}):
+                if not kind or share_of(kind, gpu.model) is None:
+                    yield Issue(
+                        code="unknown_profile",
+                        subject=f"{uuid} {kind}",
+                        message="No GPU of this model has such an instance: its time is "
+                        "stranded.",
+                        advice="Check the exporter's labels GPU_I_PROFILE and modelName.",
+                        first_ms=max(at, period.start_ms),
+                        last_ms=min(end, period.end_ms),
+                        severity="error",
+                    )
