@@ -9,12 +9,14 @@ from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import F
+from django.db.models import F, Max
 
 from accounting.audit import act
 from accounting.failpoints import reach
 from scheduler_view.actions.claims import Claim, FenceError, claim
 from scheduler_view.actions.desired import store
+from scheduler_view.actions.loans import is_return
+from scheduler_view.actions.mishap import words_of_fault
 from scheduler_view.actions.plans import Connect, connect_to
 from scheduler_view.actions.push import Fate, Outcome, outcome_of, send, settled
 from scheduler_view.actions.wish import LostUpdate
@@ -24,7 +26,9 @@ from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.mapping import step_of
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep, StepState
 
-PATIENCE = timedelta(minutes=15)  # then what is left is refused, with the last words
+PATIENCE = timedelta(minutes=15)  # without progress; then the rest is refused
+RETURN_PATIENCE = timedelta(days=1)  # with the return of a loan: nobody repeats it
+MOST_CLAIMS, LONGEST = 20, timedelta(hours=1)  # workers that die each time are stopped
 REST = timedelta(seconds=5)  # after a temporary fault that names no time itself
 LONGEST_REST = timedelta(minutes=2)
 _OPEN = (StepState.WAITING, StepState.SENT)
@@ -53,12 +57,29 @@ def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> 
     except FenceError:
         log.warning("taken over", change_set=change_set.pk)
         return False
+    except Exception as error:  # a fault of ours: again, as long as patience lasts
+        log.exception("cannot apply", change_set=change_set.pk)
+        text = words_of_fault("apply this", error)
+        return _stumbled(held, Outcome(Fate.LATER, text), now())
     finally:
         change_set.refresh_from_db()
     return True
 
 
+def _stumbled(held: Claim, outcome: Outcome, at: datetime) -> bool:
+    try:
+        _rest(held, "", outcome, at)
+    except FenceError:
+        return False
+    return True
+
+
 def _run(held: Claim, now: Now, connect: Connect) -> None:
+    if held.fence > MOST_CLAIMS and now() - _progress(held, now()) >= LONGEST:
+        text = f"given up: {held.fence} attempts began and did not end"
+        _refuse_rest(held, Outcome(Fate.STOPPED, text), now())
+        _finish(held, now())
+        return
     cluster = held.change_set.cluster
     try:
         with (
@@ -68,7 +89,7 @@ def _run(held: Claim, now: Now, connect: Connect) -> None:
             for row in held.change_set.steps.filter(state__in=_OPEN):
                 outcome = _one(held, row, reader, pusher, now)
                 if outcome.fate == Fate.LATER:
-                    _rest(held, row, outcome, now())
+                    _rest(held, f"{row}: ", outcome, now())
                     return
                 if outcome.fate == Fate.STOPPED:
                     _refuse_rest(held, outcome, now())
@@ -136,10 +157,17 @@ def _store_once(held: Claim) -> None:
     )
 
 
-def _rest(held: Claim, row: ChangeStep, outcome: Outcome, at: datetime) -> None:
-    """Wait as long as the server asks; give up after a while, and say where it stands."""
+def _progress(held: Claim, at: datetime) -> datetime:
+    """When it last came forward: an object was done, or it began."""
+    done = held.change_set.steps.aggregate(last=Max("done_at"))["last"]
     begun = held.change_set.apply_wanted_at or at
-    if at - begun >= PATIENCE:
+    return max(begun, done) if done else begun
+
+
+def _rest(held: Claim, where: str, outcome: Outcome, at: datetime) -> None:
+    """Wait as long as the server asks; give up after a while, and say where it stands."""
+    patience = RETURN_PATIENCE if is_return(held.change_set) else PATIENCE
+    if at - _progress(held, at) >= patience:
         _refuse_rest(held, outcome, at)
         _finish(held, at)
         return
@@ -149,7 +177,7 @@ def _rest(held: Claim, row: ChangeStep, outcome: Outcome, at: datetime) -> None:
         ChangeSet.objects.filter(pk=held.change_set.pk).update(
             retry_at=at + min(rest, LONGEST_REST),
             lease_until=None,
-            error=f"{row}: {outcome.message}",
+            error=f"{where}{outcome.message}",
             version=F("version") + 1,
         )
 

@@ -107,6 +107,7 @@ def edit(
             planned_at=None,
             plan_expires_at=None,
             plan_wanted_at=None,
+            retry_at=None,
             **columns,
         )
     return change_set
@@ -123,6 +124,7 @@ def request_plan(
             (*OPEN, ChangeState.APPROVED, ChangeState.EXPIRED),
             state=ChangeState.DRAFT,
             plan_wanted_at=at,
+            retry_at=None,
             approved_by="",
             approved_at=None,
             error="",

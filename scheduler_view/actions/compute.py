@@ -41,12 +41,17 @@ AT_ONCE = 8  # dry runs beside each other; the API server's own fairness limits 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A step and what the server said of it when it was tried."""
+    """A step and what the server said of it when it was tried.
+
+    Attributes:
+        is_temporary: it could not be tried now; later it may do.
+    """
 
     step: Step
     before: Manifest | None
     message: str = ""
     code: int | None = None
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +252,8 @@ def _try(
         text = f"conflict with {error.owner} over {', '.join(error.fields)}"
         return Tried(replace(step, blocked=text), before, error.words, error.code)
     except ClusterError as error:
-        return Tried(
-            replace(step, blocked=error.words), before, error.words, error.code
-        )
+        blocked = replace(step, blocked=error.words)
+        return Tried(blocked, before, error.words, error.code, error.is_temporary)
     return Tried(step, before)
 
 

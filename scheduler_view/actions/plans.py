@@ -1,16 +1,19 @@
 """Make the plan of a change set and keep it with it."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from django.db.models import F
 
 from accounting.audit import SYSTEM, act
+from accounting.failpoints import reach
 from accounting.models import Cluster
 from scheduler_view.actions.change_sets import PLAN_VALID
 from scheduler_view.actions.compute import Computed, compute
+from scheduler_view.actions.loans import is_return
+from scheduler_view.actions.mishap import words_of_fault
 from scheduler_view.actions.wish import lost_updates
 from scheduler_view.actions.words import words_of
 from scheduler_view.cluster.access import Role, access_of
@@ -27,6 +30,7 @@ from scheduler_view.mapping import step_row
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
+RETURN_REST = timedelta(minutes=1)  # before a loan's return is planned again
 log = structlog.get_logger(__name__)
 Connect = Callable[[Cluster, Role], ClusterClient]
 
@@ -45,7 +49,16 @@ def plan(change_set: ChangeSet, *, at: datetime, connect: Connect = connect_to) 
 
     Why it cannot be planned is kept in `error`, in the server's words where it has any.
     """
-    version, cluster = change_set.version, change_set.cluster
+    version = change_set.version
+    try:
+        return _plan(change_set, version, at, connect)
+    except Exception as error:  # a fault of ours is said, not tried for ever
+        log.exception("cannot plan", change_set=change_set.pk)
+        return _fail(change_set, version, words_of_fault("plan this", error))
+
+
+def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -> bool:
+    cluster = change_set.cluster
     edits = [stored_edit(one) for one in change_set.edits]
     lost = lost_updates(cluster, edits)
     if lost:
@@ -66,7 +79,15 @@ def plan(change_set: ChangeSet, *, at: datetime, connect: Connect = connect_to) 
     except EditsRefused as error:
         return _fail(change_set, version, str(error))
     except ClusterError as error:
-        return _fail(change_set, version, f"{cluster} cannot be read: {error.words}")
+        text = f"{cluster} cannot be read: {error.words}"
+        if error.is_temporary and is_return(change_set):
+            return _later(change_set, version, text, at)
+        return _fail(change_set, version, text)
+    reach("plan_tried")
+    silent = [tried for tried in found.steps if tried.is_temporary]
+    if silent and is_return(change_set):
+        text = f"{cluster} cannot be asked: {silent[0].message}"
+        return _later(change_set, version, text, at)
     log.info("planned", change_set=change_set.pk, steps=len(found.steps))
     return _keep(change_set, version, found, at)
 
@@ -93,7 +114,17 @@ def _moved(one: QuotaEdit, before: int | None) -> int:
 def _fail(change_set: ChangeSet, version: int, why: str) -> bool:
     with act(SYSTEM, f"plan of {change_set} not possible"):
         done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
-            version=F("version") + 1, error=why, plan_wanted_at=None
+            version=F("version") + 1, error=why, plan_wanted_at=None, retry_at=None
+        )
+    change_set.refresh_from_db()
+    return bool(done)
+
+
+def _later(change_set: ChangeSet, version: int, why: str, at: datetime) -> bool:
+    """The return of a loan has nobody who would plan again: it waits for the cluster."""
+    with act(SYSTEM, f"plan of {change_set} not possible yet"):
+        done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
+            version=F("version") + 1, error=why, retry_at=at + RETURN_REST
         )
     change_set.refresh_from_db()
     return bool(done)
@@ -111,6 +142,7 @@ def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) ->
             plan=words,
             error="",
             plan_wanted_at=None,
+            retry_at=None,
             planned_at=at,
             plan_expires_at=at + PLAN_VALID,
             needs_second=needs_second(change_set.cluster, found),

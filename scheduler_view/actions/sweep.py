@@ -1,21 +1,25 @@
-"""What is due now, derived from Postgres: plans, applies, ends of loans, old plans."""
+"""What is due now, derived from Postgres: plans, applies, ends of loans, old plans.
 
-from dataclasses import replace
+A change set that cannot be worked on for a reason that nobody foresaw says so and ends; it does
+not hold up those after it, and it does not stay under way for ever.
+"""
+
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import F
+from django.db.models import F, Q
 
 from accounting.audit import SYSTEM, act
 from scheduler_view.actions.apply import Now, apply
-from scheduler_view.actions.change_sets import Draft, create
 from scheduler_view.actions.claims import due
+from scheduler_view.actions.loans import approve_return, end_loans, ended
+from scheduler_view.actions.mishap import words_of_fault
 from scheduler_view.actions.plans import Connect, connect_to, plan
-from scheduler_view.actions.wish import versions_of
-from scheduler_view.domain.edit import Edit, stored_edit
 from scheduler_view.models import ChangeSet, ChangeState, IdempotencyKey
 
 KEY_KEPT = timedelta(days=1)
+PLAN_PATIENCE = timedelta(hours=1)  # then nobody waits for the plan any more
+_READY = (ChangeState.APPROVED, ChangeState.SCHEDULED)
 log = structlog.get_logger(__name__)
 
 
@@ -23,34 +27,28 @@ def work(cluster_id: int, *, now: Now, connect: Connect = connect_to) -> int:
     """Plan and apply what is due of one cluster; returns how many were touched."""
     end_loans(cluster_id, now())
     expire(cluster_id, now())
+    give_up_plans(cluster_id, now())
     count = 0
-    drafts = ChangeSet.objects.filter(
-        cluster_id=cluster_id,
-        state=ChangeState.DRAFT,
-        plan_wanted_at__isnull=False,
-    ).order_by("plan_wanted_at")
+    drafts = ChangeSet.objects.filter(_to_plan(now()), cluster_id=cluster_id).order_by(
+        "plan_wanted_at"
+    )
     for change_set in drafts.select_related("cluster"):
         count += plan(change_set, at=now(), connect=connect)
         approve_return(change_set, now())
     waiting = ChangeSet.objects.filter(due(now()), cluster_id=cluster_id)
     for change_set in waiting.select_related("cluster").order_by("pk"):
-        count += apply(change_set, now=now, connect=connect)
+        count += _apply(change_set, now, connect)
     return count
 
 
 def clusters_with_work(at: datetime) -> list[int]:
     """Clusters whose change sets need a worker."""
-    wanting = ChangeSet.objects.filter(
-        state=ChangeState.DRAFT, plan_wanted_at__isnull=False
-    )
-    ending = ChangeSet.objects.filter(
-        state=ChangeState.APPLIED, ends_at__lte=at, undos__isnull=True
-    )
+    wanting = ChangeSet.objects.filter(_to_plan(at))
     old = ChangeSet.objects.filter(
         state__in=(ChangeState.PLANNED, ChangeState.APPROVED), plan_expires_at__lte=at
     )
     found: set[int] = set()
-    for rows in (wanting, ChangeSet.objects.filter(due(at)), ending, old):
+    for rows in (wanting, ChangeSet.objects.filter(due(at)), ended(at), old):
         found |= set(rows.values_list("cluster_id", flat=True).order_by())
     return sorted(found)
 
@@ -71,36 +69,23 @@ def expire(cluster_id: int, at: datetime) -> int:
         )
 
 
-def end_loans(cluster_id: int, at: datetime) -> list[ChangeSet]:
-    """Begin the return of what was lent until now.
+def give_up_plans(cluster_id: int, at: datetime) -> int:
+    """Say of a plan that no worker has ended for an hour that it will not come.
 
-    Where somebody has changed the same quota since, a person decides: the return stays a
-    draft that says so.
+    A plan whose worker is killed each time would else be begun for ever.
     """
-    lent = ChangeSet.objects.filter(
+    rows = ChangeSet.objects.filter(
         cluster_id=cluster_id,
-        state=ChangeState.APPLIED,
-        ends_at__lte=at,
-        undos__isnull=True,
-    ).select_related("cluster")
-    return [_return(change_set, at) for change_set in lent]
-
-
-def approve_return(change_set: ChangeSet, at: datetime) -> None:
-    """The return of a loan was agreed to with the loan; one that is blocked waits."""
-    is_return = change_set.author_name == SYSTEM and change_set.undoes_id is not None
-    if not is_return or change_set.state != ChangeState.PLANNED:
-        return
-    if change_set.steps.exclude(blocked="").exists() or change_set.undoes is None:
-        return
-    with act(SYSTEM, change_set.reason):
-        ChangeSet.objects.filter(
-            pk=change_set.pk, version=change_set.version, state=ChangeState.PLANNED
-        ).update(
-            state=ChangeState.APPROVED,
-            approved_by=change_set.undoes.approved_by,
-            approved_at=at,
-            apply_wanted_at=at,
+        state=ChangeState.DRAFT,
+        plan_wanted_at__lte=at - PLAN_PATIENCE,
+        undoes__ends_at__isnull=True,  # the return of a loan is waited for
+    )
+    with act(SYSTEM, "a plan is waited for for an hour"):
+        return rows.update(
+            plan_wanted_at=None,
+            retry_at=None,
+            error="no worker ended this plan within an hour: plan again, and read the "
+            "workers' log where it happens again",
             version=F("version") + 1,
         )
 
@@ -110,33 +95,22 @@ def forget_keys(at: datetime) -> int:
     return IdempotencyKey.objects.filter(made_at__lt=at - KEY_KEPT).delete()[0]
 
 
-def _return(lent: ChangeSet, at: datetime) -> ChangeSet:
-    edits = [stored_edit(one) for one in lent.reverse]
-    changed = _changed_since(lent, edits)
-    back = create(
-        cluster=lent.cluster,
-        draft=Draft([replace(e, version=None) for e in edits], f"the loan {lent} ends"),
-        actor=SYSTEM,
-        at=at,
-        undoes=lent,
-    )
-    log.info("loan ends", change_set=lent.pk, by=back.pk, changed=bool(changed))
-    columns = {"error": changed} if changed else {"plan_wanted_at": at}
-    with act(SYSTEM, back.reason):
-        ChangeSet.objects.filter(pk=back.pk).update(**columns)
-    return back
+def _to_plan(at: datetime) -> Q:
+    """Drafts that ask for a plan and need not wait."""
+    not_resting = Q(retry_at__isnull=True) | Q(retry_at__lte=at)
+    return not_resting & Q(state=ChangeState.DRAFT, plan_wanted_at__isnull=False)
 
 
-def _changed_since(lent: ChangeSet, edits: list[Edit]) -> str:
-    versions = versions_of(lent.cluster, edits)
-    others = sorted(
-        {
-            version
-            for edit in edits
-            if (version := versions.get(edit.key, 0)) not in (0, lent.pk)
-        }
-    )
-    if not others:
-        return ""
-    names = ", ".join(f"CS-{number}" for number in others)
-    return f"{names} changed the same since the loan: plan the return yourself"
+def _apply(change_set: ChangeSet, now: Now, connect: Connect) -> bool:
+    """Apply it, or refuse what cannot even be begun."""
+    try:
+        return apply(change_set, now=now, connect=connect)
+    except Exception as error:
+        log.exception("cannot begin", change_set=change_set.pk)
+        with act(SYSTEM, f"{change_set} cannot be begun"):
+            done = ChangeSet.objects.filter(pk=change_set.pk, state__in=_READY).update(
+                state=ChangeState.REFUSED,
+                error=words_of_fault("begin this", error),
+                version=F("version") + 1,
+            )
+        return bool(done)

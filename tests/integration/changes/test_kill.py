@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.failpoints import PUSH_NAMES
+from accounting.failpoints import PLAN_NAMES, PUSH_NAMES
 from accounting.models import Billing, Binding, Cluster, Team
 from scheduler_view.models import ChangeSet, QuotaTarget, Tier
 from tests.control_plane.admin import class_path
@@ -82,6 +82,21 @@ def test_killed_anywhere_the_next_worker_ends_it(
     assert Tier.objects.get().value == 20
     states = set(change_set.steps.values_list("state", flat=True))
     assert states == {"applied"}
+
+
+def test_killed_while_planning_the_next_worker_plans(
+    place: Office, tmp_path: Path, redis_url: str
+) -> None:
+    path = change_file(place, tmp_path / "change.yaml")
+    seen = environment(redis_url, f"{PLAN_NAMES[0]}:kill:1")
+    done = process(seen, "change_set", "apply", path)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    change_set = ChangeSet.objects.latest("pk")
+    assert (change_set.state, change_set.steps.count()) == ("draft", 0)
+    assert place.work() == 1
+    change_set.refresh_from_db()
+    assert change_set.state == "planned"
+    assert change_set.steps.count() == 3
 
 
 def test_the_command_says_how_it_ended(

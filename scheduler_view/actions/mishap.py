@@ -1,0 +1,17 @@
+"""What is said of a change set that a fault of our own has stopped."""
+
+LONGEST = 300  # of what the fault itself said
+
+
+def words_of_fault(what: str, error: Exception) -> str:
+    """For the person who waits: what failed, and what to do.
+
+    Args:
+        what: the verb that was tried, e.g. `plan this`.
+    """
+    said = " ".join(str(error).replace("\0", " ").split())[:LONGEST]
+    name = type(error).__name__
+    return (
+        f"GPU Ledger could not {what}: {name}{f': {said}' if said else ''}. "
+        "The workers' log has more; tell whoever runs GPU Ledger."
+    )
