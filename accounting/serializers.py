@@ -105,6 +105,7 @@ class HoldRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     ended = serializers.CharField(allow_null=True)
     ended_by = serializers.CharField(allow_null=True)
     wait_ms = serializers.IntegerField(allow_null=True)
+    admission_wait_ms = serializers.IntegerField(allow_null=True)
 
 
 class TeamSerializer(serializers.Serializer):  # type: ignore[type-arg]

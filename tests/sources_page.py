@@ -14,6 +14,7 @@ from accounting.sources.catalogue import (
     EXPORTER_METRICS,
     KNOWN_METRICS,
     KUBE_METRICS,
+    QUEUE_METRICS,
     is_kept,
     is_reserved,
     is_unknown_gpu_metric,
@@ -49,7 +50,14 @@ def catalogue() -> str:
         ((f"`{name}`", m.versions, m.unit) for name, m in KNOWN_METRICS.items()),
     )
     kube = ", ".join(f"`{name}`" for name in sorted(KUBE_METRICS))
-    return f"{used}\n\n{known}\n\nkube-state-metrics: {kube}."
+    queues = table(
+        ("Queue metric", "Scheduler", "Becomes", "Of"),
+        (
+            (f"`{name}`", m.scheduler, f"`{m.id}`", f"`{m.queue}`")
+            for name, m in QUEUE_METRICS.items()
+        ),
+    )
+    return f"{used}\n\n{known}\n\n{queues}\n\nkube-state-metrics: {kube}."
 
 
 def codes() -> str:
@@ -86,7 +94,7 @@ def sort_of(name: str) -> str:
     """Which way the ledger goes with a name."""
     if is_unknown_gpu_metric(name):
         return "unknown"
-    if name in KUBE_METRICS:
+    if name in KUBE_METRICS or name in QUEUE_METRICS:
         return "used"
     if is_kept(name):
         return "used" if metric_of(name, {}).is_used else "known"
@@ -119,6 +127,8 @@ def files() -> str:
 
 
 def _id(name: str) -> str:
+    if name in QUEUE_METRICS:
+        return QUEUE_METRICS[name].id
     return name if name in KUBE_METRICS else metric_of(name, {}).id
 
 

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 from django.db import Error, connection, transaction
 
-from accounting.actions import derived, evidence, facts, issues, partitions, windows
+from accounting.actions import (
+    derived,
+    evidence,
+    facts,
+    issues,
+    partitions,
+    queues,
+    windows,
+)
 from accounting.actions.locks import lock
 from accounting.actions.pause import no_cycle_search
 from accounting.actions.reading import ClusterReader, reader_of
@@ -171,6 +179,7 @@ def observe_period(
             labels_before = labels_of(inventory)
             touched = observe(inventory, readings, period)
             evidence.save(cluster, inventory, ids, touched, period)
+            queues.store(cluster, readings, period)
         _declare_intervals(inventory, readings)
         until = data_end_ms(inventory)
         if reader.is_live:  # it answers to the window's end, and never for the future

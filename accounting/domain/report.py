@@ -112,6 +112,9 @@ class HoldRow:
     bound_ms: int
     ended_ms: int | None
     ended_by: str
-    wait_ms: int | None
+    wait_ms: int | None  # creation of the work until bind
+    admission_wait_ms: (
+        int | None
+    )  # of it: until a queue let it in; None where none is known
     team: str = ""
     workload: str = ""

@@ -49,6 +49,7 @@ from accounting.models.pod import (
     Workload,
 )
 from accounting.models.price import UnitPrice
+from accounting.models.queue import QueuedJob, QueueSample
 from accounting.models.usage import (
     DutyMetric,
     FactFlag,
@@ -94,6 +95,8 @@ __all__ = [
     "Pod",
     "PodAttribution",
     "PodHold",
+    "QueueSample",
+    "QueuedJob",
     "ResourceClaim",
     "ScrapeHour",
     "Scraper",

@@ -90,6 +90,7 @@ def hold_fields(row: HoldRow) -> Fields:
         "ended": instant(row.ended_ms),
         "ended_by": row.ended_by or None,
         "wait_ms": row.wait_ms,
+        "admission_wait_ms": row.admission_wait_ms,
     }
 
 

@@ -25,7 +25,11 @@ from urllib3 import Retry
 
 from accounting.domain.period import HOUR_MS, Period
 from accounting.domain.series import Reading
-from accounting.sources.catalogue import EXPORTER_METRICS, KUBE_METRICS
+from accounting.sources.catalogue import (
+    EXPORTER_METRICS,
+    KUBE_METRICS,
+    QUEUE_METRICS,
+)
 from accounting.sources.errors import TooMuch, Unavailable, WrongAnswer
 from accounting.sources.exposition import RawSeries
 from accounting.sources.http import Access, fetch
@@ -92,7 +96,11 @@ class Prometheus:
             SourceError: nothing usable could be had.
         """
         collected = _Collected()
-        for names in (sorted(EXPORTER_METRICS), sorted(KUBE_METRICS), ["up"]):
+        for names in (
+            sorted(EXPORTER_METRICS),
+            sorted({*KUBE_METRICS, *QUEUE_METRICS}),
+            ["up"],
+        ):
             self._collect(self._selector(names), period, collected)
         return build_reading(
             collected.batch(period),

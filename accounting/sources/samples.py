@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from accounting.domain.series import GpuKey, Reading, Scraper, Series
 from accounting.sources.catalogue import (
+    QUEUE_METRICS,
     Metric,
     gpu_key,
     gpu_metric_of,
     metric_of,
     odd_label,
     overlong_label,
+    queue_meaning,
     scraper_of,
     workload_labels,
 )
@@ -130,6 +132,9 @@ def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning |
         metric = metric_of(raw.name, {})
         own = labels if raw.name == "up" else workload_labels(labels)
         return Meaning(metric, scraper, None, own)
+    if raw.name in QUEUE_METRICS:
+        found = queue_meaning(raw.name, labels)
+        return None if found is None else Meaning(found[0], scraper, None, found[1])
     gpu = gpu_key(labels)
     if gpu is None:
         return None

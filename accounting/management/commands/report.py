@@ -1,4 +1,4 @@
-"""`manage.py report usage|ledger|holds|issues`: the ledger's rows for people and programs."""
+"""`manage.py report usage|ledger|holds|issues|queues`: rows for people and programs."""
 
 import sys
 from argparse import ArgumentParser
@@ -14,11 +14,13 @@ from accounting.queries.hardness import with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import ledger_rows
+from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
     FILTERS,
     Selection,
     SelectionError,
     parse_selection,
+    refuse_others,
 )
 from accounting.queries.usage import usage_rows
 
@@ -26,11 +28,13 @@ from accounting.queries.usage import usage_rows
 class Command(BaseCommand):
     """Reports; ends with 0, or 2 for wrong use."""
 
-    help = "Show usage, the ledger, holds or data issues."
+    help = "Show usage, the ledger, holds, data issues or queues."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What to show, grouped how, of which time, in which form."""
-        parser.add_argument("what", choices=["usage", "ledger", "holds", "issues"])
+        parser.add_argument(
+            "what", choices=["usage", "ledger", "holds", "issues", "queues"]
+        )
         parser.add_argument("--by", help="dimensions, separated by commas")
         parser.add_argument("--from", dest="start", help="ISO time or billing day")
         parser.add_argument("--to", dest="end", help="the first moment not included")
@@ -75,4 +79,11 @@ def _rows(
         return [ledger_fields(row) for row in ledger_rows(selection, names)]
     if what == "holds":
         return [hold_fields(row) for row in hold_rows(selection)]
+    if what == "queues":
+        refuse_others(selection, ("cluster",), "queues")
+        if selection.period is not None:
+            raise SelectionError("queues are shown as they are now; leave the time out")
+        chosen = selection.filters.get("cluster", ())
+        found = queue_rows()
+        return [row.fields() for row in found if not chosen or row.cluster in chosen]
     return [row.fields() for row in issue_rows(selection, state or OPEN)]

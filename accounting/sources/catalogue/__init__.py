@@ -31,6 +31,7 @@ from accounting.sources.catalogue.node import (
     normal_model,
     sanitised_label,
 )
+from accounting.sources.catalogue.queues import QUEUE_METRICS, queue_meaning
 from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
 
 EXPORTER_METRICS: Table = {**nvidia.METRICS, **others.AMD, **others.GAUDI}
@@ -44,6 +45,7 @@ def is_kept(name: str) -> bool:
     """True for a name whose samples the ledger may need."""
     return (
         name in KUBE_METRICS
+        or name in QUEUE_METRICS
         or name in EXPORTER_METRICS
         or name in KNOWN_METRICS
         or name == "up"
@@ -86,6 +88,7 @@ __all__ = [
     "EXPORTER_METRICS",
     "KNOWN_METRICS",
     "KUBE_METRICS",
+    "QUEUE_METRICS",
     "SCALES",
     "Metric",
     "gpu_key",
@@ -98,6 +101,7 @@ __all__ = [
     "normal_model",
     "odd_label",
     "overlong_label",
+    "queue_meaning",
     "sanitised_label",
     "scraper_of",
     "workload_labels",

@@ -1,12 +1,17 @@
 """kube-state-metrics 2.x, and names of schedulers that are known and never summed here.
 
-Sources: kube-state-metrics `docs/metrics`; Kueue's and Volcano's metric references. Queues
-are read by the scheduler's view, not by the ledger.
+Sources: kube-state-metrics `docs/metrics`; Kueue's and Volcano's metric references. What is
+read of queues stands in `queues`.
 """
+
+from accounting.sources.catalogue.queues import QUEUE_METRICS
 
 KUBE_METRICS = frozenset(
     {
+        "kube_job_created",
         "kube_job_owner",
+        "kube_job_status_start_time",
+        "kube_job_status_suspended",
         "kube_namespace_labels",
         "kube_node_info",
         "kube_node_labels",
@@ -33,4 +38,5 @@ RESERVED_PREFIXES = ("kueue_", "volcano_", "kube_", "karpenter_")
 
 def is_reserved(name: str) -> bool:
     """True for a name that is known and belongs to no GPU: left out without a word."""
-    return name not in KUBE_METRICS and name.startswith(RESERVED_PREFIXES)
+    is_read = name in KUBE_METRICS or name in QUEUE_METRICS
+    return not is_read and name.startswith(RESERVED_PREFIXES)

@@ -1,0 +1,74 @@
+"""Keep what batch schedulers say of their queues, and which Jobs they held back."""
+
+import math
+from collections.abc import Sequence
+
+from django.db import connection
+
+from accounting.domain.period import Period
+from accounting.domain.queue import newest_values
+from accounting.domain.queued import held_jobs
+from accounting.domain.resource import sanitised
+from accounting.domain.series import Reading
+from accounting.models import Cluster
+from accounting.queries.resources import added_resources
+
+
+def store(cluster: Cluster, readings: Sequence[Reading], period: Period) -> None:
+    """Fold a period's samples in, in a transaction; any order and any repetition is fine."""
+    _store_values(cluster.pk, readings, period)
+    _store_jobs(cluster.pk, readings, period)
+
+
+def _store_values(cluster_id: int, readings: Sequence[Reading], period: Period) -> None:
+    added = {sanitised(resource): resource for resource in added_resources()}
+    rows = [
+        (
+            cluster_id,
+            *key,
+            None if math.isinf(found.value) else found.value,
+            found.at_ms,
+        )
+        for key, found in sorted(newest_values(readings, period, added).items())
+    ]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
+            INSERT INTO accounting_queuesample AS known
+                (cluster_id, scheduler, queue, resource, field, part, value, at_ms)
+            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+            ON CONFLICT (cluster_id, scheduler, queue, resource, field, part) DO UPDATE
+                SET value = excluded.value, at_ms = excluded.at_ms
+                WHERE excluded.at_ms > known.at_ms
+            """,
+            rows,
+        )
+
+
+def _store_jobs(cluster_id: int, readings: Sequence[Reading], period: Period) -> None:
+    rows = [
+        (cluster_id, *name, job.created_ms, job.started_ms, job.suspended_ms)
+        for name, job in sorted(held_jobs(readings, period).items())
+    ]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
+            INSERT INTO accounting_queuedjob AS known
+                (cluster_id, namespace, name, created_ms, started_ms, suspended_ms)
+            VALUES (%s, %s, %s, %s, %s, %s)
+            ON CONFLICT (cluster_id, namespace, name) DO UPDATE SET
+                started_ms = CASE WHEN excluded.created_ms > known.created_ms
+                    THEN excluded.started_ms
+                    ELSE least(known.started_ms, excluded.started_ms) END,
+                suspended_ms = CASE WHEN excluded.created_ms > known.created_ms
+                    THEN excluded.suspended_ms
+                    ELSE greatest(known.suspended_ms, excluded.suspended_ms) END,
+                created_ms = excluded.created_ms
+            WHERE excluded.created_ms >= known.created_ms
+            """,
+            rows,
+        )

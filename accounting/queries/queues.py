@@ -1,0 +1,55 @@
+"""Queues of batch schedulers as their metrics last told (`report queues`)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from accounting.domain.queue import QueueFacts, QueueKey, QueueValue, queue_facts
+from accounting.models import Cluster, QueueSample
+from accounting.queries.fields import instant
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """One queue and resource of one cluster."""
+
+    cluster: str
+    facts: QueueFacts
+
+    def fields(self) -> dict[str, Any]:
+        """As reports and the API print it."""
+        facts = self.facts
+        return {
+            "cluster": self.cluster,
+            "scheduler": facts.scheduler,
+            "queue": facts.queue,
+            "resource": facts.resource,
+            "quota": facts.quota,
+            "borrowing_limit": facts.borrowing_limit,
+            "used": facts.used,
+            "borrowed": facts.borrowed,
+            "pending": facts.pending,
+            "waiting_workloads": facts.waiting,
+            "preempted_workloads": facts.preempted,
+            "preempting_workloads": facts.preempting,
+            "sampled": instant(facts.at_ms),
+        }
+
+
+def queue_rows(*, cluster: str = "") -> list[QueueRow]:
+    """Every queue, by cluster, scheduler, name and resource; for those who see all teams."""
+    clusters = Cluster.objects.order_by("name")
+    if cluster:
+        clusters = clusters.filter(name=cluster)
+    found = []
+    for one in clusters:
+        values = {
+            QueueKey(*row[:5]): QueueValue(
+                row[6], math.inf if row[5] is None else row[5]
+            )
+            for row in QueueSample.objects.filter(cluster=one).values_list(
+                "scheduler", "queue", "resource", "field", "part", "value", "at_ms"
+            )
+        }
+        found += [QueueRow(one.name, facts) for facts in queue_facts(values)]
+    return found
