@@ -22,6 +22,7 @@ from accounting.actions import (
     windows,
 )
 from accounting.actions.locks import lock
+from accounting.actions.names import look_for_unknown
 from accounting.actions.pause import no_cycle_search
 from accounting.actions.reading import ClusterReader, reader_of
 from accounting.actions.windows import Claim, FenceError, Outcome
@@ -107,7 +108,7 @@ def ingest_next(
             cluster, reader, readings, claimed.period, is_observed=is_observed
         )
         reach("observed")
-        return _attribute(claimed, readings, state, started, reading_hash)
+        done = _attribute(claimed, readings, state, started, reading_hash)
     except SourceError as error:
         windows.fail(claimed, str(error), error.retry_after_s or 0.0)
         _source_failed(cluster, claimed, error)
@@ -119,6 +120,8 @@ def ingest_next(
         with suppress(Error):  # a lost database: the claim lapses by itself
             windows.fail(claimed, f"{type(error).__name__}: {error}")
         raise
+    look_for_unknown(cluster, reader, claimed.period)
+    return done
 
 
 def ingest_all(

@@ -42,12 +42,34 @@ class ClusterReader:
         wide = Period(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
         return [read_source(source, wide) for source in self.sources]
 
+    @property
+    def is_asked(self) -> bool:
+        """True where a source is asked for names, and does not show all it has."""
+        return any(source.kind == SourceKind.PROMETHEUS for source in self.sources)
+
+    def unknown_names(self, period: Period) -> dict[str, str]:
+        """Name -> source, of what looks like a GPU's metric and is in no table.
+
+        Jobs that a source's list leaves out are no matter of ours.
+
+        Raises:
+            SourceError: a source did not answer.
+        """
+        found: dict[str, str] = {}
+        for source in self.sources:
+            if source.kind == SourceKind.PROMETHEUS:
+                allowed = source.settings.get("jobs")
+                for name, job in prometheus_of(source).unknown_names(period):
+                    if not allowed or job in allowed:
+                        found[name] = source.name
+        return found
+
     def block_ids(self, period: Period, *, whole: bool = False) -> set[int] | None:
         """The kept blocks that touch a period, or lie in it as a whole.
 
         None where a source is asked anew each time.
         """
-        if any(source.kind == SourceKind.PROMETHEUS for source in self.sources):
+        if self.is_asked:
             return None
         return {
             pk

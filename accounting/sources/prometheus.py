@@ -10,7 +10,7 @@ Sources: Prometheus HTTP API; migration guide of version 3.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import numpy as np
@@ -27,8 +27,11 @@ from accounting.domain.period import HOUR_MS, Period
 from accounting.domain.series import Reading
 from accounting.sources.catalogue import (
     EXPORTER_METRICS,
+    GPU_LOOKING,
     KUBE_METRICS,
+    NO_UNKNOWN,
     QUEUE_METRICS,
+    is_unknown_gpu_metric,
 )
 from accounting.sources.errors import TooMuch, Unavailable, WrongAnswer
 from accounting.sources.exposition import RawSeries
@@ -39,6 +42,8 @@ ATTEMPTS = 4
 LONGEST_WAIT_S = 8.0
 LONGEST_QUERY_MS = HOUR_MS
 SHORTEST_QUERY_MS = 60_000  # below it a question is not split any more
+NAMES_TIMEOUT_S = 10.0  # of a question that no number waits for
+MOST_NAMES = 1_000
 
 
 class _Sample(msgspec.Struct, array_like=True, gc=False):
@@ -113,6 +118,35 @@ class Prometheus:
             ),
         )
 
+    def unknown_names(self, period: Period) -> set[tuple[str, str]]:
+        """(name, job) of what looks like a GPU's metric in a period and is in no table.
+
+        One question, asked once, of a few seconds and a bounded answer: the server filters
+        the names, and sends no samples.
+
+        Raises:
+            SourceError: nothing usable could be had.
+        """
+        wanted = [f"__name__=~{quoted(GPU_LOOKING)}", f"__name__!~{quoted(NO_UNKNOWN)}"]
+        selector = "{" + ",".join([*wanted, *self._own_matchers()]) + "}"
+        parameters = {
+            "query": "group by (__name__, job) "
+            f"(last_over_time({selector}[{period.length_ms}ms]))",
+            "time": f"{(period.end_ms - 1) / 1000:.3f}",
+            "timeout": f"{NAMES_TIMEOUT_S:g}s",
+            "limit": str(MOST_NAMES),
+            **self.parameters,
+        }
+        within = min(self.access.timeout_s, NAMES_TIMEOUT_S)
+        access = replace(self.access, timeout_s=within)
+        answer = self._call("/api/v1/query", parameters, access, "vector")
+        assert answer.data is not None  # _checked  # noqa: S101
+        found = {
+            (one.metric.get("__name__", ""), one.metric.get("job", ""))
+            for one in answer.data.result
+        }
+        return {(name, job) for name, job in found if is_unknown_gpu_metric(name)}
+
     def _collect(self, selector: str, period: Period, into: "_Collected") -> None:
         """Read a period in parts; in smaller ones once the server says: too much."""
         start_ms = period.start_ms
@@ -142,19 +176,21 @@ class Prometheus:
         at = f"{(period.end_ms - 1) / 1000:.3f}"
         query = f"{selector}[{period.length_ms}ms]"
         parameters = {"query": query, "time": at, **self.parameters}
-        return self._call("/api/v1/query", parameters)
+        return self._call("/api/v1/query", parameters, self.access, "matrix")
 
-    def _call(self, path: str, parameters: Mapping[str, str]) -> _Answer:
+    def _call(
+        self, path: str, parameters: Mapping[str, str], access: Access, kind: str
+    ) -> _Answer:
         connection = self._connect()
         address = f"{connection.url.rstrip('/')}{path}"
         body = fetch(
             connection._session,  # noqa: SLF001  # its public calls lose `warnings`
             address,
-            self.access,
+            access,
             method="POST",
             data=dict(parameters),
         )
-        return _checked(body, address)
+        return _checked(body, address, kind)
 
     def _connect(self) -> PrometheusConnect:
         if self._connection is None:
@@ -168,10 +204,13 @@ class Prometheus:
 
     def _selector(self, names: Sequence[str]) -> str:
         """A selector of a closed list of names; label values are quoted as literals."""
-        matchers = [f"__name__=~{quoted('|'.join(names))}"]
-        for key, value in sorted(self.matchers.items()):
-            matchers.append(f"{key}={quoted(value)}")
-        return "{" + ",".join(matchers) + "}"
+        named = f"__name__=~{quoted('|'.join(names))}"
+        return "{" + ",".join([named, *self._own_matchers()]) + "}"
+
+    def _own_matchers(self) -> list[str]:
+        return [
+            f"{key}={quoted(value)}" for key, value in sorted(self.matchers.items())
+        ]
 
 
 def quoted(text: str) -> str:
@@ -197,7 +236,7 @@ def _wait(state: object) -> float:
     return float(jittered(state))  # type: ignore[arg-type]  # tenacity's own state
 
 
-def _checked(body: bytes, address: str) -> _Answer:
+def _checked(body: bytes, address: str, kind: str) -> _Answer:
     try:
         answer = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -213,7 +252,7 @@ def _checked(body: bytes, address: str) -> _Answer:
             f"{answer.errorType}: {answer.error}" if answer.error else "no data in it"
         )
         raise WrongAnswer(f"{address}: status {answer.status[:40]!r}, {what}")
-    if answer.data.resultType != "matrix":
+    if answer.data.resultType != kind:
         raise WrongAnswer(f"{address}: unexpected {answer.data.resultType!r} result")
     return answer
 

@@ -36,7 +36,16 @@ from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
 
 EXPORTER_METRICS: Table = {**nvidia.METRICS, **others.AMD, **others.GAUDI}
 KNOWN_METRICS: Table = {**nvidia.KNOWN, **others.AMD_KNOWN, **others.GAUDI_KNOWN}
-_GPU_LOOKING = re.compile(r"^(DCGM_|dcgm_|nvidia_|gpu_|amd_gpu|habanalabs_|xpum_)")
+GPU_LOOKING = "(DCGM_|dcgm_|nvidia_|gpu_|amd_gpu|habanalabs_|xpum_).*"
+NO_UNKNOWN = (
+    "|".join(  # with GPU_LOOKING a question to those who filter by RE2, anchored
+        [
+            *sorted({**EXPORTER_METRICS, **KNOWN_METRICS}),
+            f"({nvidia.FAMILIES.pattern}).*",
+        ]
+    )
+)
+_GPU_LOOKING = re.compile(GPU_LOOKING)
 _PRESENCE = Metric(PRESENCE)
 
 
@@ -86,8 +95,10 @@ __all__ = [
     "BLANK",
     "BLANK_32",
     "EXPORTER_METRICS",
+    "GPU_LOOKING",
     "KNOWN_METRICS",
     "KUBE_METRICS",
+    "NO_UNKNOWN",
     "QUEUE_METRICS",
     "SCALES",
     "Metric",

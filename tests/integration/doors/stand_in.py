@@ -13,6 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.integration.doors.replay import Answer, Question
 
+_NAMES = re.compile(r"group by \(__name__, job\) \(last_over_time\(.*\)\)")
 _QUERY = re.compile(r'\{__name__=~"([^"]*)"\}\[(\d+)ms\]')
 
 
@@ -35,8 +36,10 @@ class StandIn:
                 self._series.setdefault(key, []).append(point)
 
     def __call__(self, question: Question) -> Answer:
-        """The right answer."""
+        """The right answer; the samples have no names that nobody knows."""
         self.asked.append(question)
+        if _NAMES.fullmatch(question.parameters["query"]):
+            return answer_of([], data={"resultType": "vector", "result": []})
         return answer_of(self.result(question))
 
     def result(self, question: Question) -> list[dict[str, Any]]:
