@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.actions import issues, partitions
+from accounting.actions import issues, old_hours, partitions
 from accounting.actions.locks import lock
 from accounting.domain.issue import Issue
 from accounting.domain.period import to_ms
@@ -31,6 +31,7 @@ from accounting.queries.sql import (
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24
+FACTS = "facts"  # the reason of an hour whose facts were replaced
 
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
 _STATES = ", ".join(STATE_COLUMNS)
@@ -72,6 +73,7 @@ GROUP BY cluster_id, {_HARD_KEY}
 class _Mark:
     hour: datetime
     marked_at: datetime
+    reason: str
 
 
 def roll_up_dirty_hours(
@@ -89,7 +91,7 @@ def roll_up_dirty_hours(
         _Mark(*row)
         for row in DirtyHour.objects.filter(cluster_id=cluster_id)
         .order_by("-hour_start")
-        .values_list("hour_start", "marked_at")[:limit]
+        .values_list("hour_start", "marked_at", "reason")[:limit]
     ]
     for start in range(0, len(marks), BATCH_HOURS):
         batch = marks[start : start + BATCH_HOURS]
@@ -113,8 +115,9 @@ def _roll_batch(cluster_id: int, marks: Sequence[_Mark]) -> None:
         lock("rollup", cluster_id)
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
         days: set[date] = set()
-        for hour in hours:
-            days |= roll_up_hour(cluster_id, hour)
+        for mark in marks:
+            is_new = mark.reason == FACTS
+            days |= roll_up_hour(cluster_id, mark.hour, has_new_facts=is_new)
         roll_up_days(cluster_id, sorted(days))
         cursor.executemany(
             """DELETE FROM accounting_dirtyhour
@@ -124,12 +127,18 @@ def _roll_batch(cluster_id: int, marks: Sequence[_Mark]) -> None:
         reach("rolling_up")
 
 
-def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
+def roll_up_hour(
+    cluster_id: int, hour: datetime, *, has_new_facts: bool = True
+) -> set[date]:
     """Replace one UTC hour, in the current transaction; returns its billing days.
 
-    The days it had before count too: a row may have moved to another day.
+    The days it had before count too: a row may have moved to another day. Where its facts
+    did not change and none is left, they have expired: the hour keeps its time (N32).
     """
     values = parameters(cluster_id, hour, hour + HOUR)
+    if not has_new_facts and old_hours.has_expired(values):
+        old_hours.price_again(values)
+        return set(_days_of(values))
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
@@ -146,6 +155,16 @@ def roll_up_hour(cluster_id: int, hour: datetime) -> set[date]:
         cursor.execute(_HARD_HOUR, values)
     days.update(values["days"])
     return days
+
+
+def _days_of(values: dict[str, Any]) -> list[date]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT billing_on FROM usage_hour
+               WHERE cluster_id = %(cluster)s AND hour_start = %(start)s""",
+            values,
+        )
+        return [row[0] for row in cursor.fetchall()]
 
 
 def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:

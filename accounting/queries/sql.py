@@ -96,10 +96,10 @@ _PRICE = """
              p.lifecycle <> '' DESC, p.tier <> '' DESC
     LIMIT 1
 """
-_LINE_PRICE = _PRICE.format(
+LINE_PRICE = _PRICE.format(
     profile="OR p.profile = c.profile", tier="OR p.tier = c.tier"
 )
-_OWN_PRICE = _PRICE.format(profile="", tier="")
+OWN_PRICE = _PRICE.format(profile="", tier="")
 
 # Instances of the models that have a price by profile, each with the profile it had at an
 # instant; before its first geometry and while it was away, that of the next one (N24). Nobody's
@@ -216,8 +216,8 @@ def with_prices(finer: tuple[str, ...] = ()) -> str:
            own.id AS gpu_price_id, own.rate AS gpu_rate, own.cost AS gpu_cost,
            line.currency
     FROM combination c
-    LEFT JOIN LATERAL ({_LINE_PRICE}) line ON true
-    LEFT JOIN LATERAL ({_OWN_PRICE}) own ON true
+    LEFT JOIN LATERAL ({LINE_PRICE}) line ON true
+    LEFT JOIN LATERAL ({OWN_PRICE}) own ON true
 )"""
 
 

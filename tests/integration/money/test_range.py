@@ -2,12 +2,15 @@
 
 import io
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 
 from accounting.actions import partitions
+from accounting.actions.prices import set_unit_price
+from accounting.models import Cluster, DirtyHour
 from tests.integration.accounting.support import report
 from tests.integration.money.books import HOUR_MS, TEN, WINDOW_MS, Books
 
@@ -194,3 +197,58 @@ def test_what_a_report_cannot_do_is_wrong_use_not_ignored(db: None) -> None:
     assert "cannot be filtered by model" in refusal("holds", model="NVIDIA-L40S")
     assert "cannot be filtered by team" in refusal("issues", team="vision")
     assert "use spot, on-demand" in refusal("usage", lifecycle="sopt")
+
+
+def test_a_back_dated_price_reaches_hours_whose_facts_have_expired(
+    expired: Books,
+) -> None:
+    """N32: their money is that of the new price; their time, teams and days stay."""
+    old = {"from": _day(0), "to": _day(10)}
+    before = report("usage", by="team,day", **old)
+    assert [row["charge"] for row in before] == ["2.000000"] * 3
+    set_unit_price(
+        model="NVIDIA-L40S",
+        rate_per_gpu_hour=Decimal(5),
+        cost_per_gpu_hour=None,
+        currency="EUR",
+        valid_from=TEN + 3 * DAY,
+        actor="tests",
+        reason="A contract that came late.",
+    )
+    expired.settle()
+    after = report("usage", by="team,day", **old)
+    assert [row.pop("charge") for row in after] == ["2.000000", "5.000000", "5.000000"]
+    for row in before:
+        row.pop("charge")
+    money = {name for name in before[0] if name.endswith("charge")}
+    for row in (*before, *after):
+        for name in money:
+            row.pop(name, None)
+    assert after == before
+    assert total() == 7
+    assert report("ledger")[0]["wall_charge"] == "32.000000"  # an hour at 2, six at 5
+
+
+def test_what_else_marks_an_old_hour_leaves_it(expired: Books) -> None:
+    before = report("usage", by="team,namespace,hour")
+    DirtyHour.objects.create(
+        cluster_id=Cluster.objects.get().pk,
+        hour_start=TEN,
+        marked_at=NEWEST,
+        reason="binding",
+    )
+    expired.settle()
+    assert not DirtyHour.objects.exists()
+    assert report("usage", by="team,namespace,hour") == before
+
+
+def test_an_old_hour_that_lost_its_facts_by_computing_is_gone(expired: Books) -> None:
+    """Windows that were computed to nothing say so: nothing has expired there."""
+    DirtyHour.objects.create(
+        cluster_id=Cluster.objects.get().pk,
+        hour_start=TEN,
+        marked_at=NEWEST,
+        reason="facts",
+    )
+    expired.settle()
+    assert total() == 6
