@@ -35,7 +35,8 @@ class Mirror:
         edits = load(home)
         self._edit = edits[-1] if edits else None
         self._objects: list[Manifest] = []
-        self._first_open = 0  # pods before this one are gone for good
+        self._read = 0  # pods of the engine before this one are in `_open`, or gone
+        self._open: list[Pod] = []
         self._shown: dict[str, tuple[Key, object]] = {}
         self._restore()
 
@@ -44,10 +45,10 @@ class Mirror:
         wanted: dict[str, tuple[Key, object, Pod | Node]] = {}
         for node in self.engine.nodes_at(now_s):
             wanted[node.name] = (NODE, "", node.name), None, node
-        pods = self.engine.pods
-        while self._first_open < len(pods) and _is_gone(pods[self._first_open], now_s):
-            self._first_open += 1
-        for pod in pods[self._first_open :]:
+        self._open += self.engine.pods[self._read :]
+        self._read = len(self.engine.pods)
+        self._open = [pod for pod in self._open if not _is_gone(pod, now_s)]
+        for pod in self._open:
             if pod.is_seen(now_s):
                 state: object = (pod.is_bound(now_s), phase_at(pod, now_s))
                 wanted[pod.uid] = _key_of(pod), state, pod

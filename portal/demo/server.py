@@ -55,29 +55,35 @@ class Cluster:
     clock: Callable[[], float] = time.time
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep_up(self) -> int:
-        """Bring everything to the present moment; returns it, in Unix seconds."""
-        now_s = max(int(self.clock()), self.engine.now_s)  # time never goes back
-        if self.mirror is not None:
-            self.mirror.follow(now_s)
-        self.engine.advance(now_s)
-        if self.mirror is not None:
-            self.mirror.show(now_s)
-        return now_s
+    def keep_up(self) -> None:
+        """Bring engine and API to the present moment, and what people changed there."""
+        with self._lock:
+            if self.mirror is not None:
+                self.mirror.follow(self._now_s())
+            now_s = self._advance()
+            if self.mirror is not None:
+                self.mirror.show(now_s)
 
     def keep_api_up(self, seconds: float) -> None:
         """What the API shows follows the cluster also while nobody scrapes it."""
         while True:
-            with self._lock:
-                self.keep_up()
+            self.keep_up()
             time.sleep(seconds)
 
+    def _now_s(self) -> int:
+        return max(int(self.clock()), self.engine.now_s)  # time never goes back
+
+    def _advance(self) -> int:
+        now_s = self._now_s()
+        self.engine.advance(now_s)
+        return now_s
+
     def answer(self, path: str) -> tuple[HTTPStatus, str]:
-        """What a path answers now."""
+        """What a path answers now; the API is brought up to date by others."""
         if path == "/healthz":
             return HTTPStatus.OK, "ok\n"
         with self._lock:
-            now_s = self.keep_up()
+            now_s = self._advance()
             if path == KUBE_PATH:
                 if not self.engine.is_kube_seen(now_s):
                     return HTTPStatus.SERVICE_UNAVAILABLE, "restarting\n"
