@@ -20,7 +20,8 @@ class Line:
     Attributes:
         metric: 0 none, 1 engine active, 2 GPU util, 3 other (models.DutyMetric).
         flags: bits of models.FactFlag.
-        samples_expected: presence / step, rounded down (N33).
+        samples_expected: presence / step, rounded down (N33); none of what is stranded,
+            which no exporter can show.
         samples_used: samples of the chosen track with data in the window.
     """
 

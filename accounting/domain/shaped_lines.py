@@ -154,7 +154,7 @@ def _stranded_amounts(told: Sequence[Told], unit: Integers, work: Work) -> "np.n
     ]
     table = np.array(flat, np.int64).reshape(-1, 5)
     found = np.zeros(len(table), _AMOUNT)
-    found["window"], found["card"], found["length"] = table[:, :3].T
+    found["window"], found["card"] = table[:, :2].T  # no sample is expected of it
     found["instance"], found["part"] = NO_INSTANCE, -1
     scale = unit[found["card"]] // table[:, 4]
     found["states"][:, _STRANDED] = table[:, 2] * table[:, 3] * scale * BILLION

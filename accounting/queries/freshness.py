@@ -198,7 +198,7 @@ def _run(row: IngestWindow) -> RunRow:
         row.state,
         row.reason,
         row.rows,
-        row.samples_expected,
+        max(row.samples_expected, row.samples_seen),  # of short presence: rounded down
         row.samples_seen,
         row.read_ms,
         row.read_at,

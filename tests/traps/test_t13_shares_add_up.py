@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from accounting.domain.profile import Policy, shape_of, weights
+from accounting.models import IngestWindow
 from tests.traps.scene import HOUR_MS, PRODUCT, Pod, Rows, Scene, gpus, usage
 from tests.traps.shapes import mig_node, part
 
@@ -46,6 +47,9 @@ def test_t13a_what_nobody_can_hold_is_stranded(tmp_path: Path) -> None:
     assert cents(usage("pod")) == {"pod-1": "0.90", "pod-2": "0.90"}
     card = gpus()["GPU-1"]
     assert f"{float(card['stranded_charge']):.2f}" == "0.30"
+    counts = IngestWindow.objects.values_list("samples_expected", "samples_seen")
+    assert sum(seen for _, seen in counts) > 0
+    assert all(expected <= seen for expected, seen in counts)  # none of the stranded
     assert card["wall_charge"] == "2.100000"
     assert card["wall_ms"] == HOUR_MS
 
