@@ -18,6 +18,7 @@ from accounting.domain.issue import Issue
 from accounting.domain.period import to_ms
 from accounting.failpoints import reach
 from accounting.models import DirtyHour
+from accounting.queries.billing import midnight
 from accounting.queries.sql import (
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
@@ -28,6 +29,7 @@ from accounting.queries.sql import (
     parameters,
     priced_facts,
 )
+from accounting.queries.windows import database_now
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24
@@ -229,8 +231,8 @@ def _money_issues(cluster_id: int) -> None:
             code="unpriced_gpu",
             subject=model or "no model",
             message="No price matches; its money is unknown and left out of totals.",
-            first_ms=_day_ms(first),
-            last_ms=_day_ms(last) + 86_400_000,
+            first_ms=_first_ms(first),
+            last_ms=_last_ms(last),
             at_stake_ms=stake,
             severity="error",
         )
@@ -241,8 +243,8 @@ def _money_issues(cluster_id: int) -> None:
             code="unmapped_namespace",
             subject=name,
             message="No binding gives this namespace to a team.",
-            first_ms=_day_ms(first),
-            last_ms=_day_ms(last) + 86_400_000,
+            first_ms=_first_ms(first),
+            last_ms=_last_ms(last),
             at_stake_ms=stake,
         )
         for name, first, last, stake in unmapped
@@ -250,5 +252,10 @@ def _money_issues(cluster_id: int) -> None:
     issues.record(cluster_id, found)
 
 
-def _day_ms(day: date) -> int:
-    return to_ms(datetime.fromisoformat(f"{day.isoformat()}T00:00:00+00:00"))
+def _first_ms(day: date) -> int:
+    return to_ms(midnight(day))
+
+
+def _last_ms(day: date) -> int:
+    """Where a billing day ends; now, while it still runs."""
+    return to_ms(min(midnight(day + timedelta(days=1)), database_now()))

@@ -6,6 +6,7 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounting.models import DataIssue
 from tests.integration.accounting.support import report
@@ -100,6 +101,20 @@ def test_a_price_for_something_else_is_no_price(
     [issue] = DataIssue.objects.filter(code="unpriced_gpu", resolved_at=None)
     assert issue.subject == gpu.get("model", "NVIDIA-L40S")
     assert issue.at_stake_ms == HOUR_MS
+
+
+def test_the_issue_has_the_days_of_bills_and_none_to_come(books: Books) -> None:
+    books.configure(prices().replace("UTC", "Europe/Berlin"))
+    held_hour(books)
+    books.settle()
+    [issue] = DataIssue.objects.filter(code="unpriced_gpu", resolved_at=None)
+    midnight = TEN - timedelta(hours=12)  # 22:00 UTC is midnight in Berlin, in summer
+    assert (issue.first_seen, issue.last_seen) == (midnight, midnight + 24 * HOUR)
+    recent = timezone.now().replace(minute=0, second=0, microsecond=0) - HOUR
+    books.hours(books.gpu("GPU-2"), recent, recent + HOUR)
+    books.settle()
+    issue.refresh_from_db()
+    assert midnight + 24 * HOUR < issue.last_seen <= timezone.now()
 
 
 def test_an_unknown_lifecycle_takes_the_price_without_one(books: Books) -> None:
