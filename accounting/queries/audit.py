@@ -14,6 +14,7 @@ from accounting.models import AuditLink
 from accounting.queries.check import Check
 
 _NEVER_SHOWN = frozenset({"body", "before", "pin", "plan"})  # long; they have a page
+_LEASE = "lease_until"  # how long a worker has what it works on: nobody's change
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,10 @@ class Head:
 
 
 def audit_rows(wish: Wish, limit: int = 5000) -> list[AuditRow]:
-    """Changes, newest first; one query for all of them and one for what was before."""
+    """Changes, newest first; one query for all of them and one for what was before.
+
+    A worker that only keeps its lease is in the chain, and left out here.
+    """
     links = AuditLink.objects.order_by("-id")
     if wish.what:
         links = links.filter(body__source__endswith=f"_{wish.what}event")
@@ -89,9 +93,19 @@ def audit_rows(wish: Wish, limit: int = 5000) -> list[AuditRow]:
         links = links.filter(at__gte=wish.start)
     if wish.end is not None:
         links = links.filter(at__lt=wish.end)
-    chosen = list(links[:limit].values_list("id", "at", "body"))
-    before = _states_before([link[0] for link in chosen])
-    return [_row(id_, at, body, before.get(id_, {})) for id_, at, body in chosen]
+    rows: list[AuditRow] = []
+    while len(rows) < limit:
+        chosen = list(links[:limit].values_list("id", "at", "body"))
+        before = _states_before([link[0] for link in chosen])
+        rows.extend(
+            _row(id_, at, body, before.get(id_, {}))
+            for id_, at, body in chosen
+            if not _is_lease(body, before.get(id_, {}))
+        )
+        if len(chosen) < limit:
+            break
+        links = links.filter(id__lt=chosen[-1][0])
+    return rows[:limit]
 
 
 def kinds() -> list[str]:
@@ -189,6 +203,12 @@ def _decoded(value: Any) -> dict[str, Any]:
     return found
 
 
+def _is_lease(body: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    now = body["row"]
+    changed = {name for name in {**before, **now} if before.get(name) != now.get(name)}
+    return body["label"] == "update" and changed == {_LEASE}
+
+
 def _row(
     id_: int, at: datetime, body: Mapping[str, Any], before: Mapping[str, Any]
 ) -> AuditRow:
@@ -197,7 +217,7 @@ def _row(
     names = [
         name
         for name in {**before, **now}
-        if name not in _NEVER_SHOWN and before.get(name) != now.get(name)
+        if name not in {*_NEVER_SHOWN, _LEASE} and before.get(name) != now.get(name)
     ]
     return AuditRow(
         id=id_,

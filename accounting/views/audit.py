@@ -31,6 +31,15 @@ COLUMNS = (
     "after",
 )
 
+NAMES = {  # of kinds, where a person would not guess them
+    "addedresource": "resource",
+    "changeset": "change",
+    "changestep": "step",
+    "labelspelling": "label",
+    "quotatarget": "quota",
+    "unitprice": "price",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class FieldMove:
@@ -59,8 +68,10 @@ def audit(request: HttpRequest) -> HttpResponse:
     csv["csv"] = "audit"
     context = {
         "page": page,
-        "lines": [(row, moves(row)) for row in page.lines],
-        "kinds": kinds(),
+        "lines": [
+            (row, moves(row), NAMES.get(row.what, row.what)) for row in page.lines
+        ],
+        "kinds": sorted((NAMES.get(kind, kind), kind) for kind in kinds()),
         "chosen": chosen,
         "is_filtered": any(chosen.values()),
         "is_cut": len(rows) == SHOWN,

@@ -15,7 +15,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.models import OrganisationRole, Person
+from accounting.models import AuditLink, OrganisationRole, Person
 from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import ChangeSet, QuotaTarget
 from tests.integration.changes.office import Office, quota, tier
@@ -486,6 +486,10 @@ def test_the_record_names_who_what_and_why(desk: Office, sign_in: SignIn) -> Non
     page = text(fin.get("/audit?what=quotatarget&actor=ana"))
     assert "gpus: 24 → 16" in page
     assert "OPS-4812" in page
+    change_lines = text(fin.get("/audit?what=changeset"))
+    assert "state: applying → applied" in change_lines
+    assert "lease_until" not in change_lines  # a worker's own, in the chain only
+    assert AuditLink.objects.filter(body__row__has_key="lease_until").exists()
     nothing = fin.get("/audit?actor=nobody")
     assert "Nothing on record matches" in text(nothing)
     odd = fin.get("/audit?what=x%00&first=31.10.&object=one")
