@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from accounting.domain.geometry import Part, observed, shares_of
+from accounting.domain.geometry import Part, observed, part_in, shares_of
+from accounting.domain.series import GpuKey
 
 A100 = "NVIDIA-A100-SXM4-80GB"
 GPU = "GPU-1"
@@ -53,3 +54,19 @@ def test_more_than_a_gpu_is_scaled_to_it() -> None:
     parts, left = shares_of(GPU, ((1, "7g.80gb"), (2, "7g.80gb")), A100)
     assert set(parts.values()) == {Fraction(1, 2)}
     assert left == 0
+
+
+def test_a_series_speaks_of_a_gpu_or_of_an_instance() -> None:
+    assert part_in(GpuKey(GPU, "n1")) == Part(GPU, -1, "")
+    instance = GpuKey(GPU, "n1", instance="7", profile="1G.10GB.ME")
+    assert part_in(instance) == Part(GPU, 7, "1g.10gb+me")
+
+
+def test_a_gpu_that_was_never_divided_is_whole_from_its_first_sample_on() -> None:
+    assert observed({Part(GPU): [at(60, 90), at(30)]}) == [(30, ())]
+    assert observed({}) == observed({Part(GPU): [at()]}) == []
+    assert shares_of(GPU, (), A100) == ({Part(GPU): Fraction(1)}, Fraction(0))
+
+
+def test_an_instance_without_a_profile_is_no_part() -> None:
+    assert shares_of(GPU, ((1, ""),), A100) == ({}, Fraction(1))

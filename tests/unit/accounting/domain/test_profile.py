@@ -4,7 +4,16 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.profile import Policy, Profile, normal, parse, shape_of, weights
+from accounting.domain.profile import (
+    Policy,
+    Profile,
+    fault_of,
+    normal,
+    parse,
+    shape_of,
+    slices_of,
+    weights,
+)
 
 A100 = "NVIDIA-A100-SXM4-80GB"
 
@@ -94,3 +103,45 @@ def test_the_dominant_share_is_made_to_add_up() -> None:
         Fraction(2, 8),
         Fraction(4, 8),
     ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "model", "compute", "memory", "most"),
+    [
+        ("5g.50gb", "", Fraction(5, 7), Fraction(5, 8), 1),
+        ("1c.3g.40gb", "", Fraction(1, 7), Fraction(4, 8) / 3, 2),
+        ("2g.16gb", "NVIDIA-RTX-PRO-4500", Fraction(2, 4), Fraction(2, 4), 2),
+        ("1g.8gb", "RTX-PRO", Fraction(1, 4), Fraction(1, 4), 4),
+    ],
+)
+def test_what_the_table_does_not_know_counts_by_its_numbers(
+    profile: str, model: str, compute: Fraction, memory: Fraction, most: int
+) -> None:
+    shape = shape_of(profile, model)
+    assert shape is not None
+    assert (shape.compute, shape.memory, shape.most) == (compute, memory, most)
+    assert shape.is_known is False
+
+
+def test_compute_slices_of_a_gpu() -> None:
+    """rules.md "units": total 7; A30 and RTX PRO 4."""
+    models = (A100, "NVIDIA-A30", "NVIDIA-RTX-PRO-6000", "RTX-PRO", "Quadro-RTX-6000")
+    assert [slices_of(model) for model in models] == [7, 4, 4, 4, 7]
+
+
+@pytest.mark.parametrize(
+    ("profile", "model", "words"),
+    [
+        ("1G.10GB.ME", A100, ""),
+        ("gpu", A100, "'gpu' is no MIG profile; one looks like 1g.10gb or 1g.10gb+me."),
+        ("2G.12GB", "NVIDIA-A30", ""),
+        (
+            "3G.20GB",
+            "NVIDIA-A30",
+            "NVIDIA-A30 has no profile 3g.20gb; it has 1g.6gb, 2g.12gb, 4g.24gb.",
+        ),
+        ("9G.99GB", "Thing", "9g.99gb is more than one Thing."),
+    ],
+)
+def test_why_a_profile_cannot_be(profile: str, model: str, words: str) -> None:
+    assert fault_of(profile, model) == words

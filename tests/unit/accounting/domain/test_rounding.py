@@ -1,6 +1,6 @@
 """Sums are exact by construction (rules N23, N28)."""
 
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -20,6 +20,15 @@ def test_the_largest_remainders_get_what_is_missing() -> None:
 
 def test_ties_go_to_the_first() -> None:
     assert largest_remainder([("a", 5), ("b", 5)], 10, 1) == {"a": 1, "b": 0}
+
+
+def test_the_remainder_counts_and_not_the_amount() -> None:
+    assert largest_remainder([("a", 19), ("b", 28)], 10, 4) == {"a": 2, "b": 2}
+
+
+def test_a_month_of_a_large_fleet_is_no_float() -> None:
+    """2 ** 60 - 1 is not a float's: one more would be booked than was there."""
+    assert largest_remainder([("a", 2**60 - 1)], 1, 2**60 - 1) == {"a": 2**60 - 1}
 
 
 def test_total_that_is_no_rounding_is_refused() -> None:
@@ -45,3 +54,19 @@ def test_split_does_not_depend_on_the_order_of_rows(order: list[int]) -> None:
 @pytest.mark.parametrize(("value", "rounded"), [("0.125", "0.12"), ("0.135", "0.14")])
 def test_half_goes_to_even(value: str, rounded: str) -> None:
     assert half_even(Fraction(value), 2) == Decimal(rounded)
+
+
+def test_half_goes_to_even_in_any_context() -> None:
+    with localcontext() as context:
+        context.rounding = ROUND_UP
+        assert half_even(Decimal("0.125"), 2) == Decimal("0.12")
+        assert half_even(Decimal("0.135"), 2) == Decimal("0.14")
+
+
+def test_money_has_six_places() -> None:
+    assert split_money({"a": Fraction(1, 3)}) == {"a": Decimal("0.333333")}
+
+
+def test_ties_of_money_go_to_the_smaller_key() -> None:
+    cells = {"b": Fraction(1, 2), "a": Fraction(3, 2)}
+    assert split_money(cells, places=0) == {"a": Decimal(2), "b": Decimal(0)}

@@ -1,0 +1,88 @@
+"""How samples become spans and changes, in whatever pieces they are read (rules.md N1, N5)."""
+
+import numpy as np
+import pytest
+
+from accounting.domain.fold import merge_changes, put_spans, spans_of, within
+from accounting.domain.inventory import Span
+from accounting.domain.period import Period
+from accounting.domain.series import Scraper, Series
+
+
+def step(_at: int) -> int:
+    return 30
+
+
+def test_a_period_has_its_start_and_not_its_end() -> None:
+    times = np.array([0, 30, 60, 90], np.int64)
+    series = Series("up", "up", Scraper("job", "one"), times, np.ones(4), {}, None)
+    assert within(series, Period(30, 90)) == slice(1, 3)
+    assert within(series, Period(91, 99)) == slice(4, 4)
+
+
+def test_a_gap_of_one_and_a_half_steps_is_none() -> None:
+    assert spans_of([0, 45, 90], step) == [Span(0, 90, 30)]
+    assert spans_of([0, 46], step) == [Span(0, 0, 30), Span(46, 46, 30)]
+    assert spans_of([], step) == []
+
+
+def test_the_earlier_sample_of_a_gap_says_how_long_it_may_be() -> None:
+    assert spans_of([0, 60], lambda at: 60 if at == 0 else 10) == [Span(0, 60, 10)]
+    assert spans_of([0, 60], lambda at: 10 if at == 0 else 60) == [
+        Span(0, 0, 10),
+        Span(60, 60, 60),
+    ]
+
+
+def test_nothing_fresh_changes_nothing() -> None:
+    spans = [Span(0, 60, 30)]
+    assert put_spans(spans, []) is False
+    assert put_spans(spans, [Span(0, 60, 30)]) is False
+    assert spans == [Span(0, 60, 30)]
+
+
+def test_fresh_spans_say_what_is_true_of_their_time() -> None:
+    """One span of a long step was two of a short one."""
+    spans = [Span(0, 300, 60)]
+    fresh = [Span(90, 120, 10), Span(180, 200, 10)]
+    assert put_spans(spans, fresh) is True
+    assert [(span.first_ms, span.last_ms) for span in spans] == [(0, 120), (180, 300)]
+
+
+def test_what_lies_apart_stays() -> None:
+    spans = [Span(0, 60, 30), Span(600, 660, 30)]
+    assert put_spans(spans, [Span(300, 330, 30)]) is True
+    assert spans == [Span(0, 60, 30), Span(300, 330, 30), Span(600, 660, 30)]
+
+
+Case = tuple[list[tuple[int, str]], list[tuple[int, str]], int, list[tuple[int, str]]]
+
+
+@pytest.mark.parametrize(
+    ("known", "seen", "last", "expected"),
+    [
+        ([], [(0, "a")], 9, [(0, "a")]),
+        ([(0, "a")], [(5, "a")], 9, [(0, "a")]),
+        ([(0, "a")], [(5, "b")], 9, [(0, "a"), (5, "b")]),
+        ([(5, "a")], [(0, "a")], 3, [(0, "a")]),
+        ([(0, "a"), (5, "b")], [(5, "a")], 5, [(0, "a")]),
+        ([(0, "a"), (6, "b")], [(5, "a")], 5, [(0, "a"), (6, "b")]),
+        ([(0, "a"), (6, "b")], [(5, "c")], 7, [(0, "a"), (5, "c")]),
+        ([(5, "a")], [(5, "b")], 5, [(5, "b")]),
+    ],
+)
+def test_a_history_is_replaced_where_it_was_seen_again(
+    known: list[tuple[int, str]],
+    seen: list[tuple[int, str]],
+    last: int,
+    expected: list[tuple[int, str]],
+) -> None:
+    history = list(known)
+    assert merge_changes(history, seen, last) is (expected != known)
+    assert history == expected
+
+
+def test_nothing_seen_changes_no_history() -> None:
+    history = [(0, "a"), (1, "a")]
+    assert merge_changes(history, [], 5) is False
+    assert history == [(0, "a"), (1, "a")]
