@@ -28,6 +28,17 @@ class QuotaRowSerializer(_Base):
     split = serializers.DictField(child=serializers.IntegerField())
     in_use = serializers.IntegerField(help_text="units held now")
     peak_30_days = serializers.IntegerField()
+    pending = serializers.IntegerField(help_text="units that pods wait for")
+    used = serializers.IntegerField(
+        allow_null=True, help_text="as Kubernetes counts; null where nobody looked"
+    )
+    borrowed = serializers.IntegerField(
+        allow_null=True, help_text="above the quota of its queues; null without any"
+    )
+    queued = serializers.IntegerField(
+        allow_null=True, help_text="units that its queues hold back"
+    )
+    queues = serializers.ListField(child=serializers.CharField())
     version = serializers.IntegerField(help_text="give it with an edit")
 
 

@@ -69,6 +69,20 @@ class QueueFacts:
     preempting: int | None = None
     at_ms: int = 0
 
+    @property
+    def figures(self) -> tuple[int | str | None, ...]:
+        """In the order of a table: quota, limit, used, borrowed, pending, workloads."""
+        return (
+            self.quota,
+            self.borrowing_limit,
+            self.used,
+            self.borrowed,
+            self.pending,
+            self.waiting,
+            self.preempted,
+            self.preempting,
+        )
+
 
 def newest_values(
     readings: Iterable[Reading], period: Period, added: Mapping[str, str]

@@ -16,11 +16,17 @@ from django.utils import timezone
 
 from accounting.models import Cluster
 from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, Forbidden
-from scheduler_view.cluster.kinds import LIMIT_RANGE, NAMESPACE, NODE, POD
+from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
+from scheduler_view.cluster.kinds import (
+    LIMIT_RANGE,
+    NAMESPACE,
+    NODE,
+    OLD_LOCAL_QUEUE,
+    POD,
+)
 from scheduler_view.cluster.live import Event, LiveObject
 from scheduler_view.domain.desired import ObjectKey
-from scheduler_view.domain.kept import kept
+from scheduler_view.domain.kept import LOCAL_QUEUE, kept
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from scheduler_view.domain.quota_key import NONE_ADDED, Added
 from scheduler_view.models import Look, Observation
@@ -68,6 +74,22 @@ def observe(
             changed |= store_all(cluster, kind, objects, began)
             count += len(objects)
     return Seen(frozenset(changed), errors, count)
+
+
+def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
+    """Which namespaces send their work to which queue; a cluster without Kueue has none."""
+    began = timezone.now()
+    try:
+        try:
+            objects = client.list(LOCAL_QUEUE).objects
+        except NotFound:
+            objects = client.list(OLD_LOCAL_QUEUE).objects
+    except NotFound:
+        objects = ()
+    except ClusterError as error:
+        note_error(cluster, [LOCAL_QUEUE], error)
+        return
+    store_all(cluster, LOCAL_QUEUE, objects, began)
 
 
 def store_all(
@@ -158,13 +180,14 @@ def _note_seen(look: Look, at: datetime) -> None:
 def _row(
     cluster: Cluster, live: LiveObject, at: datetime, added: Added = NONE_ADDED
 ) -> Observation | None:
-    manifest = kept(live.kind, live.manifest, added)
+    kind = LOCAL_QUEUE if live.kind == OLD_LOCAL_QUEUE else live.kind
+    manifest = kept(kind, live.manifest, added)
     if manifest is None:
         return None
     text = msgspec.json.encode(manifest, order="sorted")
     return Observation(
         cluster=cluster,
-        kind=live.kind,
+        kind=kind,
         namespace=live.namespace,
         name=live.name,
         uid=live.uid,

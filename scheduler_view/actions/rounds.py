@@ -20,10 +20,12 @@ from scheduler_view.actions.observe import (
     Seen,
     note_error,
     observe,
+    observe_queues,
     store_all,
     store_event,
 )
 from scheduler_view.actions.plans import Connect, connect_to
+from scheduler_view.actions.preemptions import note_preemptions
 from scheduler_view.cluster.access import Role, is_configured
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Gone
@@ -53,6 +55,9 @@ def look_once(cluster: Cluster, *, now: Now, connect: Connect = connect_to) -> S
     try:
         with connect(cluster, Role.READER) as client:
             seen = observe(cluster, client)
+            if not all(kind in seen.errors for kind in WATCHED):
+                observe_queues(cluster, client)
+                note_preemptions(cluster, client)
     except ClusterError as error:  # no credentials: nothing was asked
         words = note_error(cluster, KINDS, error)
         return Seen(errors=dict.fromkeys(KINDS, words))

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from scheduler_view.domain.kept import LOCAL_QUEUE
 from scheduler_view.domain.manifest import CLASS, QUOTA
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
+EVENT = "Event"
+OLD_LOCAL_QUEUE = "LocalQueue v1beta1"  # of Kueue before 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,9 @@ KINDS: Mapping[str, Kind] = {
     NAMESPACE: Kind("v1", "namespaces", is_namespaced=False),
     NODE: Kind("v1", "nodes", is_namespaced=False),
     POD: Kind("v1", "pods"),
+    EVENT: Kind("v1", "events"),
+    LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta2", "localqueues"),
+    OLD_LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta1", "localqueues"),
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
 
+LOCAL_QUEUE = "LocalQueue"  # of Kueue: where a namespace sends its work
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
 _GIT_NOTES = (  # annotations by which a GitOps tool is known
@@ -37,6 +38,8 @@ def kept(
         return _pod(found, manifest, added)
     if kind == "Node":
         return found | _node(manifest)
+    if kind == LOCAL_QUEUE:
+        return found | {"spec": _picked(manifest.get("spec") or {}, "clusterQueue")}
     status = manifest.get("status") or {}
     return found | _picked(manifest, "spec") | {"status": _picked(status, "phase")}
 

@@ -7,7 +7,7 @@ from scheduler_view.models.change import (
     IdempotencyKey,
     StepState,
 )
-from scheduler_view.models.observation import Drift, Look, Observation
+from scheduler_view.models.observation import Drift, Look, Observation, Preemption
 from scheduler_view.models.quota import QuotaTarget, Tier
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "IdempotencyKey",
     "Look",
     "Observation",
+    "Preemption",
     "QuotaTarget",
     "StepState",
     "Tier",

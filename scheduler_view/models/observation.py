@@ -62,6 +62,33 @@ class Observation(models.Model):
         return f"{self.kind} {place}{self.name}"
 
 
+class Preemption(models.Model):
+    """One pod that the scheduler pushed out for another.
+
+    Written by `actions.preemptions`; it stays when the event and the pod are gone.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="preemptions"
+    )
+    pod_uid = models.CharField(max_length=64)
+    namespace = models.CharField(max_length=63)
+    pod = models.CharField(max_length=253)
+    at = models.DateTimeField()
+    words = models.CharField(max_length=500, blank=True)  # the scheduler's: by whom
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "pod_uid"], name="preemption_unique"
+            )
+        ]
+        indexes = [models.Index(fields=["namespace", "at"], name="preemption_by_place")]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.pod}"
+
+
 class Drift(models.Model):
     """How one quota or priority class stands to what is wanted.
 

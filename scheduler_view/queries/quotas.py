@@ -1,19 +1,23 @@
 """Quotas and pools as rows: what is wanted, what is held, what is promised."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from accounting.access import Scope
 from accounting.models import Cluster
 from accounting.queries.billing import billing_at
-from scheduler_view.domain.desired import Target, committed
+from accounting.queries.queues import queue_rows
+from scheduler_view.domain.desired import ObjectKey, Target, committed, quota_key_of
 from scheduler_view.domain.quota_key import key_of
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.queries.lent import Lent, lent_to, served
 from scheduler_view.queries.supply import supply_of
+from scheduler_view.queries.sync import used_by_key
 from scheduler_view.queries.use import Ask, uses
+from scheduler_view.queries.waiting import units_of, waiting_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,9 @@ class QuotaRow:
 
     Attributes:
         in_use: units held now by the pods that it counts.
+        pending: units that such pods ask for and no node has given them.
+        used: what Kubernetes counts, pods that wait as well; None where nobody looked.
+        lent: what queues of its namespaces borrow and hold back.
         peak: the most held at once in 30 days.
         version: the change set that wrote it; edits name it.
     """
@@ -37,11 +44,14 @@ class QuotaRow:
     in_use: int
     peak: int
     version: int
+    pending: int = 0
+    used: int | None = None
+    lent: Lent = field(default_factory=Lent)
 
     @property
     def is_over(self) -> bool:
-        """More is held than allowed: nothing stops, nothing new starts."""
-        return self.in_use > self.gpus
+        """More is used than allowed: nothing stops, nothing new starts (T26)."""
+        return max(self.in_use, self.used or 0) > self.gpus
 
     def fields(self) -> dict[str, Any]:
         """As the API prints it."""
@@ -56,6 +66,11 @@ class QuotaRow:
             "split": dict(self.split),
             "in_use": self.in_use,
             "peak_30_days": self.peak,
+            "pending": self.pending,
+            "used": self.used,
+            "borrowed": self.lent.borrowed,
+            "queued": self.lent.queued,
+            "queues": list(self.lent.queues),
             "version": self.version,
         }
 
@@ -79,7 +94,7 @@ class PoolRow:
 def quota_rows(
     scope: Scope, at: datetime, *, cluster: str = "", team: str = ""
 ) -> list[QuotaRow]:
-    """Quotas that the asker may read; one query of use for each cluster."""
+    """Quotas that the asker may read; a few queries for each cluster."""
     found: list[QuotaRow] = []
     for one in _clusters(cluster):
         targets = list(_targets(scope, one, team))
@@ -88,7 +103,12 @@ def quota_rows(
             Ask(row.pool, list(row.split), tuple(classes.get(row.tier, ())), row.gpus)
             for row in targets
         ]
-        used = uses(one.pk, asks, at) if asks else []
+        if not targets:
+            continue
+        used = uses(one.pk, asks, at)
+        waiting, counted = waiting_units(one.pk), used_by_key(one.pk)
+        places = served(one.pk)
+        queues = [row.facts for row in queue_rows(cluster=one.name)]
         found += [
             QuotaRow(
                 cluster=one.name,
@@ -102,8 +122,15 @@ def quota_rows(
                 in_use=use.now,
                 peak=use.peak,
                 version=row.version,
+                pending=units_of(waiting, row.pool, row.split, ask.classes),
+                used=_used(counted, row),
+                lent=(
+                    Lent()
+                    if row.tier  # a queue does not tell tiers apart
+                    else lent_to(row.split, row.pool, places, queues)
+                ),
             )
-            for row, use in zip(targets, used, strict=True)
+            for row, ask, use in zip(targets, asks, used, strict=True)
         ]
     return found
 
@@ -134,6 +161,17 @@ def pool_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[PoolRow]
             for pool, use in zip(pools, used, strict=True)
         ]
     return found
+
+
+def _used(
+    counted: Mapping[ObjectKey, Mapping[str, int]], row: QuotaTarget
+) -> int | None:
+    found = [
+        pools[row.pool]
+        for place in row.split
+        if row.pool in (pools := counted.get(quota_key_of(place, row.tier), {}))
+    ]
+    return sum(found) if found else None
 
 
 def _clusters(name: str) -> Sequence[Cluster]:

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from scheduler_view.domain.desired import ObjectKey
+from scheduler_view.domain.desired import OBJECT_NAME, ObjectKey
 from scheduler_view.domain.drift import DriftState
 from scheduler_view.domain.manifest import QUOTA
 from scheduler_view.domain.quantity import gpus_or_none
 from scheduler_view.domain.quota_key import key_of
+from scheduler_view.domain.standing import limited_by
 from scheduler_view.models import Drift, Look, Observation
+from scheduler_view.queries.resources import added_names
 
 _WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
 
@@ -86,6 +88,20 @@ def worst(
             if row.state == state:
                 return row
     return rows[0] if rows else None
+
+
+def used_by_key(cluster_id: int) -> dict[ObjectKey, Mapping[str, int]]:
+    """What Kubernetes counts against each of our quotas, by pool, as it was last seen."""
+    rows = Observation.objects.filter(
+        cluster_id=cluster_id, kind=QUOTA, name__startswith=OBJECT_NAME
+    )
+    added = added_names()
+    return {
+        ObjectKey(row.kind, row.namespace, row.name): limited_by(
+            row.manifest, added
+        ).used
+        for row in rows
+    }
 
 
 def live_limits(cluster: str, pool: str, keys: Iterable[ObjectKey]) -> dict[str, int]:

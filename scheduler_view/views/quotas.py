@@ -10,7 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
+from accounting.domain.queue import QueueFacts
 from accounting.models import Cluster
+from accounting.queries.queues import queue_rows
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.views.download import csv_answer
 from accounting.views.gate import admins, signed_in, visitor_of
@@ -41,6 +43,10 @@ COLUMNS = (
     "gpus",
     "in_use",
     "peak_30_days",
+    "pending",
+    "used",
+    "borrowed",
+    "queued",
     "version",
 )
 
@@ -78,6 +84,7 @@ class ClusterPart:
     tiers: Sequence[str]
     known_pools: Sequence[str]
     look: LookRow | None
+    queues: Sequence[QueueFacts]
     form: PlanForm
     new: Mapping[str, str]
 
@@ -116,10 +123,12 @@ def _page(
     clusters = Cluster.objects.order_by("name")
     typed = request.POST if refused else {}
     looks = look_rows()
+    queues = queue_rows(cluster=chosen) if scope.sees_all else []
     parts = [
         ClusterPart(
             name=one.name,
             look=looks.get(one.name),
+            queues=[row.facts for row in queues if row.cluster == one.name],
             is_connected=bool(one.kubernetes),
             pools=[pool for pool in pools if pool.cluster == one.name],
             lines=_lines(

@@ -15,6 +15,7 @@ from accounting.views.gate import signed_in, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.history import QuotaMoment, quota_history
+from scheduler_view.queries.preempted import preempted_rows
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
 from scheduler_view.views.edits import changed_quotas
 from scheduler_view.views.proposal import Unfit, propose
@@ -80,6 +81,7 @@ def _page(
         "rows": rows,
         "lines": step_lines(rows, moments, visitor.now),
         "moments": moments[::-1],
+        "preempted": preempted_rows(team.id, visitor.now),
         "changes": states_of(change_rows(scope, team=team.slug, limit=20), visitor.now),
         "is_admin": scope.is_admin,
         "may_ask": team.id in scope.lead_of and not scope.is_admin,

@@ -1,0 +1,96 @@
+"""Units that pods ask for and no node has given them yet, as kube-state last showed them.
+
+Work that a queue holds back has no pods: of it only the queue tells (`queries.lent`).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from django.db.models import Max, Q
+
+from accounting.domain.period import to_ms
+from accounting.domain.request import effective_requests
+from accounting.domain.series import Scraper as ScraperKey
+from accounting.mapping import pod_from_row, unpack_times
+from accounting.models import Pod, ScrapeHour, Scraper
+
+LOOK_BACK_MS = 2 * 3_600_000  # a scraper that is silent for longer tells of no pod
+
+
+class Waiting(NamedTuple):
+    """Who waits for what."""
+
+    namespace: str
+    priority_class: str
+    pool: str
+
+
+def waiting_units(cluster_id: int) -> Counter[Waiting]:
+    """Units by namespace, priority class and pool; a few queries, whatever the history.
+
+    A pod waits while it is on no node, has not ended, and is in the newest scrape of one
+    of those that showed it (rules.md N11 the other way round).
+    """
+    read = _last_read(cluster_id)
+    found: Counter[Waiting] = Counter()
+    if not read:
+        return found
+    rows = Pod.objects.filter(
+        Q(record__requests__isnull=False),
+        cluster_id=cluster_id,
+        is_inferred=False,
+        node__isnull=True,
+        record__scheduled_ms__isnull=True,
+        record__terminal_phase__isnull=True,
+        last_ms__gte=max(read.values()) - LOOK_BACK_MS,
+    )
+    for uid, namespace, name, first, last, record in rows.values_list(
+        "uid", "namespace__name", "name", "first_ms", "last_ms", "record"
+    ):
+        pod = pod_from_row(uid, namespace, name, first or 0, last or 0, record)
+        if (last or 0) < max((read.get(one, 0) for one in pod.scrapers), default=0):
+            continue
+        for pool, units in effective_requests(pod).items():
+            found[Waiting(namespace, pod.priority_class, pool)] += units
+    return found
+
+
+def units_of(
+    waiting: Mapping[Waiting, int],
+    pool: str,
+    namespaces: Iterable[str],
+    classes: Iterable[str],
+) -> int:
+    """Those of some namespaces, of all priority classes where none is named."""
+    places, named = set(namespaces), set(classes)
+    return sum(
+        units
+        for one, units in waiting.items()
+        if one.pool == pool
+        and one.namespace in places
+        and (not named or one.priority_class in named)
+    )
+
+
+def _last_read(cluster_id: int) -> dict[ScraperKey, int]:
+    """When each kube-state scraper was read last."""
+    latest = (
+        Scraper.objects.filter(cluster_id=cluster_id, is_kube_state=True)
+        .annotate(hour=Max("scrapehour__hour_start"))
+        .exclude(hour=None)
+    )
+    keys = {
+        one.pk: (ScraperKey(one.job, one.instance, one.replica), one.hour)
+        for one in latest
+    }
+    hours = ScrapeHour.objects.filter(
+        scraper_id__in=keys, hour_start__in={hour for _, hour in keys.values()}
+    )
+    found: dict[ScraperKey, int] = {}
+    for row in hours:
+        key, hour = keys[row.scraper_id]
+        if row.hour_start == hour:
+            times = unpack_times(bytes(row.times), to_ms(hour))
+            found[key] = int(times[-1]) if len(times) else 0
+    return found

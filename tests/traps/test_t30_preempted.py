@@ -1,0 +1,101 @@
+"""T30 d: a preemption is known when its event and its pod are gone.
+
+A real scheduler preempts; the events that an hour takes away are removed by hand.
+"""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from accounting.models import Team
+from scheduler_view.actions.preemptions import note_preemptions
+from scheduler_view.actions.rounds import look_once
+from scheduler_view.models import Look, Observation, Preemption
+from scheduler_view.queries.preempted import preempted_rows
+from tests.control_plane.world import World, world_of
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.control_plane
+
+
+@pytest.fixture
+def office(
+    request: pytest.FixtureRequest, tmp_path: Path, db: None
+) -> Iterator[Office]:
+    """A namespace with one node of one GPU."""
+    del db
+    server = request.getfixturevalue("whole_cluster")
+    world: World = world_of(server, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
+    office = office_of(world)
+    node = f"{world.name}-n"
+    world.admin.make_node(node, nvidia_com__gpu=1)
+    labels = {"metadata": {"labels": {"kubernetes.io/hostname": node}}}
+    world.admin.edit(f"/api/v1/nodes/{node}", labels)
+    yield office
+    world.admin.delete(f"/api/v1/nodes/{node}")
+
+
+def preempt(office: Office) -> tuple[str, str]:
+    """A pod pushes another out; uids of the one that went and the one that came."""
+    admin, name = office.world.admin, office.world.name
+    place = {"nodeSelector": {"kubernetes.io/hostname": f"{name}-n"}}
+    old = admin.make_pod(name, "old", 1, **place)
+    wait_until(lambda: admin.phase(name, "old") == "Running", 60)
+    urgent = "system-node-critical"
+    new = admin.make_pod(name, "new", 1, priorityClassName=urgent, **place)
+    wait_until(lambda: admin.phase(name, "new") == "Running", 60)
+    return old["metadata"]["uid"], new["metadata"]["uid"]
+
+
+def forget(office: Office) -> None:
+    """What the API server does an hour later."""
+    events = f"/api/v1/namespaces/{office.world.name}/events"
+    for one in office.world.admin.get(events)["items"]:
+        office.world.admin.delete(f"{events}/{one['metadata']['name']}")
+
+
+def test_t30d_a_preemption_outlives_its_event(office: Office) -> None:
+    victim, winner = preempt(office)
+    look_once(office.cluster, now=office.now)
+    row = Preemption.objects.get(pod_uid=victim)
+    assert winner in row.words
+    forget(office)
+    look_once(office.cluster, now=office.now)
+
+    assert Preemption.objects.get(pod_uid=victim) == row
+    vision = Team.objects.get(slug="vision").pk
+    [shown] = preempted_rows(vision, office.now())
+    assert (shown.pod, shown.namespace) == ("old", office.world.name)
+    assert shown.words == row.words
+    assert preempted_rows(Team.objects.get(slug="speech").pk, office.now()) == []
+
+
+def test_t30d_the_victim_is_known_by_its_condition_alone(office: Office) -> None:
+    """Events may be lost, or not ours to read."""
+    victim, _ = preempt(office)
+    forget(office)
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+    }
+    Observation.objects.create(
+        cluster=office.cluster,
+        kind="Pod",
+        namespace="elsewhere",
+        name="gone",
+        uid="uid-gone",
+        manifest={"metadata": {}, "status": {"conditions": [condition]}},
+        changed_at=office.now(),
+    )
+    with office.world.door() as door:
+        note_preemptions(office.cluster, door)
+        note_preemptions(office.cluster, door)
+    [row] = Preemption.objects.all()
+    assert (row.pod_uid, row.words) == ("uid-gone", "")
+    assert row.pod_uid != victim
+    assert not Look.objects.exclude(error="").exists()
