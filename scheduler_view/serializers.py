@@ -32,6 +32,9 @@ class QuotaRowSerializer(_Base):
     used = serializers.IntegerField(
         allow_null=True, help_text="as Kubernetes counts; null where nobody looked"
     )
+    room = serializers.IntegerField(
+        allow_null=True, help_text="units that the next pod may ask for"
+    )
     borrowed = serializers.IntegerField(
         allow_null=True, help_text="above the quota of its queues; null without any"
     )

@@ -14,35 +14,6 @@ PRIORITY_CLASS = "PriorityClass"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One key of one quota.
-
-    Attributes:
-        hard, used: GPUs; used as the API server counts.
-        held: units of bound, unfinished pods.
-    """
-
-    hard: int
-    used: int
-    held: int
-
-    @property
-    def waiting(self) -> int:
-        """Counted by the quota, and on no node yet."""
-        return max(0, self.used - self.held)
-
-    @property
-    def is_over(self) -> bool:
-        """More is used than allowed: nothing stops, nothing new starts."""
-        return self.used > self.hard
-
-    @property
-    def free(self) -> int:
-        """GPUs that the next pod may ask for."""
-        return max(0, self.hard - self.used)
-
-
-@dataclass(frozen=True, slots=True)
 class LimitedBy:
     """One quota's keys, and which pods it counts."""
 

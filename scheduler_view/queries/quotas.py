@@ -9,15 +9,18 @@ from accounting.access import Scope
 from accounting.models import Cluster
 from accounting.queries.billing import billing_at
 from accounting.queries.queues import queue_rows
-from scheduler_view.domain.desired import ObjectKey, Target, committed, quota_key_of
+from scheduler_view.domain.desired import Target, committed, quota_key_of
 from scheduler_view.domain.quota_key import key_of
+from scheduler_view.domain.standing import LimitedBy, room
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
 from scheduler_view.queries.lent import Lent, lent_to, served
 from scheduler_view.queries.supply import supply_of
-from scheduler_view.queries.sync import used_by_key
+from scheduler_view.queries.sync import live_quotas
 from scheduler_view.queries.use import Ask, uses
 from scheduler_view.queries.waiting import units_of, waiting_units
+
+Live = Mapping[str, Sequence[LimitedBy]]  # by namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class QuotaRow:
         in_use: units held now by the pods that it counts.
         pending: units that such pods ask for and no node has given them.
         used: what Kubernetes counts, pods that wait as well; None where nobody looked.
+        room: units that the next pod may ask for: the least over all quotas that count it,
+            also those of others; None where nobody looked.
         lent: what queues of its namespaces borrow and hold back.
         peak: the most held at once in 30 days.
         version: the change set that wrote it; edits name it.
@@ -46,6 +51,7 @@ class QuotaRow:
     version: int
     pending: int = 0
     used: int | None = None
+    room: int | None = None
     lent: Lent = field(default_factory=Lent)
 
     @property
@@ -68,6 +74,7 @@ class QuotaRow:
             "peak_30_days": self.peak,
             "pending": self.pending,
             "used": self.used,
+            "room": self.room,
             "borrowed": self.lent.borrowed,
             "queued": self.lent.queued,
             "queues": list(self.lent.queues),
@@ -106,7 +113,7 @@ def quota_rows(
         if not targets:
             continue
         used = uses(one.pk, asks, at)
-        waiting, counted = waiting_units(one.pk), used_by_key(one.pk)
+        waiting, live = waiting_units(one.pk), live_quotas(one.pk)
         places = served(one.pk)
         queues = [row.facts for row in queue_rows(cluster=one.name)]
         found += [
@@ -123,7 +130,8 @@ def quota_rows(
                 peak=use.peak,
                 version=row.version,
                 pending=units_of(waiting, row.pool, row.split, ask.classes),
-                used=_used(counted, row),
+                used=_used(live, row),
+                room=_room(live, row, ask.classes),
                 lent=(
                     Lent()
                     if row.tier  # a queue does not tell tiers apart
@@ -163,15 +171,21 @@ def pool_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[PoolRow]
     return found
 
 
-def _used(
-    counted: Mapping[ObjectKey, Mapping[str, int]], row: QuotaTarget
-) -> int | None:
+def _used(live: Live, row: QuotaTarget) -> int | None:
     found = [
-        pools[row.pool]
+        quota.used[row.pool]
         for place in row.split
-        if row.pool in (pools := counted.get(quota_key_of(place, row.tier), {}))
+        for quota in live.get(place, ())
+        if quota.name == quota_key_of(place, row.tier).name and row.pool in quota.used
     ]
     return sum(found) if found else None
+
+
+def _room(live: Live, row: QuotaTarget, classes: Sequence[str]) -> int | None:
+    """Of the namespace with most room, for a pod of the tier's present class."""
+    name = classes[0] if classes else ""
+    found = [room(live.get(place, ()), row.pool, name) for place in row.split]
+    return max((one for one in found if one is not None), default=None)
 
 
 def _clusters(name: str) -> Sequence[Cluster]:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from scheduler_view.domain.desired import OBJECT_NAME, ObjectKey
+from scheduler_view.domain.desired import ObjectKey
 from scheduler_view.domain.drift import DriftState
 from scheduler_view.domain.manifest import QUOTA
 from scheduler_view.domain.quantity import gpus_or_none
 from scheduler_view.domain.quota_key import key_of
-from scheduler_view.domain.standing import limited_by
+from scheduler_view.domain.standing import LimitedBy, limited_by
 from scheduler_view.models import Drift, Look, Observation
 from scheduler_view.queries.resources import added_names
 
@@ -90,18 +90,14 @@ def worst(
     return rows[0] if rows else None
 
 
-def used_by_key(cluster_id: int) -> dict[ObjectKey, Mapping[str, int]]:
-    """What Kubernetes counts against each of our quotas, by pool, as it was last seen."""
-    rows = Observation.objects.filter(
-        cluster_id=cluster_id, kind=QUOTA, name__startswith=OBJECT_NAME
-    )
+def live_quotas(cluster_id: int) -> dict[str, list[LimitedBy]]:
+    """Every quota of each namespace as it was last seen, others' as well."""
+    rows = Observation.objects.filter(cluster_id=cluster_id, kind=QUOTA)
     added = added_names()
-    return {
-        ObjectKey(row.kind, row.namespace, row.name): limited_by(
-            row.manifest, added
-        ).used
-        for row in rows
-    }
+    found: dict[str, list[LimitedBy]] = {}
+    for row in rows.order_by("namespace", "name"):
+        found.setdefault(row.namespace, []).append(limited_by(row.manifest, added))
+    return found
 
 
 def live_limits(cluster: str, pool: str, keys: Iterable[ObjectKey]) -> dict[str, int]:

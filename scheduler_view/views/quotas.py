@@ -45,6 +45,7 @@ COLUMNS = (
     "peak_30_days",
     "pending",
     "used",
+    "room",
     "borrowed",
     "queued",
     "version",

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounting.access import EVERYTHING
 from accounting.models import Cluster, Team
-from scheduler_view.models import Observation, QuotaTarget
+from scheduler_view.models import Observation, QuotaTarget, Tier
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
 from tests.builders import SETUP
 from tests.traps.scene import START, Pod, Scene
@@ -75,9 +75,48 @@ def test_t26_two_are_held_two_wait_and_four_are_counted(tmp_path: Path) -> None:
 
     row = quota_of(hard=4, used=4)
     assert (row.in_use, row.pending, row.used) == (2, 2, 4)
-    assert not row.is_over
+    assert (row.room, row.is_over) == (0, False)
     assert (row.lent.borrowed, row.lent.queues) == (None, ())
     lowered = quota_of(hard=2, used=4)
     assert lowered.is_over
-    assert (lowered.in_use, lowered.pending) == (2, 2)
+    assert (lowered.in_use, lowered.pending, lowered.room) == (2, 2, 0)
     assert lowered.fields()["used"] == 4
+
+
+def test_t26_a_second_quota_of_a_tier_is_the_lesser_room(tmp_path: Path) -> None:
+    """A critical pod that asks for 3 is refused although the general quota has room."""
+    scene().read(tmp_path, SETUP)
+    assert quota_of(hard=10, used=4).room == 6
+    cluster, team = Cluster.objects.get(), Team.objects.get(slug="vision")
+    Tier.objects.create(
+        cluster=cluster, name="critical", value=9, class_name="critical-v1", version=1
+    )
+    QuotaTarget.objects.create(
+        cluster=cluster,
+        team=team,
+        pool="nvidia.com/gpu",
+        tier="critical",
+        gpus=2,
+        split={"vision": 2},
+        version=1,
+    )
+    key = "requests.nvidia.com/gpu"
+    term = {"scopeName": "PriorityClass", "operator": "In", "values": ["critical-v1"]}
+    Observation.objects.create(
+        cluster=cluster,
+        kind="ResourceQuota",
+        namespace="vision",
+        name="gpu-ledger-critical",
+        manifest={
+            "metadata": {"name": "gpu-ledger-critical"},
+            "spec": {
+                "hard": {key: "2"},
+                "scopeSelector": {"matchExpressions": [term]},
+            },
+            "status": {"used": {key: "0"}},
+        },
+        changed_at=timezone.now(),
+    )
+    rows = {row.tier: row for row in quota_rows(EVERYTHING, timezone.now())}
+    assert (rows[""].room, rows["critical"].room) == (6, 2)
+    assert (rows[""].used, rows["critical"].used) == (4, 0)

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from accounting.domain.resource import kubernetes_resource
+from scheduler_view.actions.observe import KINDS as STORED
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden
-from scheduler_view.cluster.kinds import KINDS
+from scheduler_view.cluster.kinds import EVENT, KINDS
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from tests import programs
 from tests.control_plane.admin import GPU, Admin, RefusedByServer, quota_path
@@ -231,8 +232,12 @@ def test_the_reader_looks_and_writes_nothing(
     real: World, reader: ClusterClient
 ) -> None:
     for kind in KINDS:
+        assert reader.may("list", kind)
+    for kind in STORED:
         reader.list(kind)
         assert reader.may("watch", kind)
+    reader.list(EVENT)
+    assert not reader.may("watch", EVENT)  # listed now and then
     for call in (
         lambda: reader.apply(quota(real.name, {GPU_KEY: "1"})),
         lambda: reader.apply(quota(real.name, {GPU_KEY: "1"}), dry_run=True),

@@ -90,7 +90,7 @@ def test_queues_are_shown_with_whose_preemption_it_was(
     assert "research" not in lead  # queues of others are not theirs to see
     assert "and 5 held back by vision-cq" in lead
     table = sign_in("ana").get("/quotas?csv=quotas").content.decode()
-    assert "pending,used,borrowed,queued" in table
+    assert "pending,used,room,borrowed,queued" in table
 
 
 def test_who_was_pushed_out_stays_on_the_teams_page(

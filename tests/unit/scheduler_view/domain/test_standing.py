@@ -1,22 +1,17 @@
-"""T26: what quotas leave room for. T27: what a LimitRange does to pods without GPUs."""
+"""T26: what quotas leave room for. T27: what a LimitRange does to pods without GPUs.
+
+Used and held (T26): `traps/test_t26_counted_is_not_held.py`.
+"""
 
 from typing import Any
 
 import pytest
 
 from scheduler_view.domain.limit_range import Prediction, predict, words
-from scheduler_view.domain.standing import Standing, limited_by, room
+from scheduler_view.domain.standing import limited_by, room
 from tests.unit.scheduler_view.domain.objects import quota
 
 GPU = "requests.nvidia.com/gpu"
-
-
-def test_used_is_not_held() -> None:
-    """Two running pods of one, a pending one of two, one that has succeeded."""
-    standing = Standing(hard=4, used=4, held=2)
-    assert (standing.waiting, standing.free, standing.is_over) == (2, 0, False)
-    lowered = Standing(hard=2, used=4, held=2)
-    assert (lowered.waiting, lowered.free, lowered.is_over) == (2, 0, True)
 
 
 def test_room_is_the_least_over_all_quotas_that_count_the_pod() -> None:

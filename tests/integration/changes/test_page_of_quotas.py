@@ -1,0 +1,58 @@
+"""The example of docs/quotas.md: its file, its commands, their ends, its words and its object."""
+
+import io
+import re
+from pathlib import Path
+
+import yaml
+from django.core.management import call_command
+
+from tests.integration.changes.office import Office
+
+PAGE = (Path(__file__).parents[3] / "docs" / "quotas.md").read_text()
+BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = re.findall(
+    r"^\| `manage.py (change_set \w+) FILE.yaml` \| [^|]* \| (\d) \|",
+    PAGE,
+    re.MULTILINE,
+)
+
+
+def run(command: str, path: Path) -> tuple[int, str]:
+    """How a command ends, and what it prints."""
+    out = io.StringIO()
+    name, verb = command.split()
+    try:
+        call_command(name, verb, str(path), stdout=out, stderr=out)
+    except SystemExit as ended:
+        return int(ended.code or 0), out.getvalue()
+    return 0, out.getvalue()
+
+
+def test_the_example_is_planned_applied_and_undone(
+    both: Office, tmp_path: Path
+) -> None:
+    path = tmp_path / "change.yaml"
+    path.write_text(BLOCKS[0].replace("CLUSTER", both.cluster.name))
+    assert [command for command, _ in COMMANDS] == [
+        *("change_set plan", "change_set apply") * 2,
+        "change_set undo",
+    ]
+    effects = re.findall(
+        r"^- (.*)$", PAGE.split("<!-- effects -->")[1].split("<!--")[0], re.MULTILINE
+    )
+    assert len(effects) == 3
+    version = ""
+    for number, (command, code) in enumerate(COMMANDS):
+        ended, said = run(command, path)
+        assert ended == int(code), said
+        if number == 0:
+            for line in effects:
+                assert line.replace("NAMESPACE", both.world.name) in said
+            assert not both.has_quota()
+        elif number == 1:
+            assert both.hard() == yaml.safe_load(BLOCKS[1])
+            version = both.version_of()
+        elif number < 4:
+            assert both.version_of() == version
+    assert not both.has_quota()

@@ -1,0 +1,143 @@
+"""The tables of docs/quotas.md, line by line, through the functions that pages and plans use."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from accounting.domain.queue import QueueKey, QueueValue, queue_facts
+from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.limit_range import predict
+from scheduler_view.domain.quantity import QuantityError, whole_gpus
+from scheduler_view.domain.quota_key import KeyRefused, quota_key
+from scheduler_view.domain.split import SplitRule, SplitWish, divide
+from scheduler_view.domain.standing import limited_by, room
+from scheduler_view.domain.tier import TierSpec, next_class, tier_faults
+from scheduler_view.queries.quotas import QuotaRow
+from tests.unit.scheduler_view.domain.objects import quota
+
+PAGE = Path(__file__).parents[3] / "docs" / "quotas.md"
+POOL = "nvidia.com/gpu"
+GPU = f"requests.{POOL}"
+
+
+def part(name: str) -> str:
+    """What stands between the marks of a part."""
+    found = re.search(
+        rf"<!-- {name} -->\n(.*?)<!-- end {name} -->", PAGE.read_text(), re.DOTALL
+    )
+    assert found, f"docs/quotas.md has no part {name}"
+    return found.group(1)
+
+
+def rows(name: str) -> list[tuple[str, ...]]:
+    """The lines of a table below its head, without marks of code."""
+    lines = [line for line in part(name).splitlines() if line.startswith("|")]
+    found = [
+        tuple(cell.strip().strip("`") for cell in line.strip("|").split("|"))
+        for line in lines[2:]
+    ]
+    assert len(found) > 1
+    return found
+
+
+@pytest.mark.parametrize(("written", "becomes"), rows("keys"))
+def test_keys(written: str, becomes: str) -> None:
+    if becomes == "refused":
+        with pytest.raises(KeyRefused):
+            quota_key(written)
+    else:
+        assert quota_key(written).key == becomes
+
+
+def test_a_key_that_the_set_up_names_is_accepted() -> None:
+    added = {"example_com_half": "example.com/half"}
+    assert quota_key("example.com/half", added).key == "requests.example.com/half"
+
+
+@pytest.mark.parametrize(("typed", "number"), rows("numbers"))
+def test_numbers(typed: str, number: str) -> None:
+    if number == "refused":
+        with pytest.raises(QuantityError):
+            whole_gpus(typed)
+    else:
+        assert whole_gpus(typed) == int(number)
+
+
+@pytest.mark.parametrize("row", rows("split"))
+def test_split(row: tuple[str, ...]) -> None:
+    gpus, rule, given, *parts = row
+    named = {name: int(n) for name, n in (one.split("=") for one in given.split())}
+    wish = SplitWish(SplitRule(rule), named if rule == "weights" else {})
+    found = divide(int(gpus), list("abc"), wish, named if rule == "by_use" else None)
+    assert found.parts == dict(zip("abc", map(int, parts), strict=True))
+    assert sum(found.parts.values()) == int(gpus)
+
+
+@pytest.mark.parametrize("row", rows("room"))
+def test_room(row: tuple[str, ...]) -> None:
+    hard, used, scoped_hard, scoped_used, critical, other = row
+    general = limited_by(quota({GPU: hard}, used={GPU: used}))
+    scoped = limited_by(
+        quota(
+            {GPU: scoped_hard}, used={GPU: scoped_used}, name="c", classes=("critical",)
+        )
+    )
+    assert room([general, scoped], POOL, "critical") == int(critical)
+    assert room([general, scoped], POOL, "normal") == int(other)
+
+
+@pytest.mark.parametrize("row", rows("ranges"))
+def test_ranges(row: tuple[str, ...]) -> None:
+    kind, most, default, then = row
+    item: dict[str, object] = {"type": kind, "max": {POOL: most}}
+    if default:
+        item["default"] = {POOL: default}
+    found = predict([item], POOL)
+    said = "refused" if found.refused else f"gets {found.gets}"
+    assert said == then
+
+
+@pytest.mark.parametrize("row", rows("tiers"))
+def test_tiers(row: tuple[str, ...]) -> None:
+    name, present, _, wanted, named = row
+    taken = {present} if present else set()
+    assert next_class(TierSpec(name, int(wanted)), taken, ()) == named
+
+
+@pytest.mark.parametrize(("refused", "why"), rows("tier names"))
+def test_refused_tiers(refused: str, why: str) -> None:
+    what, _, text = refused.replace("`", "").partition(" ")
+    spec = TierSpec(text, 10) if what == "name" else TierSpec("batch", int(text))
+    faults = tier_faults(spec)
+    assert faults
+    needle = "system-" if what == "name" else "1,000,000,000"
+    assert needle in why
+    assert needle in " ".join(faults)
+
+
+def test_every_state_of_drift_is_told() -> None:
+    assert {row[0] for row in rows("drift")} == {state.value for state in DriftState}
+
+
+@pytest.mark.parametrize("row", rows("queues"))
+def test_queues(row: tuple[str, ...]) -> None:
+    values = dict(zip(("a_quota", "a_used", "b_quota", "b_used"), row, strict=False))
+    found = {}
+    for name, value in values.items():
+        flavor, field = name.split("_")
+        found[QueueKey("kueue", "q", POOL, field, flavor)] = QueueValue(1, float(value))
+    for flavor in "ab":
+        key = QueueKey("kueue", "q", POOL, "borrowing_limit", flavor)
+        found[key] = QueueValue(1, float(row[4]))
+    [facts] = queue_facts(found)
+    shown = (facts.quota, facts.used, facts.borrowed, facts.borrowing_limit)
+    assert tuple(map(str, shown)) == row[5:]
+
+
+def test_fields() -> None:
+    row = QuotaRow("c", "t", "T", POOL, "", 4, "evenly", {}, 0, 0, 1)
+    assert part("fields").strip().strip("`").split() == list(row.fields())
+    assert [row.fields()[name] for name in ("used", "room", "borrowed", "queued")] == [
+        None
+    ] * 4
