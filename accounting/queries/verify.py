@@ -156,27 +156,34 @@ CHECKS: Sequence[Check] = (
                 WHERE {key} >= {low} AND {key} <= {high} GROUP BY 1, 2
             ), b AS (
                 SELECT cluster_id, {of} AS at, {_HARD} FROM intensity_{fine}
-                WHERE {of} >= {low} AND {of} <= {high} GROUP BY 1, 2
+                WHERE {of} >= {low} AND {of} <= {high} AND {near_by} GROUP BY 1, 2
             )
             SELECT at::text, coalesce(a.energy_mj, 0)::text, coalesce(b.energy_mj, 0)::text
             FROM a FULL JOIN b USING (cluster_id, at)
             WHERE ({_HARD_DIFFER})
-              AND at >= (SELECT min({of}) FROM intensity_{fine})
+              AND at >= (SELECT {oldest} FROM intensity_{fine})
               AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
                               WHERE d.cluster_id = coalesce(a.cluster_id, b.cluster_id)
                                 AND d.hour_start {near})
             """,
         )
-        for coarse, fine, key, of, low, high, near in (
+        for coarse, fine, key, of, low, high, near_by, oldest, near in (
             (
                 *("hour", "window", "hour_start"),
                 "date_trunc('hour', window_start, 'UTC')",
                 *("%(start)s", "%(end)s - interval '1 second'"),
+                # of the partitions only these; an expression of the key reads them all
+                (
+                    "window_start >= %(start)s "
+                    "AND window_start < %(end)s + interval '1 hour'"
+                ),
+                "date_trunc('hour', min(window_start), 'UTC')",
                 "= at",
             ),
             (
                 *("day", "hour", "billing_on", "billing_on"),
                 *("(%(start)s)::date - 1", "(%(end)s)::date"),
+                *("true", "min(billing_on)"),
                 "BETWEEN at - interval '1 day' AND at + interval '2 days'",
             ),
         )
