@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 from django.db import connection
 
@@ -55,11 +56,11 @@ def figures(wanted: set[str], hours: int = DAY_HOURS) -> Iterator[Figure]:
 def _import(paths: list[Path]) -> tuple[float, float, float]:
     """Seconds, processor seconds and peak resident MiB of the command (no children)."""
     database = connection.settings_dict["NAME"]
-    base = os.environ["DATABASE_URL"].rpartition("/")[0]
+    address = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{database}")
     started = time.perf_counter()
     child = subprocess.Popen(
         [sys.executable, "manage.py", "import_metrics", "--cluster", "bench", *paths],
-        env={**os.environ, "DATABASE_URL": f"{base}/{database}"},
+        env={**os.environ, "DATABASE_URL": address.geturl()},
     )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)

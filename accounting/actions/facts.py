@@ -61,8 +61,8 @@ class Facts:
     @property
     def content_hash(self) -> bytes:
         """SHA-256; equal facts hash equally."""
-        found = hashlib.sha256(self.rows.tobytes())
-        found.update(self.intensity.tobytes())
+        found = hashlib.sha256(np.ascontiguousarray(self.rows).view(np.uint8))
+        found.update(np.ascontiguousarray(self.intensity).view(np.uint8))
         return found.digest()
 
 

@@ -284,6 +284,9 @@ def write_windows(
 ) -> int:
     """Facts, dirty hours and ledger in one transaction; unchanged windows write no facts.
 
+    Where nothing changed and nothing was found, one statement is the transaction: the live
+    windows of every cluster are read again and again, and round trips are most of it.
+
     Args:
         claimed: whose fences must still hold.
         results: of each window its outcome and all its facts.
@@ -300,6 +303,10 @@ def write_windows(
         for outcome, stored in results
         if claimed.hashes.get(outcome.window.start_ms) != outcome.content_hash
     ]
+    outcomes = [outcome for outcome, _ in results]
+    if not replaced and not found and windows.finish_quietly(claimed, outcomes):
+        reach("committed")
+        return 0
     cluster_id, period = claimed.cluster_id, claimed.period
     for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
         partitions.ensure(table, period.start, period.end)
@@ -308,7 +315,7 @@ def write_windows(
             lock("facts", cluster_id)
             facts.replace_windows(cluster_id, replaced)
             mark_hours(cluster_id, [window for window, _ in replaced], "facts")
-        windows.finish(claimed, [outcome for outcome, _ in results])
+        windows.finish(claimed, outcomes)
         issues.record(cluster_id, found)
         issues.resolve_gone(cluster_id, period, found)
         reach("before_commit")

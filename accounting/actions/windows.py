@@ -252,12 +252,33 @@ _FINISH = """
 """
 
 
+# Nothing can have to be resolved: the ledger's rows are all that is written.
+_FINISH_QUIETLY = f"""{_FINISH}
+      AND NOT EXISTS (SELECT FROM accounting_dataissue i
+                      WHERE i.cluster_id = w.cluster_id AND i.resolved_at IS NULL)
+"""
+
+
 def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
     """Record results, in the transaction that wrote the facts.
 
     Raises:
         FenceError: a window was taken over meanwhile; the transaction must roll back.
     """
+    if _finish(_FINISH, claimed, outcomes) != len(outcomes):
+        raise FenceError("a window was taken over while it was computed")
+
+
+def finish_quietly(claimed: Claim, outcomes: Sequence[Outcome]) -> bool:
+    """Record results that changed no facts and found nothing, in one statement.
+
+    False where that is not all: an issue is open that may be gone now, or a window was taken
+    over. `finish` has to tell then; what is recorded already stays as it is, under our fence.
+    """
+    return _finish(_FINISH_QUIETLY, claimed, outcomes) == len(outcomes)
+
+
+def _finish(statement: str, claimed: Claim, outcomes: Sequence[Outcome]) -> int:
     columns = [
         (
             to_instant(o.window.start_ms),
@@ -274,7 +295,7 @@ def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
     ]
     with connection.cursor() as cursor:
         cursor.execute(
-            _FINISH,
+            statement,
             [
                 WindowState.PARTIAL,
                 WindowState.DONE,
@@ -282,8 +303,7 @@ def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
                 claimed.cluster_id,
             ],
         )
-        if cursor.rowcount != len(outcomes):
-            raise FenceError("a window was taken over while it was computed")
+        return int(cursor.rowcount)
 
 
 def finish_unchanged(claimed: Claim) -> None:

@@ -8,6 +8,7 @@ series for equal data.
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,19 +119,20 @@ def content_hash(readings: Iterable[Reading]) -> bytes:
         about = repr((reading.is_partial, reading.interval_ms, reading.notes))
         parts = [_hash(about.encode())]
         for series in reading.series:
-            head = repr(
-                (
-                    series.name,
-                    series.metric,
-                    series.scraper,
-                    series.gpu,
-                    tuple(sorted(series.labels.items())),
-                )
+            labels = tuple(sorted(series.labels.items()))
+            head = (
+                f"{series.name!r} {series.metric!r} {_in_words(series.scraper)}"
+                f" {_in_words(series.gpu)} {labels!r}"
             )
             samples = series.times_ms.tobytes() + series.values.tobytes()
             parts.append(_hash(head.encode() + samples))
         total += sum(parts)
     return (total % (1 << 128)).to_bytes(16, "big")
+
+
+@lru_cache(maxsize=250_000)
+def _in_words(thing: Scraper | GpuKey | None) -> str:
+    return repr(thing)
 
 
 def _hash(data: bytes) -> int:

@@ -5,12 +5,16 @@ period to its last one: so it holds the whole period on Prometheus 2 (closed at 
 3 (open on the left), whatever version a server claims; what lies outside is dropped.
 Built on `PrometheusConnect` for address, session and credentials; with deadlines, typed
 decoding (measured: 6x a plain JSON decode), warnings and splitting of what is too much.
+A server that is asked in plain HTTP is near: it is asked not to compress, which would take it
+longer than the way does (measured: twice the time).
 Sources: Prometheus HTTP API; migration guide of version 3.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -48,11 +52,11 @@ MOST_NAMES = 1_000
 
 class _Sample(msgspec.Struct, array_like=True, gc=False):
     at_s: float
-    value: str
+    value: float
 
 
 class _Vector(msgspec.Struct, gc=False):
-    metric: dict[str, str]
+    metric: msgspec.Raw
     values: list[_Sample] = []
 
 
@@ -70,7 +74,11 @@ class _Answer(msgspec.Struct):
     infos: list[str] = []
 
 
-_decode = msgspec.json.Decoder(_Answer).decode
+_decode = msgspec.json.Decoder(_Answer, strict=False).decode  # values are in quotes
+_labels = msgspec.json.Decoder(dict[str, str]).decode
+# What the decoder takes for a number is as Prometheus writes them, but for this one; labels
+# are objects, so that no label's value is followed by a bracket.
+_INFINITE = re.compile(rb'"\+Inf"(?=\s*\])')
 
 
 @dataclass(slots=True)
@@ -141,9 +149,9 @@ class Prometheus:
         access = replace(self.access, timeout_s=within)
         answer = self._call("/api/v1/query", parameters, access, "vector")
         assert answer.data is not None  # _checked  # noqa: S101
+        every = [_labels_of(one.metric) for one in answer.data.result]
         found = {
-            (one.metric.get("__name__", ""), one.metric.get("job", ""))
-            for one in answer.data.result
+            (labels.get("__name__", ""), labels.get("job", "")) for labels in every
         }
         return {(name, job) for name, job in found if is_unknown_gpu_metric(name)}
 
@@ -194,13 +202,19 @@ class Prometheus:
 
     def _connect(self) -> PrometheusConnect:
         if self._connection is None:
+            session = self.access.session()
+            if self.url.startswith("http:") and not self._names_encoding():
+                session.headers["Accept-Encoding"] = "identity"
             self._connection = PrometheusConnect(
                 url=self.url.rstrip("/"),
-                session=self.access.session(),
+                session=session,
                 timeout=self.access.timeout_s,
                 retry=Retry(0, read=False),  # its own would try again within our tries
             )
         return self._connection
+
+    def _names_encoding(self) -> bool:
+        return any(name.lower() == "accept-encoding" for name in self.access.headers)
 
     def _selector(self, names: Sequence[str]) -> str:
         """A selector of a closed list of names; label values are quoted as literals."""
@@ -238,7 +252,7 @@ def _wait(state: object) -> float:
 
 def _checked(body: bytes, address: str, kind: str) -> _Answer:
     try:
-        answer = _decode(body)
+        answer = _decoded(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         start = body[:80].decode(errors="replace")
         raise WrongAnswer(
@@ -257,6 +271,31 @@ def _checked(body: bytes, address: str, kind: str) -> _Answer:
     return answer
 
 
+def _decoded(body: bytes) -> _Answer:
+    try:
+        return _decode(body)
+    except msgspec.ValidationError:
+        if not _INFINITE.search(body):
+            raise
+    return _decode(_INFINITE.sub(b'"Inf"', body))
+
+
+def _labels_of(metric: bytes | msgspec.Raw) -> dict[str, str]:
+    try:
+        return _labels(metric)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise WrongAnswer(f"the labels of a series are wrong: {error}") from error
+
+
+@lru_cache(maxsize=250_000)  # series; some 150 MB
+def _raw_series(metric: bytes) -> RawSeries:
+    """The series of labels as they are written; a server writes them alike for hours."""
+    labels = _labels_of(metric)
+    name = labels.pop("__name__", "")
+    cleaned = ((k, v.replace("\0", "\ufffd")) for k, v in labels.items())
+    return RawSeries(name, tuple(sorted(cleaned)))  # PostgreSQL stores no NUL
+
+
 @dataclass(slots=True)
 class _Collected:
     """Samples of several answers."""
@@ -264,6 +303,7 @@ class _Collected:
     series: list[RawSeries] = field(default_factory=list)
     warnings: set[str] = field(default_factory=set)
     _ids: dict[RawSeries, int] = field(default_factory=dict)
+    _texts: dict[bytes, int] = field(default_factory=dict)
     _blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(
         default_factory=list
     )
@@ -277,16 +317,14 @@ class _Collected:
         count = sum(lengths)
         every = [vector.values for vector in found]
         at_s = np.fromiter((s.at_s for part in every for s in part), float, count)
-        values = np.fromiter(
-            (float(s.value) for part in every for s in part), float, count
-        )
+        values = np.fromiter((s.value for part in every for s in part), float, count)
         times = np.rint(at_s * 1000.0)
         inside = (times >= period.start_ms) & (times < period.end_ms)
         owner = np.repeat(np.arange(len(found)), lengths)[inside]
         kept = np.bincount(owner, minlength=len(found)).tolist()
         ids = np.array(
             [
-                self._id(vector.metric) if n else -1
+                self._id(bytes(vector.metric)) if n else -1
                 for vector, n in zip(found, kept, strict=True)
             ],
             np.int32,
@@ -308,12 +346,12 @@ class _Collected:
         )
         return SampleBatch(self.series, ids, times, values)
 
-    def _id(self, metric: dict[str, str]) -> int:
-        name = metric.pop("__name__", "")
-        labels = ((k, v.replace("\0", "\ufffd")) for k, v in metric.items())
-        raw = RawSeries(name, tuple(sorted(labels)))  # PostgreSQL stores no NUL
-        known = self._ids.get(raw)
+    def _id(self, metric: bytes) -> int:
+        known = self._texts.get(metric)
         if known is None:
-            known = self._ids[raw] = len(self.series)
-            self.series.append(raw)
+            raw = _raw_series(metric)
+            known = self._ids.setdefault(raw, len(self.series))
+            if known == len(self.series):
+                self.series.append(raw)
+            self._texts[metric] = known
         return known

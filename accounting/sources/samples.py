@@ -67,7 +67,7 @@ def build_reading(
     """
     if not len(batch.ids):
         return Reading((), is_partial, notes, interval_ms)
-    order = np.lexsort((batch.times, batch.ids))
+    order = _in_order(batch)
     ids, times, values = batch.ids[order], batch.times[order], batch.values[order]
     starts = np.flatnonzero(np.diff(ids, prepend=-1))
     ends = np.append(starts[1:], len(ids))
@@ -84,6 +84,15 @@ def build_reading(
         elif label := odd_label(raw.labels):
             faults.add(("odd_label", f"{raw.name}: {label}", ODD))
     return Reading(tuple(found), is_partial, (*notes, *sorted(faults)), interval_ms)
+
+
+def _in_order(batch: SampleBatch) -> NDArray[np.intp]:
+    """Indices that sort by series, then time; samples mostly come in order of time."""
+    order = np.argsort(batch.ids, kind="stable")
+    ids, times = batch.ids[order], batch.times[order]
+    if np.all((times[1:] >= times[:-1]) | (ids[1:] != ids[:-1])):
+        return order
+    return np.lexsort((batch.times, batch.ids))
 
 
 def one_series(
