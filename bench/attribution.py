@@ -43,7 +43,11 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
     if wanted and "P16" not in wanted:
         return
     samples = [s for node in range(GPUS // GPUS_A_NODE) for s in node_samples(node)]
-    expected = ledger(samples).facts
+    began = time.perf_counter()
+    expected = ledger(
+        samples
+    ).facts  # some minutes: once, and so it is this that is timed
+    rival_s = time.perf_counter() - began
     facts, _ = computed(samples)
     assert facts == expected, "the answers differ"
     reading = reading_of(samples)
@@ -53,9 +57,6 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
     derived = derive(inventory, Period(0, WINDOW.end_ms + 3_600_000), until)
     timelines = node_timelines(inventory, derived, WINDOW, until)
     ours = interleaved({"ours": lambda: attribute([WINDOW], [reading], timelines)})
-    began = time.perf_counter()
-    ledger(samples)
-    rival_s = time.perf_counter() - began
     ours_s = sorted(ours["ours"])[2]
     yield Figure(
         "P16",

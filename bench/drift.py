@@ -5,10 +5,8 @@ Skipped by name where the control plane is not installed (`make provision`).
 
 import json
 import statistics
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import requests
 from django.db import connection
@@ -16,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounting.models import Cluster, Team
+from bench.api_server import bench_world
 from bench.measure import Figure, interleaved
 from scheduler_view.actions.drift import desired_objects, find_drift
 from scheduler_view.actions.observe import observe
@@ -24,9 +23,8 @@ from scheduler_view.cluster.client import PAGE, ClusterClient
 from scheduler_view.domain.drift import DriftState
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from scheduler_view.models import Drift, QuotaTarget, Tier
-from tests import programs
-from tests.control_plane.server import ADMIN, control_plane
-from tests.control_plane.world import World, world_of
+from tests.control_plane.server import ADMIN
+from tests.control_plane.world import World
 
 NAMESPACES, TIERS = 500, 10
 AT_ONCE = 16  # writes beside each other, to make the cluster
@@ -37,14 +35,8 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
     """The figures of this module that are wanted (all when none is named)."""
     if wanted and "K2" not in wanted:
         return
-    if why := programs.obstacle({"api_server"}):
-        print(f"skipped K2: {why}")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        plane = Path(folder) / "plane"
-        plane.mkdir()
-        with control_plane(plane, is_whole=False) as server:
-            world = world_of(server, Path(folder), "bench")
+    with bench_world("K2") as world:
+        if world is not None:
             yield from _figures(world)
 
 

@@ -6,25 +6,23 @@ Skipped by name where the control plane is not installed (`make provision`).
 
 import json
 import statistics
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import requests
 from django.utils import timezone
 
 from accounting.models import Binding, BindingKind, Cluster, Team
+from bench.api_server import bench_world
 from bench.measure import Figure, interleaved
 from scheduler_view.actions.change_sets import Draft, create, request_plan
 from scheduler_view.actions.compute import AT_ONCE
 from scheduler_view.actions.plans import plan
 from scheduler_view.domain.edit import QuotaEdit
 from scheduler_view.models import ChangeSet, ChangeState
-from tests import programs
-from tests.control_plane.server import ADMIN, control_plane
-from tests.control_plane.world import GPU_KEY, World, quota, world_of
+from tests.control_plane.server import ADMIN
+from tests.control_plane.world import GPU_KEY, World, quota
 
 QUOTAS = 500
 MOST_ROUNDS = 20  # of `interleaved`, with its first
@@ -35,14 +33,9 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
     """The figures of this module that are wanted (all when none is named)."""
     if wanted and "K1" not in wanted:
         return
-    if why := programs.obstacle({"api_server"}):
-        print(f"skipped K1: {why}")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        plane = Path(folder) / "plane"
-        plane.mkdir()
-        with control_plane(plane, is_whole=False) as server:
-            yield from _figures(world_of(server, Path(folder), "bench-plan"))
+    with bench_world("K1") as world:
+        if world is not None:
+            yield from _figures(world)
 
 
 def _figures(world: World) -> Iterator[Figure]:

@@ -61,8 +61,8 @@ class Facts:
     @property
     def content_hash(self) -> bytes:
         """SHA-256; equal facts hash equally."""
-        found = hashlib.sha256(np.ascontiguousarray(self.rows).view(np.uint8))
-        found.update(np.ascontiguousarray(self.intensity).view(np.uint8))
+        found = hashlib.sha256(np.ascontiguousarray(self.rows).data)
+        found.update(np.ascontiguousarray(self.intensity).data)
         return found.digest()
 
 
