@@ -76,9 +76,10 @@ class _Answer(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Answer, strict=False).decode  # values are in quotes
 _labels = msgspec.json.Decoder(dict[str, str]).decode
-# What the decoder takes for a number is as Prometheus writes them, but for this one; labels
-# are objects, so that no label's value is followed by a bracket.
+# The decoder takes numbers as Prometheus writes them, but for one. Labels are objects, so
+# that no label's value is followed by a bracket.
 _INFINITE = re.compile(rb'"\+Inf"(?=\s*\])')
+_VALUE = re.compile(rb',\s*"([^"\\]*)"\s*\]')
 
 
 @dataclass(slots=True)
@@ -275,6 +276,8 @@ def _decoded(body: bytes) -> _Answer:
     try:
         return _decode(body)
     except msgspec.ValidationError:
+        for value in _VALUE.finditer(body):
+            float(value[1].decode())  # says which one is no number
         if not _INFINITE.search(body):
             raise
     return _decode(_INFINITE.sub(b'"Inf"', body))

@@ -1,11 +1,13 @@
-"""The window ledger: a claim that lost one window gives the others of its hour back."""
+"""The window ledger: what becomes of claims, of lost ones and of unchanged ones."""
 
+import numpy as np
 import pytest
 
-from accounting.actions import windows
+from accounting.actions import facts, windows
+from accounting.actions.ingest import write_windows
 from accounting.actions.windows import FenceError, Outcome
 from accounting.domain.period import WINDOW_MS, Period
-from accounting.models import Cluster
+from accounting.models import Cluster, DataIssue, IngestWindow
 from tests.builders import HOUR_ZERO
 
 pytestmark = pytest.mark.django_db
@@ -32,3 +34,53 @@ def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
     again = windows.claim(cluster.pk)
     assert again is not None
     assert again.windows == (FIRST, SECOND)
+
+
+def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> None:
+    cluster = Cluster.objects.create(name="north")
+    windows.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    claimed = windows.claim(cluster.pk)
+    assert claimed is not None
+    outcomes = [Outcome(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
+    open_issue = DataIssue.objects.create(
+        cluster=cluster,
+        code="scale_unknown",
+        subject="dcgm",
+        first_seen=FIRST.start,
+        last_seen=FIRST.end,
+    )
+    assert not windows.finish_quietly(claimed, outcomes)
+    assert windows_in(cluster, "claimed") == 2
+
+    open_issue.delete()
+    assert windows.finish_quietly(claimed, outcomes)
+    assert windows_in(cluster, "done") == 2
+
+
+def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
+    cluster = Cluster.objects.create(name="north")
+    empty = facts.Facts(np.zeros(0, facts.ROW), np.zeros(0, facts.INTENSITY_ROW))
+    windows.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    for _ in range(2):  # the second time they say what they said
+        claimed = windows.claim(cluster.pk)
+        assert claimed is not None
+        outcomes = [
+            Outcome(w, 0, empty.content_hash, 0, 0, False, 1) for w in claimed.windows
+        ]
+        results = [(outcome, empty) for outcome in outcomes]
+        write_windows(claimed, results)
+        assert windows_in(cluster, "done") == 2
+        windows.mark(cluster.pk, [FIRST, SECOND], "again", create=False)
+
+    claimed = windows.claim(cluster.pk)
+    assert claimed is not None
+    windows.mark(cluster.pk, [SECOND], "late", create=False)
+    with pytest.raises(FenceError):
+        write_windows(claimed, results)
+    windows.give_back(claimed)
+    assert windows_in(cluster, "pending") == 2
+
+
+def windows_in(cluster: Cluster, state: str) -> int:
+    """How many windows the ledger has in a state."""
+    return IngestWindow.objects.filter(cluster=cluster, state=state).count()

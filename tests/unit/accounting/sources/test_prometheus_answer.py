@@ -1,0 +1,86 @@
+"""An answer of Prometheus as samples: what its numbers and labels may look like."""
+
+import json
+
+import pytest
+
+from accounting.domain.period import Period
+from accounting.sources.errors import WrongAnswer
+from accounting.sources.prometheus import _checked, _Collected
+from accounting.sources.samples import SampleBatch, build_reading
+
+HOUR = Period(0, 3_600_000)
+DUTY = {"__name__": "DCGM_FI_DEV_GPU_UTIL", "UUID": "GPU-1", "Hostname": "n1"}
+Vector = tuple[dict[str, object], list[list[object]]]
+
+
+def samples_of(*vectors: Vector) -> SampleBatch:
+    """What the door makes of an answer with these series."""
+    result = [{"metric": metric, "values": values} for metric, values in vectors]
+    data = {"resultType": "matrix", "result": result}
+    body = json.dumps({"status": "success", "data": data}).encode()
+    collected = _Collected()
+    collected.add(_checked(body, "http://there", "matrix"), HOUR)
+    return collected.batch(HOUR)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("0.1", 0.1),
+        ("85", 85.0),
+        ("-3", -3.0),
+        ("1e-05", 1e-05),
+        ("9223372036854775794", 9223372036854775794.0),
+        ("NaN", float("nan")),
+        ("+Inf", float("inf")),
+        ("-Inf", float("-inf")),
+    ],
+)
+def test_values_are_those_of_python(written: str, meant: float) -> None:
+    found = samples_of(
+        ({**DUTY, "le": "+Inf"}, [[30, written], [60.001, "1"]]),
+    )
+    assert found.values.tolist() == pytest.approx([meant, 1.0], abs=0, nan_ok=True)
+    assert found.times.tolist() == [30_000, 60_001]
+    assert dict(found.series[0].labels)["le"] == "+Inf"
+
+
+@pytest.mark.parametrize("written", ["", "much", "0x10", "1,5"])
+def test_value_that_is_no_number_is_named(written: str) -> None:
+    with pytest.raises(ValueError, match=f"'{written}'"):
+        samples_of((dict(DUTY), [[30, "+Inf"], [60, written]]))
+
+
+@pytest.mark.parametrize("written", [None, True, ["1"]])
+def test_value_of_another_kind_is_a_wrong_answer(written: object) -> None:
+    with pytest.raises(WrongAnswer, match="http://there"):
+        samples_of((dict(DUTY), [[30, written]]))
+
+
+@pytest.mark.parametrize("label", [7, None, ["a"]])
+def test_label_that_is_no_text_is_a_wrong_answer(label: object) -> None:
+    with pytest.raises(WrongAnswer, match="labels"):
+        samples_of(({**DUTY, "gpu": label}, [[30, "1"]]))
+
+
+def test_labels_in_another_order_are_the_same_series() -> None:
+    turned: dict[str, object] = dict(reversed(DUTY.items()))
+    found = samples_of((dict(DUTY), [[30, "1"]]), (turned, [[60, "2"]]))
+    assert len(found.series) == 1
+    assert found.ids.tolist() == [0, 0]
+
+
+def test_samples_out_of_order_are_brought_into_it() -> None:
+    other: dict[str, object] = {**DUTY, "UUID": "GPU-2"}
+    found = samples_of(
+        (dict(DUTY), [[60, "2"], [30, "1"]]),
+        (other, [[30, "3"]]),
+        (dict(DUTY), [[45, "4"]]),
+    )
+    reading = build_reading(found, scales={})
+    assert [s.times_ms.tolist() for s in reading.series] == [
+        [30_000, 45_000, 60_000],
+        [30_000],
+    ]
+    assert reading.series[0].values.tolist() == [0.01, 0.04, 0.02]
