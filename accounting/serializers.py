@@ -250,6 +250,7 @@ class ClusterSerializer(serializers.Serializer):  # type: ignore[type-arg]
     nodes = serializers.IntegerField()
     gpus = serializers.IntegerField()
     sources = serializers.IntegerField()
+    share_policy = serializers.CharField()
 
 
 class IssueSerializer(serializers.Serializer):  # type: ignore[type-arg]

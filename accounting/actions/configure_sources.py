@@ -3,7 +3,7 @@
 from accounting.actions.configure_kubernetes import read_kubernetes
 from accounting.actions.document import Entry
 from accounting.actions.specs import ClusterSpec, SourceSpec
-from accounting.models import SourceKind
+from accounting.models import SharePolicyName, SourceKind
 from accounting.sources.catalogue import SCALES
 
 LONGEST_TIMEOUT_S = 300
@@ -27,7 +27,7 @@ _SOURCE_KEYS = (
 
 
 def read_cluster(entry: Entry) -> ClusterSpec:
-    entry.allow("name", "sources", "kubernetes")
+    entry.allow("name", "sources", "kubernetes", "share")
     entries = list(entry.entries("sources"))
     sources = tuple(_source(item) for item in entries)
     names: set[str] = set()
@@ -39,6 +39,9 @@ def read_cluster(entry: Entry) -> ClusterSpec:
         name=entry.text("name", longest=63),
         sources=sources,
         kubernetes=read_kubernetes(entry),
+        share=entry.choice("share", tuple(SharePolicyName.values))
+        if "share" in entry.values
+        else None,
     )
 
 

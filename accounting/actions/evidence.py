@@ -54,6 +54,7 @@ from accounting.models import (
     ScrapeHour,
     Scraper,
 )
+from accounting.queries.policies import share_policies
 from accounting.queries.resources import added_resources
 from accounting.sources.catalogue import lifecycle_of, normal_model
 
@@ -77,7 +78,8 @@ def load(
     cluster: Cluster, period: Period, uids: Iterable[str] = ()
 ) -> tuple[Inventory, Ids]:
     """The evidence that decides about a period, and all there is of the pods `uids`."""
-    inventory, ids = Inventory(added=added_resources()), Ids()
+    inventory = Inventory(added=added_resources(), policies=share_policies(cluster.pk))
+    ids = Ids()
     _load_nodes(cluster, inventory, ids)
     _load_pods(cluster, period, uids, inventory, ids)
     _load_scrapers(cluster, period, inventory, ids)

@@ -26,8 +26,11 @@ from accounting.models import (
     Billing,
     Binding,
     Cluster,
+    IngestWindow,
     LabelSpelling,
     Membership,
+    SharePolicy,
+    SharePolicyName,
     Source,
     Team,
     TeamRole,
@@ -114,6 +117,8 @@ def _cluster(spec: ClusterSpec, changes: list[str]) -> None:
     )
     if is_new or _update(cluster, {"kubernetes": spec.kubernetes}):
         changes.append(f"cluster {spec.name}")
+    if spec.share is not None:
+        _share(cluster, spec.share, changes)
     for source in spec.sources:
         values = {
             "kind": source.kind,
@@ -127,6 +132,25 @@ def _cluster(spec: ClusterSpec, changes: list[str]) -> None:
         )
         if is_new or _update(row, values):
             changes.append(f"source {spec.name}/{source.name}")
+
+
+def _share(cluster: Cluster, wanted: str, changes: list[str]) -> None:
+    """Another share counts from the next month on; in a new cluster for all time."""
+    rows = SharePolicy.objects.filter(cluster=cluster).order_by("valid_from")
+    last = rows.last()
+    if (last.policy if last else SharePolicyName.COMPUTE) == wanted:
+        return
+    now = database_now()
+    start = LONG_AGO
+    if last or IngestWindow.objects.filter(cluster=cluster).exists():
+        start = _next_month(now, ZoneInfo(billing_at(now).timezone))
+    rows.filter(valid_from__gt=now).delete()  # it never came into force
+    present = rows.last()
+    if (present.policy if present else SharePolicyName.COMPUTE) == wanted:
+        changes.append(f"shares of {cluster.name} stay by {wanted}")
+        return
+    SharePolicy.objects.create(cluster=cluster, policy=wanted, valid_from=start)
+    changes.append(f"shares of {cluster.name} by {wanted}")
 
 
 def _team(spec: TeamSpec, changes: list[str]) -> None:

@@ -26,6 +26,7 @@ class ClusterSpec:
     name: str
     sources: tuple[SourceSpec, ...]
     kubernetes: dict[str, object]
+    share: str | None = None  # the policy; None leaves what is set
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 What samples name first, then the pools: units without a GPU fill the GPUs with room.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from accounting.domain.geometry import NO_INSTANCE, Part
@@ -52,6 +52,24 @@ def holders_of(
         for kind in sorted(segment.pools):
             issues.extend(_fill(kind, segment, rooms, order, timeline, found))
     return found, issues
+
+
+def weighed(
+    segment: Segment, holders: Mapping[Part, Holders]
+) -> tuple[Segment, dict[Part, Holders]]:
+    """A segment and its holders with the shares that the policy of its time asks for."""
+    factors = segment.factors
+    parts = {p: share * factors.get(p, 1) for p, share in segment.parts.items()}
+    stranded = dict(segment.stranded)
+    for uuid in {part.uuid for part in factors}:
+        left = 1 - sum(share for part, share in parts.items() if part.uuid == uuid)
+        stranded[uuid] = Fraction(left)
+    found = {
+        part: tuple(replace(h, share=h.share * factors.get(part, 1)) for h in those)
+        for part, those in holders.items()
+    }
+    left_over = {uuid: left for uuid, left in stranded.items() if left}
+    return replace(segment, parts=parts, stranded=left_over), found
 
 
 def _fill(  # all that decides about a pool

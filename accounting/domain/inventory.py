@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.policy import Policies
 from accounting.domain.resource import sanitised
 from accounting.domain.series import PodName, Scraper, Times
 from accounting.domain.track import far_apart
@@ -187,6 +188,7 @@ class Inventory:
     added: Mapping[str, Fraction] = field(
         default_factory=dict
     )  # resources that an administrator added: the share of one unit
+    policies: Policies = ()  # which share of a part of a GPU counts
 
     @property
     def added_names(self) -> dict[str, str]:

@@ -7,7 +7,7 @@ from accounting.domain.activity import Share, plain
 from accounting.domain.duty import GpuDuty, WindowDuty, window_duty
 from accounting.domain.geometry import NO_INSTANCE, Part
 from accounting.domain.gpu_sum import GpuSum, add
-from accounting.domain.holder import Order, holders_of, part_name
+from accounting.domain.holder import Order, holders_of, part_name, weighed
 from accounting.domain.intensity_work import Part as HeldPart
 from accounting.domain.intensity_work import Stretch
 from accounting.domain.issue import Issue
@@ -49,6 +49,8 @@ def node_window(
     for period, segment in segments:
         holders, faults = holders_of(segment, busiest, timeline)
         issues.extend(faults)
+        if segment.factors:
+            segment, holders = weighed(segment, holders)  # noqa: PLW2901
         for part, those in holders.items():
             total = sums.setdefault(part.uuid, GpuSum(part.uuid, timeline.node))
             share = Share(part, segment.parts[part], those)

@@ -3,7 +3,8 @@
 As `whole`, for what is not whole: instances, replicas, pools with a choice, fractions. Shares
 are brought to one denominator for each GPU, so that all amounts are integers and the result
 is that of `attribution`, to the last millisecond (a test compares them). Per-pod values,
-several tracks of one metric and GPUs that moved go the long way.
+other shares than those of compute, several tracks of one metric and GPUs that moved go the
+long way.
 """
 
 from collections import Counter
@@ -63,6 +64,7 @@ def shaped_nodes(
         timeline
         for timeline in timelines
         if all(nodes_of[uuid] == 1 for uuid in timeline.presences)
+        and not any(segment.factors for segment in timeline.within(period))
         and all(
             is_plain(duty) and not duty.by_pod
             for part in _parts_within(timeline, period)

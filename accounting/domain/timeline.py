@@ -27,6 +27,7 @@ from accounting.domain.mapping import Place, mapped_places
 from accounting.domain.node import node_facts
 from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
+from accounting.domain.policy import Factors, factors_of, memory_of, policy_at
 from accounting.domain.presence import Presence, derive_presences
 from accounting.domain.track import MAX_STEP_MS
 from accounting.domain.unbooked import unbooked
@@ -99,6 +100,8 @@ class Segment:
         mapped: by part, the holds that its samples name: (uid, share of the GPU).
         pools: by kind of unit, the holds whose units have no GPU.
         is_seen: kube-state is seen.
+        factors: where another share than that of compute counts: by part, what turns the
+            one into the other (`policy`).
     """
 
     period: Period
@@ -107,6 +110,7 @@ class Segment:
     mapped: Mapping[Part, tuple[tuple[str, Fraction], ...]]
     pools: Mapping[str, tuple[Pooled, ...]]
     is_seen: bool
+    factors: Factors = field(default_factory=dict)
 
     def rooms(self) -> dict[Part, Fraction]:
         """What is not mapped of each part that has some of it left (N18)."""
@@ -240,6 +244,7 @@ class _Node:
             record = self.inventory.gpus.get(uuid)
             if record is not None:
                 edges.update(at for at, _ in record.geometry)
+        edges.update(at for at, _ in self.inventory.policies)
         return sorted(
             at for at in edges if self.wide.start_ms <= at <= self.wide.end_ms
         )
@@ -248,11 +253,12 @@ class _Node:
         """How a GPU is divided, and from when on; whole before the first."""
         record = self.inventory.gpus.get(uuid)
         if record is None or not record.geometry:
-            return [(0, ({Part(uuid): _ALL}, _NOTHING))]
+            return [(0, ({Part(uuid): _ALL}, _NOTHING, {}))]
         model = _model(record, self.inventory.nodes.get(self.node))
-        found: list[tuple[int, _Division]] = [(0, shares_of(uuid, (), model))]
+        found: list[tuple[int, _Division]] = [(0, (*shares_of(uuid, (), model), {}))]
         found.extend(
-            (at, shares_of(uuid, instances, model)) for at, instances in record.geometry
+            (at, (*shares_of(uuid, it, model), memory_of(uuid, it, model)))
+            for at, it in record.geometry
         )
         return found
 
@@ -266,12 +272,15 @@ class _Node:
         at = period.start_ms
         parts: dict[Part, Fraction] = {}
         stranded: dict[str, Fraction] = {}
+        factors: dict[Part, Fraction] = {}
+        policy = policy_at(self.inventory.policies, at)
         for uuid, periods in there.items():
             if any(p.contains(at) for p in periods):
                 known = divisions[uuid]
                 i = bisect_right(known, at, key=itemgetter(0)) if len(known) > 1 else 1
-                shares, left = known[i - 1][1]
+                shares, left, memory = known[i - 1][1]
                 parts.update(shares)
+                factors.update(factors_of(shares, memory, policy))
                 if left:
                     stranded[uuid] = left
         mapped: dict[Part, dict[str, Fraction]] = defaultdict(dict)
@@ -298,10 +307,12 @@ class _Node:
                 for kind, pool in pools.items()
             },
             is_seen=any(p.contains(at) for p in self.derived.seen),
+            factors=factors,
         )
 
 
-_Division = tuple[Mapping[Part, Fraction], Fraction]  # parts, and what they leave
+# parts, what they leave, and memory shares of the parts
+_Division = tuple[Mapping[Part, Fraction], Fraction, Mapping[Part, Fraction]]
 _ALL, _NOTHING = Fraction(1), Fraction(0)
 
 

@@ -11,6 +11,8 @@ from accounting.models.cluster import (
     Node,
     NodeFact,
     NodeSpan,
+    SharePolicy,
+    SharePolicyName,
     Source,
     SourceKind,
 )
@@ -100,6 +102,8 @@ __all__ = [
     "ResourceClaim",
     "ScrapeHour",
     "Scraper",
+    "SharePolicy",
+    "SharePolicyName",
     "Source",
     "SourceKind",
     "Team",

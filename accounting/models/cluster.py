@@ -24,6 +24,36 @@ class Cluster(models.Model):
         return self.name
 
 
+class SharePolicyName(models.TextChoices):
+    """Which share of a part of a GPU counts (`domain.policy`)."""
+
+    COMPUTE = "compute"
+    MEMORY = "memory"
+    DOMINANT = "dominant"
+
+
+@pghistory.track()
+class SharePolicy(models.Model):
+    """Which share of a part of a GPU counts in a cluster from an instant on.
+
+    Compute before the first. Windows take the one valid at their start; one that has begun
+    is never changed. Written by `actions.setup`.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    valid_from = models.DateTimeField()
+    policy = models.CharField(max_length=16, choices=SharePolicyName.choices)
+
+    class Meta:
+        ordering = ["cluster", "valid_from"]
+        constraints = [
+            models.UniqueConstraint("cluster", "valid_from", name="share_policy_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.policy} from {self.valid_from:%Y-%m-%d}"
+
+
 @pghistory.track()
 class AddedResource(models.Model):
     """A resource of GPUs that an administrator named, and the share of one GPU of a unit.

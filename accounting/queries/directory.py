@@ -8,7 +8,9 @@ from typing import Any
 from django.db import connection
 
 from accounting.access import Scope
+from accounting.domain.profile import Policy
 from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
+from accounting.queries.policies import policies_now
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_rows
 
@@ -190,6 +192,7 @@ class ClusterRow:
     nodes: int
     gpus: int
     sources: int
+    share_policy: str
 
     def fields(self) -> dict[str, Any]:
         """As the API prints it."""
@@ -199,11 +202,12 @@ class ClusterRow:
             "nodes": self.nodes,
             "gpus": self.gpus,
             "sources": self.sources,
+            "share_policy": self.share_policy,
         }
 
 
 def cluster_rows(scope: Scope) -> list[ClusterRow]:
-    """Every cluster with its present nodes and GPUs; two queries."""
+    """Every cluster with its present nodes and GPUs."""
     if scope.team_ids is not None and not scope.team_ids:
         return []
     with connection.cursor() as cursor:
@@ -216,9 +220,14 @@ def cluster_rows(scope: Scope) -> list[ClusterRow]:
         )
         present = {pk: (nodes, gpus) for pk, nodes, gpus in cursor.fetchall()}
     rows = Cluster.objects.prefetch_related("sources").order_by("name")
+    shares = policies_now()
     return [
         ClusterRow(
-            row.name, row.is_demo, *present.get(row.pk, (0, 0)), row.sources.count()
+            row.name,
+            row.is_demo,
+            *present.get(row.pk, (0, 0)),
+            row.sources.count(),
+            shares.get(row.pk, Policy.COMPUTE.value),
         )
         for row in rows
     ]

@@ -13,6 +13,7 @@ from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.rounding import half_even
 from accounting.models import DutyMetric
 from accounting.queries.ledger import ledger_rows
+from accounting.queries.policies import policies_in
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.source import relation
 from accounting.queries.usage import usage_total
@@ -89,7 +90,7 @@ def explain(selection: Selection, figure: str) -> Explanation:
     return Explanation(
         title=_TITLES[figure],
         formula=_formula(figure, total),
-        inputs=_inputs(total),
+        inputs=(*_inputs(total), _shares(selection)),
         prices=_prices(selection) if "charge" in figure else (),
         metrics=_metrics(selection),
         promql=_promql(selection),
@@ -165,6 +166,10 @@ def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _shares(selection: Selection) -> tuple[str, str]:
+    return ("Shares of divided GPUs", ", ".join(policies_in(selection)))
+
+
 def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
     return Explanation(
         title="Where the GPU-hours went",
@@ -173,7 +178,10 @@ def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
             " + ".join(_hours(row.milliseconds[state]) for state in STATES)
             + f" = {_hours(row.wall_ms)} GPU-h",
         ),
-        inputs=tuple((s.capitalize(), f"{row.milliseconds[s]:,} ms") for s in STATES),
+        inputs=(
+            *((s.capitalize(), f"{row.milliseconds[s]:,} ms") for s in STATES),
+            _shares(selection),
+        ),
         prices=_prices(selection),
         metrics=_metrics(selection),
         promql=_promql(selection),

@@ -8,6 +8,8 @@ import pytest
 
 from accounting.domain.profile import Policy, shape_of, weights
 from accounting.models import IngestWindow
+from tests.builders import SETUP
+from tests.integration.accounting.support import report
 from tests.traps.scene import HOUR_MS, PRODUCT, Pod, Rows, Scene, gpus, usage
 from tests.traps.shapes import mig_node, part
 
@@ -76,6 +78,51 @@ def test_t13c_seven_sevenths_are_one(tmp_path: Path) -> None:
     assert busy == pytest.approx(HOUR_MS / 3, abs=a_millisecond_each)
     card = gpus()["GPU-1"]
     assert card["busy_ms"] + card["idle_ms"] == card["wall_ms"] == HOUR_MS
+
+
+def by_policy(policy: str) -> str:
+    """The set-up with a cluster that counts by another share."""
+    return SETUP + f"clusters: [{{name: north, share: {policy}}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("compute", [0.30, 0.30, 0.60, 0.90]),
+        ("memory", [0.2625, 0.2625, 0.525, 1.05]),  # 1, 1, 2 and 4 of 8
+        ("dominant", [0.28, 0.28, 0.56, 0.98]),
+    ],
+)
+def test_t13b_a_balanced_layout_by_each_policy(
+    tmp_path: Path, policy: str, expected: list[float]
+) -> None:
+    layout = ["1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb"]
+
+    held_card(layout).read(tmp_path, by_policy(policy))
+
+    charges = [float(row["charge"]) for _, row in sorted(usage("pod").items())]
+    assert charges == pytest.approx(expected, abs=1e-5)  # of milliseconds (N23)
+    card = gpus()["GPU-1"]
+    assert (card["wall_ms"], card["wall_charge"]) == (HOUR_MS, "2.100000")
+    assert card["stranded_ms"] == 0
+    assert all(row["efficiency"] == 0.5 for row in usage("pod").values())
+    assert {row["code"] for row in report("issues")} == set()
+
+
+def test_t13a_by_memory_two_halves_strand_nothing(tmp_path: Path) -> None:
+    held_card(["3g.40gb", "3g.40gb"]).read(tmp_path, by_policy("memory"))
+
+    assert cents(usage("pod")) == {"pod-1": "1.05", "pod-2": "1.05"}
+    assert gpus()["GPU-1"]["stranded_ms"] == 0
+
+
+def test_t13c_by_memory_seven_small_ones_strand_an_eighth(tmp_path: Path) -> None:
+    held_card(["1g.10gb"] * 7).read(tmp_path, by_policy("memory"))
+
+    card = gpus()["GPU-1"]
+    assert card["stranded_ms"] == HOUR_MS / 8
+    assert card["wall_ms"] == HOUR_MS
+    assert {row["allocated_ms"] for row in usage("pod").values()} == {HOUR_MS / 8}
 
 
 def test_t13b_the_dominant_share_is_normalised() -> None:

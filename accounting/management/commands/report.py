@@ -8,12 +8,14 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.access import EVERYTHING
+from accounting.domain.profile import Policy
 from accounting.management.output import WRONG_USE, write_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.hardness import with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import ledger_rows
+from accounting.queries.policies import policies_in
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
     FILTERS,
@@ -61,6 +63,9 @@ class Command(BaseCommand):
             self.stderr.write(f"report: {error}")
             sys.exit(WRONG_USE)
         write_rows(rows, options["format"], self.stdout)  # type: ignore[arg-type]
+        if options["format"] == "table" and options["what"] in ("usage", "ledger"):
+            named = ", ".join(policies_in(selection)) or Policy.COMPUTE.value
+            self.stdout.write(f"Shares of divided GPUs: {named}.")
 
 
 def _rows(

@@ -57,7 +57,8 @@ def history(scrape: str) -> str:
 @pytest.mark.parametrize("heading", sections())
 def test_example_comes_out_of_the_importer(heading: str, tmp_path: Path) -> None:
     text = sections()[heading]
-    (tmp_path / "setup.yaml").write_text(SETUP)
+    more = block(text, "yaml") if "```yaml" in text else ""
+    (tmp_path / "setup.yaml").write_text(SETUP + more)
     (tmp_path / "scrapes.prom").write_text(history(block(text, "exposition")))
     run("configure", tmp_path / "setup.yaml")
     run("import_metrics", "--cluster=north", tmp_path / "scrapes.prom")

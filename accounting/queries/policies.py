@@ -1,0 +1,45 @@
+"""Which share of a part of a GPU counts, and since when (`domain.policy`)."""
+
+from datetime import datetime
+
+from django.db.models.functions import Now
+
+from accounting.domain.period import to_ms
+from accounting.domain.policy import Policies
+from accounting.domain.profile import Policy
+from accounting.models import Cluster, SharePolicy
+from accounting.queries.selection import FIRST, LAST, Selection
+
+
+def share_policies(cluster_id: int) -> Policies:
+    """The policies of a cluster, each from when on (ms)."""
+    rows = SharePolicy.objects.filter(cluster_id=cluster_id).order_by("valid_from")
+    return [(to_ms(row.valid_from), Policy(row.policy)) for row in rows]
+
+
+def policies_now() -> dict[int, str]:
+    """The policy of each cluster that ever set one, by the database's clock; one query."""
+    rows = SharePolicy.objects.filter(valid_from__lte=Now()).order_by("valid_from")
+    return dict(rows.values_list("cluster_id", "policy"))  # the last one stays
+
+
+def policies_in(selection: Selection) -> tuple[str, ...]:
+    """The ids of the policies in force in a selection's clusters and period."""
+    clusters = Cluster.objects.all()
+    if names := selection.filters.get("cluster"):
+        clusters = clusters.filter(name__in=names)
+    period = selection.period
+    low, high = (FIRST, LAST) if period is None else (period.start, period.end)
+    starts: dict[int, list[tuple[datetime, str]]] = {
+        pk: [] for pk in clusters.values_list("pk", flat=True)
+    }
+    rows = SharePolicy.objects.filter(cluster__in=starts, valid_from__lt=high)
+    for row in rows.order_by("valid_from"):
+        starts[row.cluster_id].append((row.valid_from, row.policy))
+    found: set[str] = set()
+    for known in starts.values():
+        before = [name for at, name in known if at <= low][-1:] or [
+            Policy.COMPUTE.value
+        ]
+        found.update(before, (name for at, name in known if at > low))
+    return tuple(sorted(found))
