@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from scheduler_view.views import changes, quotas, settle, team_quota, tiers
+from scheduler_view.views import changes, quotas, settle, team_quota, tiers, verbs
 
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),
@@ -11,7 +11,7 @@ urlpatterns = [
     path("quotas/settle", settle.settle, name="quota-settle"),
     path("changes", changes.change_list, name="changes"),
     path("changes/<int:number>", changes.change, name="change"),
-    path("changes/<int:number>/<slug:verb>", changes.act_on, name="change-act"),
+    path("changes/<int:number>/<slug:verb>", verbs.act_on, name="change-act"),
     path("tiers", tiers.tier_list, name="tiers"),
     path("tiers/change", tiers.propose, name="tier-propose"),
     path("teams/<slug:slug>/quota", team_quota.team_quota, name="team-quota"),

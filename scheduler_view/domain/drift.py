@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Any
 
 from scheduler_view.domain.desired import ObjectKey
+from scheduler_view.domain.difference import FieldChange
 from scheduler_view.domain.manifest import MANAGER, Manifest, git_owner, is_ours
 from scheduler_view.domain.plan import (
     Action,
-    FieldChange,
     Observed,
     Wanted,
     plan_steps,

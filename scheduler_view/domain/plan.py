@@ -9,10 +9,14 @@ from enum import StrEnum
 from typing import Any
 
 from scheduler_view.domain.desired import ObjectKey, metadata
+from scheduler_view.domain.difference import (
+    FieldChange,
+    field_changes,
+    live_fields,
+    wanted_fields,
+)
 from scheduler_view.domain.manifest import (
     CLASS,
-    OWNER,
-    OWNER_LABEL,
     QUOTA,
     Manifest,
     Pin,
@@ -21,10 +25,6 @@ from scheduler_view.domain.manifest import (
     owned_keys,
     pin_of,
 )
-from scheduler_view.domain.quantity import gpus_or_none
-
-OWNED_CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
-_DEFAULTS = {"preemptionPolicy": "PreemptLowerPriority", "globalDefault": False}
 
 
 class Action(StrEnum):
@@ -35,15 +35,6 @@ class Action(StrEnum):
     REPLACE = "replace"  # deleted and created: what cannot be changed in place
     REMOVE = "remove"
     KEEP = "keep"  # it is as wanted: nothing is sent
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field; None where it is absent."""
-
-    field: str
-    before: str | None
-    after: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +116,7 @@ def matches(body: Mapping[str, Any] | None, live: Manifest | None) -> bool:
     """True when an object has what a step would make of it."""
     if body is None or live is None:
         return body is None and live is None
-    return not _changes(body, live)
+    return not field_changes(body, live)
 
 
 def summary(steps: Iterable[Step]) -> str:
@@ -151,11 +142,11 @@ def _step(wanted: Wanted, observed: Observed) -> Step:
     elif live is None:
         changes = tuple(
             FieldChange(name, None, after)
-            for name, after in _shown(wanted.body).items()
+            for name, after in wanted_fields(wanted.body).items()
         )
         step = Step(key, Action.CREATE, wanted.body, pin, changes)
     else:
-        changes = _changes(wanted.body, live)
+        changes = field_changes(wanted.body, live)
         action = Action.CHANGE if changes else Action.KEEP
         fixed = _immutable(key, changes)
         if fixed and wanted.replace:
@@ -172,7 +163,7 @@ def _removal(wanted: Wanted, live: Manifest | None, pin: Pin) -> Step:
     """Ours alone is deleted; of an object that others use too, only our keys go."""
     if live is None:
         return Step(wanted.key, Action.KEEP, None, pin)
-    before = _live_fields(live)
+    before = live_fields(live)
     theirs = set(other_owners(live)) if wanted.key.kind == QUOTA else set()
     ours = owned_keys(live) if theirs else set()
     kept = {
@@ -220,69 +211,6 @@ def _immutable(key: ObjectKey, changes: tuple[FieldChange, ...]) -> str:
     if key.kind != CLASS or not fixed:
         return ""
     return f"{_names(fixed)} of a PriorityClass cannot be changed; make a new version"
-
-
-def _changes(body: Mapping[str, Any], live: Manifest) -> tuple[FieldChange, ...]:
-    after, before = _shown(body), _live_fields(live)
-    if "spec" in body:
-        ours = {f"spec.hard.{key}" for key in owned_keys(live)}
-        before = {k: v for k, v in before.items() if k in after or k in ours}
-        if "spec.scopeSelector" not in after and _selector(live):
-            before["spec.scopeSelector"] = _selector(live)
-    names = [*after, *(name for name in before if name not in after)]
-    found = tuple(
-        FieldChange(name, before.get(name), after.get(name))
-        for name in names
-        if not _same(before.get(name), after.get(name))
-    )
-    if is_ours(live):
-        return found
-    label = (live["metadata"].get("labels") or {}).get(OWNER_LABEL)
-    return (*found, FieldChange(f"metadata.labels.{OWNER_LABEL}", label, OWNER))
-
-
-def _same(before: str | None, after: str | None) -> bool:
-    """Equal as text or as a number of GPUs: the API server writes `2000m` as `2`."""
-    if before == after:
-        return True
-    number = gpus_or_none(before)
-    return number is not None and number == gpus_or_none(after)
-
-
-def _shown(body: Mapping[str, Any]) -> dict[str, str]:
-    """The fields that we set, as text."""
-    if "spec" not in body:
-        return {name: str(body[name]) for name in OWNED_CLASS_FIELDS}
-    found = {f"spec.hard.{key}": str(v) for key, v in body["spec"]["hard"].items()}
-    return found | ({"spec.scopeSelector": s} if (s := _selector(body)) else {})
-
-
-def _live_fields(live: Manifest) -> dict[str, str]:
-    if "value" in live:
-        return {
-            name: str(live.get(name, _DEFAULTS.get(name, "")))
-            if live.get(name) is not None
-            else str(_DEFAULTS.get(name, ""))
-            for name in OWNED_CLASS_FIELDS
-        }
-    hard = (live.get("spec") or {}).get("hard") or {}
-    found = {f"spec.hard.{key}": str(value) for key, value in hard.items()}
-    return found | ({"spec.scopeSelector": s} if (s := _selector(live)) else {})
-
-
-def _selector(manifest: Manifest) -> str:
-    selector = (manifest.get("spec") or {}).get("scopeSelector") or {}
-    terms = selector.get("matchExpressions") or []
-    return "; ".join(
-        " ".join(
-            [
-                term.get("scopeName", ""),
-                term.get("operator", ""),
-                *sorted(term.get("values") or []),
-            ]
-        )
-        for term in terms
-    )
 
 
 def _others(body: Mapping[str, Any], live: Manifest) -> dict[str, tuple[str, ...]]:

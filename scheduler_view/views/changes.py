@@ -1,28 +1,18 @@
 """Change sets: the list, and one with its stages from plan to result."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.shortcuts import render
 
 from accounting.queries.teams import visible_teams
 from accounting.views.download import csv_answer
 from accounting.views.gate import Visitor, signed_in, visitor_of
 from accounting.views.pager import paged
-from scheduler_view.actions import change_sets
-from scheduler_view.actions.change_sets import Draft, Refused
-from scheduler_view.actions.wish import LostUpdate
-from scheduler_view.bell import ring
-from scheduler_view.domain.edit import EditsRefused, stored_edit
 from scheduler_view.domain.plan import Action
-from scheduler_view.forms import ReasonForm
-from scheduler_view.models import ChangeSet, ChangeState, StepState
+from scheduler_view.models import ChangeState, StepState
 from scheduler_view.queries.changes import (
     ChangeRow,
     StepRow,
@@ -170,142 +160,3 @@ def _line(step: StepRow, change: ChangeRow, *, side: bool) -> StepLine:
     return StepLine(
         step, difference, diffs.after_text(step), may_tick or is_ticked, is_ticked
     )
-
-
-@require_POST
-@signed_in
-def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
-    """Plan, approve, apply, discard, undo, try again, or take fields over."""
-    visitor = visitor_of(request)
-    row = _row(visitor, number)
-    done = _VERBS.get(verb)
-    if done is None:
-        raise Http404("no such verb")
-    own = verb == "discard" and row.author == request.user.get_username()
-    if not visitor.scope.is_admin and not own:
-        raise PermissionDenied("administrators")
-    version = request.POST.get("version", "")
-    if not version.isdecimal() or len(version) > 9:
-        messages.error(request, "The page was not whole: read it again.")
-        return redirect("change", number=number)
-    change_set = ChangeSet.objects.select_related("cluster").get(pk=number)
-    try:
-        with transaction.atomic():
-            led = done(change_set, int(version), request, visitor)
-    except (Refused, LostUpdate, EditsRefused) as error:
-        messages.error(request, f"{str(error)[:1].upper()}{str(error)[1:]}.")
-        return redirect("change", number=number)
-    except ValidationError as error:  # e.g. it was to begin at a time that is past now
-        messages.error(request, " ".join(error.messages))
-        return redirect("change", number=number)
-    ring(change_set.cluster_id)
-    return redirect("change", number=led.pk)
-
-
-def _plan(
-    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
-) -> ChangeSet:
-    return change_sets.request_plan(
-        change_set, version=version, actor=_actor(request), at=visitor.now
-    )
-
-
-def _approve(
-    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
-) -> ChangeSet:
-    return change_sets.approve(
-        change_set, version=version, actor=_actor(request), at=visitor.now
-    )
-
-
-def _apply(
-    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
-) -> ChangeSet:
-    """Where no second person is needed, one button agrees and applies."""
-    if change_set.state == ChangeState.PLANNED:
-        _approve(change_set, version, request, visitor)
-        version = change_set.version
-        if change_set.state == ChangeState.SCHEDULED:
-            return change_set
-    return change_sets.request_apply(
-        change_set, version=version, actor=_actor(request), at=visitor.now
-    )
-
-
-def _discard(
-    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
-) -> ChangeSet:
-    del visitor
-    return change_sets.discard(
-        change_set,
-        version=version,
-        actor=_actor(request),
-        reason=f"discard {change_set}",
-    )
-
-
-def _undo(
-    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
-) -> ChangeSet:
-    del version
-    made = change_sets.undo(
-        change_set, actor=_actor(request), reason=_reason(request), at=visitor.now
-    )
-    return _plan(made, made.version, request, visitor)
-
-
-def _again(
-    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
-) -> ChangeSet:
-    del version
-    made = change_sets.again(
-        change_set, actor=_actor(request), reason=_reason(request), at=visitor.now
-    )
-    return _plan(made, made.version, request, visitor)
-
-
-def _force(
-    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
-) -> ChangeSet:
-    """Plan again with the objects that are ticked now."""
-    known = {str(step) for step in change_set.steps.all()}
-    ticked = [name for name in request.POST.getlist("force") if name in known]
-    draft = Draft(
-        [stored_edit(one) for one in change_set.edits],
-        change_set.reason,
-        ticked,
-        change_set.starts_at,
-        change_set.ends_at,
-    )
-    change_sets.edit(
-        change_set,
-        draft=draft,
-        version=version,
-        actor=_actor(request),
-        at=visitor.now,
-    )
-    return _plan(change_set, change_set.version, request, visitor)
-
-
-def _reason(request: HttpRequest) -> str:
-    form = ReasonForm(request.POST)
-    if not form.is_valid():
-        raise Refused("give a reason of 10 to 200 characters")
-    reason: str = form.cleaned_data["reason"]
-    return reason
-
-
-def _actor(request: HttpRequest) -> Any:
-    return request.user  # the gate lets nobody in who is not signed in
-
-
-Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
-_VERBS: dict[str, Verb] = {
-    "plan": _plan,
-    "approve": _approve,
-    "apply": _apply,
-    "discard": _discard,
-    "undo": _undo,
-    "again": _again,
-    "force": _force,
-}
