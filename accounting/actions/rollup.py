@@ -230,7 +230,7 @@ def _money_issues(cluster_id: int) -> None:
         Issue(
             code="unpriced_gpu",
             subject=model or "no model",
-            message="No price matches; its money is unknown and left out of totals.",
+            message="No price matches.",
             first_ms=_first_ms(first),
             last_ms=_last_ms(last),
             at_stake_ms=stake,
