@@ -10,7 +10,7 @@ from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit import Wish, audit_rows, kinds
 from accounting.queries.directory import cluster_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
-from accounting.queries.hardness import with_hardness
+from accounting.queries.hardness import only_pointless, with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import HiddenError, ledger_rows
@@ -22,14 +22,15 @@ class UsageView(RowsView):
     """Held time and its money, by any dimensions."""
 
     subject = "usage"
-    parameters = ("by", *REPORT)
+    parameters = ("by", "only", *REPORT)
 
     @lists(serializers.UsageRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report usage`."""
         selection, by = self.selection(request), self.by(request, "team")
         rows = with_hardness(usage_rows(selection, by), selection, by)
-        return self.answer(request, [usage_fields(row) for row in rows])
+        found = only_pointless(rows, request.query_params.get("only"))
+        return self.answer(request, [usage_fields(row) for row in found])
 
 
 class LedgerView(RowsView):

@@ -16,6 +16,7 @@ from rest_framework.serializers import Serializer
 
 from accounting.api.tokens import BearerAuthentication
 from accounting.problems import MEDIA_TYPE
+from accounting.queries.hardness import ONLY
 from accounting.queries.issues import STATES
 from accounting.queries.paging import LARGEST, LIMIT
 from accounting.queries.selection import FILTERS, LIFECYCLES
@@ -39,12 +40,18 @@ _TEXTS = {
     "from": "ISO 8601 time with offset on a five-minute border, or a billing day",
     "to": "the first moment that is not included, written as `from`",
     "by": "dimensions, separated by commas",
+    "only": "`pointless`: rows that were busy without tensor or memory work",
     "state": "of an issue; open ones without it",
     "limit": f"rows a page: 1 to {LARGEST}, {LIMIT} without it; CSV has all rows",
     "cursor": "`next` of the answer before; 410 when the rows have changed since",
     "format": "instead of the Accept header",
 }
-_ENUMS = {"lifecycle": LIFECYCLES, "state": STATES, "format": ("json", "csv")}
+_ENUMS = {
+    "lifecycle": LIFECYCLES,
+    "only": ONLY,
+    "state": STATES,
+    "format": ("json", "csv"),
+}
 _REFUSALS = {
     400: "Wrong use: `errors` names each parameter or member, and what it may be.",
     401: "Not signed in.",

@@ -7,11 +7,12 @@ from django.db import connection
 
 from accounting.domain.hardness import NOT_OBSERVED, Hardness
 from accounting.domain.report import UsageRow
-from accounting.queries.selection import Selection
+from accounting.queries.selection import Selection, check_word
 from accounting.queries.source import hard_relation
 from accounting.queries.sql import over
 from accounting.queries.usage import key_columns, usage_rows
 
+ONLY = ("pointless",)
 _NAMES = tuple(item.name for item in fields(Hardness))
 _SUMS = ", ".join(f"{over(f'u.{name}', name)} AS {name}" for name in _NAMES)
 
@@ -29,6 +30,22 @@ def with_hardness(
         )
         for row in rows
     ]
+
+
+def only_pointless(rows: Sequence[UsageRow], only: str | None) -> list[UsageRow]:
+    """All rows, or only those that were busy without work.
+
+    Args:
+        rows: with their second column.
+        only: `pointless` or nothing.
+
+    Raises:
+        SelectionError: another word.
+    """
+    if only is None:
+        return list(rows)
+    check_word("only", only, ONLY)
+    return [row for row in rows if row.is_pointless]
 
 
 def pointless_workloads(selection: Selection) -> list[UsageRow]:

@@ -11,7 +11,7 @@ from accounting.access import EVERYTHING
 from accounting.domain.profile import Policy
 from accounting.management.output import WRONG_USE, write_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
-from accounting.queries.hardness import with_hardness
+from accounting.queries.hardness import ONLY, only_pointless, with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import ledger_rows
@@ -46,6 +46,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--state", help="issues: open (without it), resolved or all"
         )
+        parser.add_argument(
+            "--only", choices=ONLY, help="usage: rows that were busy without work"
+        )
         for name in FILTERS:
             parser.add_argument(
                 f"--{name.replace('_', '-')}", dest=f"f_{name}", action="append"
@@ -58,7 +61,8 @@ class Command(BaseCommand):
             selection = parse_selection(
                 EVERYTHING, options["start"], options["end"], filters
             )
-            rows = _rows(options["what"], selection, options["by"], options["state"])
+            chosen = (options["by"], options["state"], options["only"])
+            rows = _rows(options["what"], selection, *chosen)
         except SelectionError as error:
             self.stderr.write(f"report: {error}")
             sys.exit(WRONG_USE)
@@ -69,17 +73,23 @@ class Command(BaseCommand):
 
 
 def _rows(
-    what: str, selection: Selection, by: str | None, state: str | None
+    what: str,
+    selection: Selection,
+    by: str | None,
+    state: str | None,
+    only: str | None,
 ) -> list[Mapping[str, Any]]:
     if state is not None and what != "issues":
         raise SelectionError(f"{what} have no state; leave --state out")
+    if only is not None and what != "usage":
+        raise SelectionError(f"{what} know no intensity; leave --only out")
     default = {"usage": "team", "ledger": "cluster"}.get(what, "")
     if by is not None and not default:
         raise SelectionError(f"{what} are not grouped; leave --by out")
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
         rows = with_hardness(usage_rows(selection, names), selection, names)
-        return [usage_fields(row) for row in rows]
+        return [usage_fields(row) for row in only_pointless(rows, only)]
     if what == "ledger":
         return [ledger_fields(row) for row in ledger_rows(selection, names)]
     if what == "holds":

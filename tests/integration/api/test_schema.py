@@ -119,7 +119,8 @@ def test_parameters_are_those_that_work() -> None:
         }
         filters = set(FILTERS) if by else {"cluster", "state"}
         paging = {"limit", "cursor", "format"}
-        assert found == {"from", "to"} | filters | paging | ({"by"} if by else set())
+        own = {"usage": {"by", "only"}, "ledger": {"by"}}.get(name, set())
+        assert found == {"from", "to"} | filters | paging | own
 
 
 def test_tokens_are_documented() -> None:

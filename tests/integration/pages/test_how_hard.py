@@ -1,6 +1,11 @@
 """The second column on pages: what is shown, sorted, filtered and found."""
 
+import io
+import json
 import re
+
+import pytest
+from django.core.management import call_command
 
 from tests.integration.pages.conftest import SignIn
 from tests.story import Story
@@ -84,3 +89,30 @@ def test_a_gpus_page_shows_its_life_and_how_hard_it_worked(
     assert answer.context["hard"].peak_memory_bytes == 64 << 30
     assert "What happened to it" in text
     assert answer.context["events"][-1].title == "First seen"
+
+
+def test_the_api_and_the_report_give_what_was_busy_without_work(
+    sign_in: SignIn,
+) -> None:
+    client = sign_in("ana")
+    every = client.get("/api/v1/usage?by=workload&limit=1000").json()["rows"]
+    few = client.get("/api/v1/usage?by=workload&only=pointless").json()["rows"]
+    expected = [
+        row
+        for row in every
+        if row["tensor_active"] is not None
+        and (row["efficiency"] or 0) >= 0.5
+        and max(row["tensor_active"], row["dram_active"]) <= 0.02
+    ]
+    assert few == expected
+    assert 0 < len(few) < len(every)
+    out = io.StringIO()
+    words = ("--by=workload", "--only=pointless", "--format=json")
+    call_command("report", "usage", *words, stdout=out)
+    assert json.loads(out.getvalue())["rows"] == few
+    refused = client.get("/api/v1/usage?by=workload&only=idle")
+    assert refused.status_code == 400
+    assert "pointless" in refused.content.decode()
+    assert client.get("/api/v1/ledger?only=pointless").status_code == 400
+    with pytest.raises(SystemExit):
+        call_command("report", "ledger", "--only=pointless", stderr=out)
