@@ -15,8 +15,8 @@ from accounting.domain.period import WINDOW_MS, Period
 from accounting.domain.timeline import data_end_ms, derive, node_timelines
 from bench.measure import Figure, interleaved
 from tests.oracle.domain import computed, reading_of
-from tests.oracle.evidence import Sample
 from tests.oracle.ledger import ledger
+from tests.oracle.samples import Sample
 
 GPUS, GPUS_A_NODE = 4096, 8
 START_MS = 1_790_848_800_000

@@ -1,7 +1,7 @@
 """Stores what the evidence says (holds, presences) and tells whose time changed."""
 
 from accounting.actions import holds, presences
-from accounting.actions.evidence import Ids
+from accounting.actions.evidence_ids import Ids
 from accounting.domain.inventory import Inventory
 from accounting.domain.label import Labels
 from accounting.domain.mapping import remapped

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from accounting.actions.evidence import BATCH, Ids, ensure_namespaces, ensure_nodes
+from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensure_nodes
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import Inventory
 from accounting.domain.period import Period

@@ -15,12 +15,14 @@ from django.db import Error, connection, transaction
 from accounting.actions import (
     derived,
     evidence,
+    evidence_save,
     facts,
     issues,
     partitions,
     queues,
     windows,
 )
+from accounting.actions.evidence_ids import Ids
 from accounting.actions.locks import lock
 from accounting.actions.names import look_for_unknown
 from accounting.actions.pause import no_cycle_search
@@ -36,12 +38,7 @@ from accounting.domain.observe import observe
 from accounting.domain.period import Period, to_instant, to_ms
 from accounting.domain.place import misplaced
 from accounting.domain.series import Reading, content_hash
-from accounting.domain.timeline import (
-    Derived,
-    data_end_ms,
-    derive,
-    node_timelines,
-)
+from accounting.domain.timeline import Derived, data_end_ms, derive, node_timelines
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster
@@ -66,7 +63,7 @@ class _State:
     """A cluster's evidence and what it says, for one period."""
 
     inventory: Inventory
-    ids: evidence.Ids
+    ids: Ids
     derived: Derived
     until_ms: int
 
@@ -181,7 +178,7 @@ def observe_period(
         if not is_observed:
             labels_before = labels_of(inventory)
             touched = observe(inventory, readings, period)
-            evidence.save(cluster, inventory, ids, touched, period)
+            evidence_save.save(cluster, inventory, ids, touched, period)
             queues.store(cluster, readings, period)
         _declare_intervals(inventory, readings)
         until = data_end_ms(inventory)
@@ -257,7 +254,7 @@ def _attribute(
 def _results(
     claimed: Claim,
     ledgers: Sequence[WindowLedger],
-    ids: evidence.Ids,
+    ids: Ids,
     run: tuple[bool, int, bytes],
 ) -> list[tuple[Outcome, facts.Facts]]:
     """What is written of every claimed window; `run` ends each `Outcome`."""

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from accounting.actions.evidence import BATCH, Ids, ensure_nodes
+from accounting.actions.evidence_ids import BATCH, Ids, ensure_nodes
 from accounting.domain.period import Period
 from accounting.domain.presence import Presence
 from accounting.models import Cluster, Gpu, GpuPresence, NodeFact

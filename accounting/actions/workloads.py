@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.actions.evidence import BATCH
+from accounting.actions.evidence_ids import BATCH
 from accounting.domain.period import to_instant, to_ms
 from accounting.models import (
     Binding,

@@ -13,9 +13,9 @@ from django.db import connection
 
 from accounting.actions import partitions
 from accounting.models import Cluster, Source, SourceKind
-from tests.oracle.evidence import Sample
-from tests.oracle.fleets import text
 from tests.oracle.ledger import Fact, Key, Ledger
+from tests.oracle.samples import Sample
+from tests.oracle.text import text
 from tests.oracle.units import spelled
 
 CLUSTER = "north"

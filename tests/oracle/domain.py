@@ -14,8 +14,8 @@ from accounting.domain.timeline import data_end_ms, derive, node_timelines
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch, build_reading
 from tests.oracle.comparison import HoldRow, of_gpus
-from tests.oracle.evidence import Sample
 from tests.oracle.ledger import Fact, Key
+from tests.oracle.samples import Sample
 
 FLAGS = 3  # estimated and inferred
 

@@ -5,70 +5,36 @@ no code shared with the product. It covers NVIDIA GPUs (whole, MIG, shared) and 
 without DRA or `scales` of a source.
 """
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
+from tests.oracle.samples import (
+    BILLION,
+    SECOND,
+    WHOLE,
+    WINDOW,
+    Label,
+    Part,
+    Place,
+    Sample,
+    Scraper,
+    Track,
+    host_of,
+    one_a_millisecond,
+    part_of,
+    reading_of,
+    scraper_of,
+    span_of_step,
+    track_of,
+)
+from tests.oracle.steps import lower_median, median_gap, union, validity
 from tests.oracle.units import Said, gpus_of
 
-SECOND = 1000
-WINDOW = 300 * SECOND
-REPLICAS = ("prometheus_replica", "replica", "__replica__", "prometheus")
-HOSTS = ("Hostname", "hostname", "exported_node", "node")
-ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
-UTIL = "DCGM_FI_DEV_GPU_UTIL"
-POWER = "DCGM_FI_DEV_POWER_USAGE"
-LIMIT = "DCGM_FI_DEV_POWER_MGMT_LIMIT"
-BILLION = 10**9
 ANY = ""  # the track of all metrics together: a proof of presence has no metric (N14)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One sample as a scrape gave it; `at` in milliseconds."""
-
-    name: str
-    labels: Mapping[str, str]
-    at: int
-    value: float
-
-
-class Scraper(NamedTuple):
-    """Who took a sample (N3)."""
-
-    job: str
-    instance: str
-    replica: str
-
-
-class Label(NamedTuple):
-    """A pod as an exporter's labels name it."""
-
-    namespace: str
-    pod: str
-    uid: str
-
-
-class Part(NamedTuple):
-    """A GPU or one of its instances: number and profile."""
-
-    number: int
-    profile: str
-
-
-WHOLE = Part(-1, "")
-
-
-class Place(NamedTuple):
-    """Where a label counts as one unit (N17); `vgpu` empty where there is none."""
-
-    uuid: str
-    part: Part
-    vgpu: str
 
 
 class Proof(NamedTuple):
@@ -111,15 +77,6 @@ class Pod:
             before = [n for name, n in init.items() if name not in self.sidecars]
             found[resource] = beside + max([main, *before])
         return {resource: units for resource, units in found.items() if units}
-
-
-class Track(NamedTuple):
-    """Samples of one GPU or instance and metric from one scraper (N3)."""
-
-    uuid: str
-    metric: str
-    scraper: Scraper
-    part: Part = WHOLE
 
 
 class Evidence:
@@ -356,106 +313,3 @@ def _latest(found: Mapping[int, Any], at: int) -> Any:
     if not found:
         return {}
     return found[max(before)] if before else found[min(found)]
-
-
-def one_a_millisecond(samples: Iterable[Sample]) -> list[Sample]:
-    """Of two samples of a series at one time a number, then the smaller (N2)."""
-    found: dict[tuple[object, ...], Sample] = {}
-    for sample in samples:
-        key = (sample.name, tuple(sorted(sample.labels.items())), sample.at)
-        known = found.get(key)
-        if known is None or _rank(sample) < _rank(known):
-            found[key] = sample
-    return sorted(found.values(), key=lambda s: s.at)
-
-
-def _rank(sample: Sample) -> tuple[bool, float]:
-    is_blank = reading_of(sample) is None
-    return is_blank, 0.0 if math.isnan(sample.value) else sample.value
-
-
-def reading_of(sample: Sample) -> int | None:
-    """What a sample counts for, None when it is no data; duty in billionths (N8)."""
-    value = sample.value
-    if math.isnan(value) or math.isinf(value) or value < 0:
-        return None
-    if sample.name not in {ENGINE, UTIL}:
-        return round(Fraction(value) * 1000) if value < 2**47 else None
-    ratio = Fraction(value) / (100 if sample.name == UTIL else 1)
-    if ratio > Fraction(11, 10):
-        return None
-    return min(round(ratio * BILLION), BILLION)
-
-
-def track_of(sample: Sample) -> Track:
-    """The track that an exporter sample belongs to."""
-    labels = sample.labels
-    return Track(labels["UUID"], sample.name, scraper_of(labels), part_of(labels))
-
-
-def part_of(labels: Mapping[str, str]) -> Part:
-    """The instance that a sample speaks of, or the whole GPU."""
-    if not labels.get("GPU_I_ID"):
-        return WHOLE
-    return Part(int(labels["GPU_I_ID"]), labels.get("GPU_I_PROFILE", ""))
-
-
-def scraper_of(labels: Mapping[str, str]) -> Scraper:
-    """Job, instance and replica labels."""
-    replica = ",".join(
-        f"{name}={labels[name]}" for name in REPLICAS if labels.get(name)
-    )
-    return Scraper(labels.get("job", ""), labels.get("instance", ""), replica)
-
-
-def host_of(sample: Sample) -> str:
-    """The node of an exporter sample (N14, fine print)."""
-    return next((sample.labels[n] for n in HOSTS if sample.labels.get(n)), "")
-
-
-def window_of(at: int) -> int:
-    """The start of the window that contains a time."""
-    return at - at % WINDOW
-
-
-def span_of_step(at: int) -> tuple[int, int]:
-    """The time whose samples give the step of a sample: [start - 15 min, end) (N4)."""
-    return window_of(at) - 900 * SECOND, window_of(at) + WINDOW
-
-
-def median_gap(times: Sequence[int], at: int) -> int | None:
-    """The lower median gap around a sample's window; None with fewer than three."""
-    low, high = span_of_step(at)
-    inside = [t for t in times if low <= t < high]
-    if len(inside) < 3:
-        return None
-    gaps = [later - t for t, later in zip(inside, inside[1:], strict=False)]
-    return min(lower_median(sorted(gaps)), WINDOW)
-
-
-def lower_median(values: Sequence[int]) -> int:
-    """The lower of the two middle values of a sorted list."""
-    return values[(len(values) - 1) // 2]
-
-
-def is_near(gap: int, step: int) -> bool:
-    """At most 1.5 steps."""
-    return 2 * gap <= 3 * step
-
-
-def validity(at: int, following: int | None, step: int) -> int:
-    """How long a sample counts (N5): to the next one when near, else one step."""
-    if following is not None and is_near(following - at, step):
-        return following - at
-    return step
-
-
-def union(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Overlapping and touching spans as one."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged

@@ -13,22 +13,22 @@ from functools import cache
 from typing import NamedTuple
 
 from tests.oracle.division import divided
-from tests.oracle.evidence import (
+from tests.oracle.evidence import Evidence
+from tests.oracle.holds import Hold, holds, names
+from tests.oracle.presences import Presence, presences
+from tests.oracle.samples import (
     ENGINE,
     LIMIT,
     POWER,
     UTIL,
     WHOLE,
     WINDOW,
-    Evidence,
     Part,
     Sample,
     Track,
-    is_near,
-    validity,
     window_of,
 )
-from tests.oracle.holds import Hold, Presence, holds, names, presences
+from tests.oracle.steps import is_near, validity
 from tests.oracle.units import part_share, slices_of
 
 STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")

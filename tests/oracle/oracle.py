@@ -2,9 +2,10 @@
 
 from hypothesis import assume
 
-from tests.oracle.evidence import Sample
-from tests.oracle.fleets import Plan, scrape
+from tests.oracle.fleets import scrape
 from tests.oracle.ledger import Ledger, ledger
+from tests.oracle.plans import Plan
+from tests.oracle.samples import Sample
 
 
 def settled(plan: Plan) -> tuple[list[Sample], Ledger]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from hypothesis import strategies as st
 
-from tests.oracle.evidence import Sample
+from tests.oracle.samples import Sample
 
 WAYS = ("in time", "newest first", "kube-state last", "kube-state first", "interleaved")
 

@@ -12,8 +12,9 @@ from accounting.domain.observe import observe
 from accounting.domain.period import Period, window_of
 from accounting.domain.timeline import data_end_ms, derive, node_timelines
 from tests.oracle.domain import reading_of
-from tests.oracle.evidence import Sample
-from tests.oracle.fleets import Plan, plans, scrape
+from tests.oracle.fleets import scrape
+from tests.oracle.plans import Plan, plans
+from tests.oracle.samples import Sample
 
 
 def both_ways(samples: Sequence[Sample]) -> list[list[WindowLedger]]:

@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.oracle.comparison import expected_holds
 from tests.oracle.domain import computed
-from tests.oracle.fleets import Plan, plans
 from tests.oracle.oracle import settled
+from tests.oracle.plans import Plan, plans
 
 EXAMPLES = 150
 

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.oracle.comparison import expected_holds
 from tests.oracle.domain import computed
-from tests.oracle.evidence import Sample
-from tests.oracle.fleets import Plan, plans
 from tests.oracle.ledger import Ledger
 from tests.oracle.oracle import settled
+from tests.oracle.plans import Plan, plans
+from tests.oracle.samples import Sample
 
 COUNT = 15
 Fleet = tuple[list[Sample], Ledger, int | None]

@@ -18,11 +18,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from accounting.failpoints import NAMES
 from tests.integration.faults.support import environment, process, started, unfinished
 from tests.oracle.comparison import CLUSTER, differences, imported, start, write
-from tests.oracle.evidence import Sample
-from tests.oracle.fleets import NodePlan, Plan, PodPlan, plans, scrape
+from tests.oracle.fleets import scrape
 from tests.oracle.ledger import Ledger, ledger
 from tests.oracle.oracle import settled
 from tests.oracle.pieces import cut, pieces
+from tests.oracle.plans import NodePlan, Plan, PodPlan, plans
+from tests.oracle.samples import Sample
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.oracle.comparison import expected_holds
 from tests.oracle.domain import computed
-from tests.oracle.fleets import Plan, plans
 from tests.oracle.oracle import settled
+from tests.oracle.plans import Plan, plans
 
 FEW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -50,8 +50,8 @@ from tests.integration.faults.support import (
     unfinished,
 )
 from tests.oracle.comparison import CLUSTER, clear, differences, imported, write
-from tests.oracle.evidence import Sample
 from tests.oracle.ledger import ledger as oracle
+from tests.oracle.samples import Sample
 from tests.oracle.world import DIVIDED, WITNESS, World
 
 pytestmark = [

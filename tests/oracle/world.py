@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.builders import HOUR_ZERO
-from tests.oracle.evidence import ENGINE, SECOND, UTIL, Sample
+from tests.oracle.samples import ENGINE, SECOND, UTIL, Sample
 from tests.oracle.shapes import A100, LAYOUTS, Shape
 
 STEP = 30  # seconds between scrapes

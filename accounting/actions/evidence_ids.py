@@ -1,0 +1,41 @@
+"""Row ids of a cluster's things by what they are called; rows for those that have none."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from accounting.domain.series import Scraper as ScraperKey
+from accounting.models import Cluster, Namespace, Node
+
+BATCH = 2000
+
+
+@dataclass(slots=True)
+class Ids:
+    """Row ids by identity, of one cluster."""
+
+    nodes: dict[str, int] = field(default_factory=dict)
+    gpus: dict[str, int] = field(default_factory=dict)
+    pods: dict[str, int] = field(default_factory=dict)
+    namespaces: dict[str, int] = field(default_factory=dict)
+    scrapers: dict[ScraperKey, int] = field(default_factory=dict)
+
+
+def ensure_nodes(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
+    """Make the rows of nodes that have none."""
+    missing = [name for name in sorted(names) if name not in ids.nodes]
+    Node.objects.bulk_create(
+        [Node(cluster=cluster, name=name) for name in missing], ignore_conflicts=True
+    )
+    found = Node.objects.filter(cluster=cluster, name__in=missing)
+    ids.nodes.update(found.values_list("name", "pk"))
+
+
+def ensure_namespaces(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
+    """Make the rows of namespaces that have none."""
+    missing = [name for name in sorted(names) if name not in ids.namespaces]
+    Namespace.objects.bulk_create(
+        [Namespace(cluster=cluster, name=name) for name in missing],
+        ignore_conflicts=True,
+    )
+    found = Namespace.objects.filter(cluster=cluster, name__in=missing)
+    ids.namespaces.update(found.values_list("name", "pk"))

@@ -1,0 +1,165 @@
+"""Saves what changed of a cluster's evidence: nodes, pods, namespaces, owners.
+
+Callers hold the cluster's `evidence` lock.
+"""
+
+from collections.abc import Iterable
+
+from accounting.actions import bulk, claims
+from accounting.actions.evidence_gpus import save_gpus, save_labels, save_scrapers
+from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensure_nodes
+from accounting.domain.fold import Touched
+from accounting.domain.inventory import Inventory, NodeRecord
+from accounting.domain.period import Period, to_instant
+from accounting.mapping import pod_to_json
+from accounting.models import (
+    Cluster,
+    NamespaceLabels,
+    NodeFact,
+    NodeSpan,
+    Owner,
+    OwnPod,
+    Pod,
+)
+from accounting.sources.catalogue import lifecycle_of, normal_model
+
+
+def save(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Period
+) -> None:
+    """Write what a fold changed. Rows that are there already are updated."""
+    _save_nodes(cluster, inventory, ids, touched)
+    save_scrapers(cluster, inventory, ids, touched, period)
+    save_gpus(cluster, inventory, ids, touched)
+    save_labels(inventory, ids, touched, period)
+    _save_namespaces(cluster, inventory, ids, touched)
+    _save_pods(cluster, inventory, ids, touched)
+    OwnPod.objects.bulk_create(
+        [OwnPod(cluster=cluster, namespace=n, pod=p) for n, p in inventory.own_pods],
+        ignore_conflicts=True,
+    )
+    _save_owners(inventory, ids, touched)
+    claims.save(cluster, inventory, touched.claims)
+
+
+def _save_nodes(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    seen = set(touched.nodes)
+    for record in inventory.gpus.values():
+        seen.update(place.node for place in record.spans)
+    ensure_nodes(cluster, ids, seen)
+    changed = [ids.nodes[name] for name in touched.nodes]
+    NodeSpan.objects.filter(node_id__in=changed).delete()
+    NodeFact.objects.filter(node_id__in=changed).delete()
+    spans: list[NodeSpan] = []
+    facts: list[NodeFact] = []
+    for name in touched.nodes:
+        node = inventory.nodes[name]
+        pk = ids.nodes[name]
+        spans.extend(
+            NodeSpan(
+                node_id=pk, first_ms=s.first_ms, last_ms=s.last_ms, step_ms=s.step_ms
+            )
+            for s in node.spans
+        )
+        facts.extend(_facts(pk, node))
+    NodeSpan.objects.bulk_create(spans, batch_size=BATCH)
+    NodeFact.objects.bulk_create(facts, batch_size=BATCH)
+
+
+def _facts(node_id: int, node: NodeRecord) -> Iterable[NodeFact]:
+    for at in sorted({at for at, _ in node.capacity} | {at for at, _ in node.labels}):
+        capacity = next((v for t, v in reversed(node.capacity) if t <= at), {})
+        labels = next((v for t, v in reversed(node.labels) if t <= at), {})
+        product = labels.get("label_nvidia_com_gpu_product") or labels.get(
+            "label_cloud_google_com_gke_accelerator", ""
+        )
+        yield NodeFact(
+            node_id=node_id,
+            valid_from=to_instant(at),
+            capacity=capacity,
+            labels=labels,
+            model=normal_model(product),
+            lifecycle=lifecycle_of(labels),
+            instance_type=labels.get("label_node_kubernetes_io_instance_type", ""),
+            zone=labels.get("label_topology_kubernetes_io_zone", ""),
+        )
+
+
+def _save_namespaces(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    names = set(touched.namespaces)
+    names.update(inventory.pods[uid].namespace for uid in touched.pods)
+    names.update(key[0] for key in touched.owners)
+    ensure_namespaces(cluster, ids, names)
+    NamespaceLabels.objects.filter(
+        namespace__cluster=cluster, namespace__name__in=touched.namespaces
+    ).delete()
+    NamespaceLabels.objects.bulk_create(
+        [
+            NamespaceLabels(
+                namespace_id=ids.namespaces[name],
+                valid_from=to_instant(at),
+                labels=labels,
+            )
+            for name in touched.namespaces
+            for at, labels in inventory.namespaces[name]
+        ]
+    )
+
+
+_POD_KEY = ("cluster", "uid")
+_POD_STATE = ("node", "priority_class", "is_inferred", "first_ms", "last_ms", "record")
+
+
+def _save_pods(
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    ensure_nodes(
+        cluster,
+        ids,
+        {inventory.pods[u].node for u in touched.pods if inventory.pods[u].node},
+    )
+    bulk.merge(
+        Pod,
+        [*_POD_KEY, "namespace", "name", *_POD_STATE],
+        [
+            (
+                cluster.pk,
+                uid,
+                ids.namespaces[pod.namespace],
+                pod.name,
+                ids.nodes[pod.node] if pod.node else None,
+                pod.priority_class,
+                False,  # labels may have shown it before kube-state did
+                pod.first_ms,
+                pod.last_ms,
+                pod_to_json(pod),
+            )
+            for uid, pod in ((uid, inventory.pods[uid]) for uid in sorted(touched.pods))
+        ],
+        key=_POD_KEY,
+        update=_POD_STATE,
+    )
+    found = Pod.objects.filter(cluster=cluster, uid__in=touched.pods)
+    ids.pods.update(found.values_list("uid", "pk"))
+
+
+def _save_owners(inventory: Inventory, ids: Ids, touched: Touched) -> None:
+    Owner.objects.bulk_create(
+        [
+            Owner(
+                namespace_id=ids.namespaces[namespace],
+                kind=kind,
+                name=name,
+                owner_kind=owner_kind,
+                owner_name=owner_name,
+            )
+            for namespace, kind, name in sorted(touched.owners)
+            for owner_kind, owner_name in [inventory.owners[namespace, kind, name]]
+        ],
+        ignore_conflicts=True,
+        batch_size=BATCH,
+    )

@@ -1,0 +1,163 @@
+"""Which GPUs were there, and when, by rules.md N14-N16."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.oracle.evidence import Evidence
+from tests.oracle.samples import SECOND
+from tests.oracle.steps import is_near
+
+HOUR = 3600 * SECOND
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A GPU, or a placeholder, on a node in [start, end)."""
+
+    uuid: str
+    node: str
+    start: int
+    end: int
+    is_placeholder: bool = False
+
+
+@dataclass(frozen=True)
+class Life:
+    """One node object; `end` None while it is there (N11, fine print)."""
+
+    first: int
+    last: int
+    step: int
+    end: int | None
+
+
+def lives_of(evidence: Evidence, node: str) -> list[Life]:
+    """The objects that a node name stood for."""
+    seen = evidence.objects.get(node, {})
+    lives: list[Life] = []
+    first = None
+    times = sorted(seen)
+    for at, following in zip(times, [*times[1:], None], strict=False):
+        first = at if first is None else first
+        step = evidence.step_of_scrapers(seen[at], at)
+        later = evidence.scrapes_after(at)
+        if following is not None:
+            is_lacking = any(t < following for t in later)
+            if is_near(following - at, step) or not is_lacking:
+                continue
+        lives.append(Life(first, at, step, at + step if later else None))
+        first = None
+    return lives
+
+
+# --- presence ----------------------------------------------------------------------
+
+
+class _Presences:
+    """Plays one node's samples in time (N14, N15)."""
+
+    def __init__(self, evidence: Evidence, node: str) -> None:
+        self.node, self.evidence = node, evidence
+        self.lives = lives_of(evidence, node)
+        self.here: dict[str, tuple[int, int, int]] = {}  # start, last, step
+        self.done: list[Presence] = []
+        self.counts = evidence.gpu_counts(node)
+        self.own = {(p.uuid, p.at): p.step for p in evidence.proofs if p.node == node}
+        self.elsewhere = {(p.uuid, p.at) for p in evidence.proofs if p.node != node}
+
+    def play(self) -> list[Presence]:
+        moments = {at for _, at in self.own} | {at for _, at in self.elsewhere}
+        moments |= {life.first for life in self.lives}
+        moments |= set(self.counts)
+        for (_, at), step in self.own.items():
+            moments.add(at + 3 * step // 2 + 1)  # the first moment of silence
+        for at in sorted(moments | {self.evidence.end}):
+            if at > self.evidence.end:
+                break
+            self._silences(at)
+            for uuid, when in list(self.own):
+                if when == at:
+                    start = self.here[uuid][0] if uuid in self.here else at
+                    self.here[uuid] = (start, at, self.own[uuid, at])
+            for uuid, when in self.elsewhere:
+                if when == at and uuid in self.here and (uuid, at) not in self.own:
+                    _, last, step = self.here[uuid]
+                    self._leave(uuid, min(last + step, at))
+            self._too_many(at)
+        for uuid, (start, _, _) in self.here.items():
+            self.done.append(Presence(uuid, self.node, start, self.evidence.end))
+        return self.done
+
+    def _leave(self, uuid: str, end: int) -> None:
+        start = self.here.pop(uuid)[0]
+        self.done.append(Presence(uuid, self.node, start, end))
+
+    def _silences(self, at: int) -> None:
+        """End what its node object took along, or an hour of silence."""
+        before = [life for life in self.lives if life.first < at]
+        object_ = before[-1] if before else None
+        for uuid, (_, last, step) in list(self.here.items()):
+            if object_ is None:
+                if at - last > HOUR:
+                    self._leave(uuid, last + step)
+            elif object_.end is not None and at > object_.last:
+                proofs = ((last, step), (object_.last, object_.step))
+                if not any(is_near(at - proof, after) for proof, after in proofs):
+                    self._leave(uuid, sum(max(proofs)))
+
+    def _too_many(self, at: int) -> None:
+        """End the longest silent UUIDs beyond what the capacity ever stood for."""
+        known = [count for when, count in self.counts.items() if when <= at]
+        silent = sorted(
+            (last, uuid, step)
+            for uuid, (_, last, step) in self.here.items()
+            if not is_near(at - last, step)
+        )
+        while known and silent and len(self.here) > max(known):
+            last, uuid, step = silent.pop(0)
+            self._leave(uuid, last + step)
+
+
+def presences(evidence: Evidence) -> list[Presence]:
+    """Every GPU and placeholder, clipped to where the data end."""
+    nodes = {p.node for p in evidence.proofs} | set(evidence.objects)
+    found: list[Presence] = []
+    for node in sorted(nodes):
+        real = _Presences(evidence, node).play()
+        found += [p for p in real if p.start < p.end]
+        found += _placeholders(evidence, node, found)
+    return found
+
+
+def _placeholders(
+    evidence: Evidence, node: str, real: Iterable[Presence]
+) -> list[Presence]:
+    """Stand-ins for GPUs that no UUID has been seen of (N16)."""
+    capacity = evidence.gpu_counts(node)
+    real = [p for p in real if p.node == node]
+    found = []
+    for life in lives_of(evidence, node):
+        inside = sorted(t for t in capacity if life.first <= t <= life.last)
+        if not inside:
+            continue
+        end = evidence.end if life.end is None else life.end
+        edges = {
+            inside[0],
+            end,
+            *inside,
+            *(p.start for p in real),
+            *(p.end for p in real),
+        }
+        cuts = sorted(t for t in edges if inside[0] <= t <= end)
+        for n in range(max(capacity[t] for t in inside)):
+            start = None
+            for at in cuts:
+                latest = capacity[max(t for t in inside if t <= at)]
+                here = sum(p.start <= at < p.end for p in real)
+                is_there = at < end and here <= n < latest
+                if is_there and start is None:
+                    start = at
+                elif not is_there and start is not None:
+                    found.append(Presence(f"{node}/{n}", node, start, at, True))
+                    start = None
+    return found
