@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from accounting.domain.inventory import Inventory, PodRecord
 from accounting.domain.resource import CORES, MEMORY, MEMORY_PERCENT
-from accounting.domain.unit import NodeFacts
+from accounting.domain.unit import NodeFacts, number_in
 
 FRACTIONS = ("gpu_fraction", "gpu_memory", "gpu_fraction_num_devices")
 _RESERVING = frozenset({"kai-resource-reservation", "runai-reservation"})
@@ -28,16 +28,17 @@ def annotated(pod: PodRecord, facts: NodeFacts) -> tuple[int, Fraction] | None:
     share = annotated_share(pod, facts)
     if share is None or not 0 < share <= 1:
         return None
-    devices = pod.annotations.get("gpu_fraction_num_devices", "")
-    return int(devices) if devices.isdigit() and 0 < int(devices) < 100 else 1, share
+    devices = number_in(pod.annotations.get("gpu_fraction_num_devices", ""))
+    return devices if 0 < devices < 100 else 1, share
 
 
 def annotated_share(pod: PodRecord, facts: NodeFacts) -> Fraction | None:
     """The share of a GPU that annotations name, also one that nobody can have."""
     share = _ratio(pod.annotations.get("gpu_fraction", ""))
-    memory, total = pod.annotations.get("gpu_memory", ""), facts.number("gpu_memory")
-    if share is None and memory.isdigit() and total:
-        share = Fraction(int(memory), total)
+    total = facts.number("gpu_memory")
+    memory = number_in(pod.annotations.get("gpu_memory", ""))
+    if share is None and memory and total:
+        share = Fraction(memory, total)
     return share
 
 

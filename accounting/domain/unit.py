@@ -70,7 +70,7 @@ class NodeFacts:
 
     def number(self, name: str) -> int:
         """An integer label of GPU feature discovery; 0 where absent or not a number."""
-        return _number(self.labels.get(f"{_LABEL}{name}", ""))
+        return number_in(self.labels.get(f"{_LABEL}{name}", ""))
 
     @property
     def is_mixed(self) -> bool:
@@ -85,7 +85,7 @@ class NodeFacts:
         equals the capacity and `gpu.count` divides it, the factor is their quotient. On GKE
         a label of its own says it; a node of HAMi shows only the multiplied capacity.
         """
-        clients = _number(self.labels.get(f"{_GKE}max_shared_clients_per_gpu", ""))
+        clients = number_in(self.labels.get(f"{_GKE}max_shared_clients_per_gpu", ""))
         written = self.number("gpu_replicas") or clients or 1
         count = self.number("gpu_count")
         is_total = written > 1 and written in self.capacity.values()
@@ -204,8 +204,9 @@ def gpu_count(facts: NodeFacts, added: Mapping[str, Fraction] | None = None) -> 
 
 def part_of(instance: str) -> int:
     """The ledger's instance number of a GPU_I_ID label; -1 for the whole GPU."""
-    return int(instance) if instance.isdigit() and len(instance) < 5 else -1
+    return int(instance) if instance.isdecimal() and len(instance) < 5 else -1
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() and len(text) < 10 else 0
+def number_in(text: str) -> int:
+    """A label or annotation that is a number of at most nine digits; else 0."""
+    return int(text) if text.isdecimal() and len(text) < 10 else 0

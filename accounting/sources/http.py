@@ -150,7 +150,7 @@ def check_status(answer: requests.Response, body: bytes, url: str) -> None:
 
 def _retry_after(answer: requests.Response) -> float | None:
     text = answer.headers.get("Retry-After", "")
-    return float(text) if text.isdigit() else None
+    return float(text) if text.isdecimal() else None
 
 
 def _root(error: BaseException) -> str:

@@ -147,7 +147,7 @@ def _is_plain(code: int) -> bool:
 
 def _retry_after_s(headers: Mapping[str, str], status: Status) -> float | None:
     text = next((v for k, v in headers.items() if k.lower() == "retry-after"), "")
-    if text.isdigit():
+    if text.isdecimal():
         return float(text)
     seconds = (status.get("details") or {}).get("retryAfterSeconds")
     return float(seconds) if seconds else None

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import pytest
+
 from accounting.domain.claim import Claims
 from accounting.domain.fraction import annotated, requested
 from accounting.domain.geometry import Part
@@ -93,6 +95,18 @@ def test_a_fraction_is_exact() -> None:
 def test_what_is_no_fraction_holds_nothing() -> None:
     for text in ("", "1.5", "0", "-0.5", "nan", "1e-1", "=0.5", "0.5.5", "\u0663"):
         assert annotated(pod("a", annotations={"gpu_fraction": text}), MEMORY) is None
+
+
+@pytest.mark.parametrize("odd", ["\u00b2", "9" * 5000, "-1", "0", "x", "1e3", "100"])
+def test_a_number_of_devices_that_cannot_be_is_one(odd: str) -> None:
+    """A superscript is a digit and no number; Python refuses 5,000 digits."""
+    asks = {"gpu_fraction": "0.5", "gpu_fraction_num_devices": odd}
+    assert annotated(pod("a", annotations=asks), MEMORY) == (1, Fraction(1, 2))
+
+
+@pytest.mark.parametrize("odd", ["\u00b2", "9" * 5000, "-1", "0", "x", ""])
+def test_memory_that_is_no_number_holds_nothing(odd: str) -> None:
+    assert annotated(pod("a", annotations={"gpu_memory": odd}), MEMORY) is None
 
 
 def test_cores_and_memory_limit_each_gpu() -> None:

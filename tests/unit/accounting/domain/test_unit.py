@@ -5,7 +5,16 @@ from fractions import Fraction
 import pytest
 
 from accounting.domain.resource import kubernetes_resource
-from accounting.domain.unit import NodeFacts, gpu_count, unit_of, unit_share
+from accounting.domain.unit import (
+    NodeFacts,
+    Unit,
+    gpu_count,
+    is_partition,
+    part_of,
+    share_of,
+    unit_of,
+    unit_share,
+)
 
 GPU = "nvidia.com/gpu"
 
@@ -155,3 +164,64 @@ def test_a_resource_that_an_administrator_added() -> None:
     assert kubernetes_resource("example_com_half") is None
     added = {"example_com_half": "example.com/half"}
     assert kubernetes_resource("example_com_half", added) == "example.com/half"
+
+
+ONE = Unit("", Fraction(1), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("resource", "unit"),
+    [
+        ("habana.ai/gaudi", ONE),
+        ("gpu.intel.com/i915", ONE),
+        ("amd.com/gpu", ONE),
+        ("amd.com/spx_nps1", ONE),
+        ("amd.com/dpx", Unit("dpx", Fraction(1, 2), Fraction(1, 2))),
+        ("nvidia.com/gpu", Unit("", Fraction(1, 4), Fraction(1, 4), 4)),
+        ("nvidia.com/mig-1g.10gb", Unit("1g.10gb", Fraction(1, 7), Fraction(1, 8))),
+        ("example.com/npu", Unit("", Fraction(1, 2), Fraction(1, 2))),
+    ],
+)
+def test_a_unit_has_a_share_of_compute_and_of_memory(resource: str, unit: Unit) -> None:
+    node = facts({}, gpu_replicas="4", gpu_product="NVIDIA-A100-SXM4-80GB")
+    assert unit_of(resource, node, {"example.com/npu": Fraction(1, 2)}) == unit
+
+
+def test_a_replica_of_an_instance_by_the_replicas_of_the_node() -> None:
+    """Where no label names the profile's own."""
+    node = facts({}, gpu_replicas="4", mig_strategy="mixed", gpu_product="A100-80GB")
+    found = unit_of("nvidia.com/mig-1g.10gb.shared", node)
+    assert found == Unit("1g.10gb", Fraction(1, 28), Fraction(1, 32), 4)
+    node = facts({}, gpu_replicas="4", gpu_product="A100-80GB")
+    assert unit_of("nvidia.com/mig-1g.10gb.shared", node) == found
+
+
+def test_added_units_count_as_gpus() -> None:
+    node = facts({"example.com/npu": 8})
+    assert gpu_count(node, {"example.com/npu": Fraction(1, 2)}) == 4
+
+
+def test_shares_of_partitions() -> None:
+    assert share_of("", "any") == (Fraction(1), Fraction(1))
+    assert share_of("cpx", "AMD Instinct MI300X") == (Fraction(1, 8), Fraction(1, 8))
+    assert share_of("cpx", "AMD Instinct MI300A") == (Fraction(1, 6), Fraction(1, 6))
+    assert share_of("dpx", "AMD Instinct MI300A") == (Fraction(1, 2), Fraction(1, 2))
+    assert is_partition("cpx")
+    assert not is_partition("1g.10gb")
+
+
+@pytest.mark.parametrize(
+    ("label", "number"),
+    [("7", 7), ("9999", 9999), ("10000", -1), ("", -1), ("x", -1), ("\u00b2", -1)],
+)
+def test_an_instance_is_a_small_number(label: str, number: int) -> None:
+    """A superscript two is a digit, and no number."""
+    assert part_of(label) == number
+
+
+@pytest.mark.parametrize(
+    ("label", "number"),
+    [("999999999", 999_999_999), ("1000000000", 0), ("", 0), ("-1", 0), ("\u00b2", 0)],
+)
+def test_a_label_that_is_no_number_counts_nothing(label: str, number: int) -> None:
+    assert facts({}, gpu_count=label).number("gpu_count") == number
