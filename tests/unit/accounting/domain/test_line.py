@@ -44,13 +44,14 @@ def test_some_gpus_are_left_out() -> None:
 
 def test_joined_tables_keep_whose_line_each_is() -> None:
     one, two = table("a", (0, 1, "x"), (1, 2, "")), table("b", (1, 4, "y"), (0, 8, ""))
-    found = joined([one, NO_LINES, two])
-    assert len(found) == 4
+    found = joined([one, NO_LINES, two, table("c", (1, 16, "x"))])
+    assert len(found) == 5
     assert {(x.node, x.uuid, x.pod_uid, x.busy_ms) for x in found.lines()} == {
         ("a", "a-0", "x", 1),
         ("a", "a-1", "", 2),
         ("b", "b-1", "y", 4),
         ("b", "b-0", "", 8),
+        ("c", "c-1", "x", 16),
     }
     assert sorted(found.uids) == ["", "x", "y"]
     assert [x.uuid for x in one.lines()] == ["a-0", "a-1"]
