@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from accounting.domain.advice import TEXTS
+from accounting.domain.profile import known_models, profiles_of
 from accounting.sources.catalogue import (
     EXPORTER_METRICS,
     KNOWN_METRICS,
@@ -27,7 +28,8 @@ PAGE = ROOT / "docs" / "sources.md"
 SHARED = os.environ.get("GPU_LEDGER_SHARED", ROOT.parent / "shared")
 RECORDED = Path(SHARED) / "data" / "exposition"
 HEALTH = ROOT / "docs" / "data-health.md"
-CATALOGUE, FILES, CODES = "catalogue", "files", "codes"
+METERING = ROOT / "docs" / "metering.md"
+CATALOGUE, FILES, CODES, PROFILES = "catalogue", "files", "codes", "profiles"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -66,6 +68,18 @@ def codes() -> str:
         (f"`{code}`", text.title, text.advice) for code, text in sorted(TEXTS.items())
     )
     return table(("Code", "What", "What to do"), rows)
+
+
+def profiles() -> str:
+    """Every MIG profile of every model that the ledger knows."""
+    return table(
+        ("GPU", "Profile", "Of its compute", "Of its memory", "At most"),
+        (
+            (model.upper(), f"`{name}`", str(s.compute), str(s.memory), str(s.most))
+            for model in known_models()
+            for name, s in profiles_of(model)
+        ),
+    )
 
 
 def names_of(path: Path) -> list[str]:
@@ -143,6 +157,7 @@ def main() -> None:
     """Write all parts anew."""
     _write(PAGE, ((CATALOGUE, catalogue()), (FILES, files())))
     _write(HEALTH, ((CODES, codes()),))
+    _write(METERING, ((PROFILES, profiles()),))
 
 
 def _write(page: Path, parts: Iterable[tuple[str, str]]) -> None:

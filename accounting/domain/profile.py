@@ -147,6 +147,17 @@ def fault_of(name: str, model: str) -> str:
     return f"{normal(name)} is more than one {model}."
 
 
+def known_models() -> list[str]:
+    """The models of the table, by the words of their names."""
+    return list(dict.fromkeys(name for name, _ in (*_SEVENTHS, *_QUARTERS)))
+
+
+def profiles_of(model: str) -> list[tuple[str, Shape]]:
+    """Every profile of a model of the table, with what it is of the GPU."""
+    found = [(base, shape_of(base, model)) for base, _, _ in _rows(model)]
+    return [(base, shape) for base, shape in found if shape is not None]
+
+
 def _words(model: str) -> set[str]:
     """Of a model's name, without the profile that it bears under MIG's single strategy.
 

@@ -20,6 +20,12 @@ def test_the_page_shows_the_catalogue() -> None:
     assert sources_page.part(page, "catalogue") == sources_page.catalogue(), WRITE
 
 
+def test_the_page_lists_every_profile() -> None:
+    page = sources_page.METERING.read_text()
+    assert sources_page.part(page, "profiles") == sources_page.profiles(), WRITE
+    assert "| A30 | `1g.6gb` | 1/4 | 1/4 | 4 |" in page
+
+
 def test_the_page_shows_every_code_of_an_issue() -> None:
     page = sources_page.HEALTH.read_text()
     assert sources_page.part(page, "codes") == sources_page.codes(), WRITE
