@@ -53,20 +53,19 @@ def _quota_words(cluster: Cluster, plan: Computed, at: datetime) -> list[Effect]
     pools = sorted({edit.pool for edit in edits})
     asks = [_ask(edit, plan) for edit in edits] + [Ask(pool, None) for pool in pools]
     found = uses(cluster.pk, asks, at, billing.timezone)
-    teams = dict(
-        Team.objects.filter(slug__in={edit.team for edit in edits}).values_list(
-            "slug", "pk"
-        )
-    )
-    idle = idle_percents(cluster.pk, teams.values(), at)
+    slugs = {edit.team for edit in edits}
+    teams = {team.slug: team for team in Team.objects.filter(slug__in=slugs)}
+    idle = idle_percents(cluster.pk, [team.pk for team in teams.values()], at)
     supply = supply_of(cluster)
     keys = [(edit.pool, _classes(edit.tier, plan)) for edit in edits]
     rates = rates_of(cluster, supply, keys, at)
     effects: list[Effect] = []
     for edit, key, use in zip(edits, keys, found, strict=False):
         facts = _facts(edit, plan, use, rates[key], billing.currency)
-        percent = idle.get(teams.get(edit.team, 0))
-        effects += quota_effects(replace(facts, idle_percent=percent))
+        team = teams.get(edit.team)
+        if team is not None:
+            facts = replace(facts, name=team.name, idle_percent=idle.get(team.pk))
+        effects += quota_effects(facts)
     capacity = plan.sight.offered if plan.sight.offered is not None else supply.capacity
     for pool, use in zip(pools, found[len(edits) :], strict=True):
         effects.append(_committed(pool, plan, use, capacity))
@@ -91,6 +90,7 @@ def _facts(
     before = plan.wish.before.targets.get(edit.key)
     return QuotaFacts(
         team=edit.team,
+        name=edit.team,
         pool=edit.pool,
         tier=edit.tier,
         before=before.gpus if before else None,

@@ -44,6 +44,8 @@ class QuotaFacts:
     """What is known of a team's use of a pool in one cluster.
 
     Attributes:
+        team: its slug.
+        name: what people call it.
         before, after: GPUs of the quota; None for none.
         in_use: units held now, of the pods that the quota counts.
         peak: the most held at once in the last 30 days; None where nothing is recorded.
@@ -54,6 +56,7 @@ class QuotaFacts:
     """
 
     team: str
+    name: str
     pool: str
     tier: str
     before: int | None
@@ -109,7 +112,7 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
     def say(code: EffectCode, text: str) -> None:
         found.append(Effect(code, text, facts.team, facts.pool))
 
-    who, what = facts.team, units(facts.pool)
+    who, what = facts.name, units(facts.pool)
     of_tier = f" in tier {facts.tier}" if facts.tier else ""
     if facts.after is None:
         say(
@@ -226,10 +229,10 @@ def highest(rates: Iterable[Decimal | None]) -> Decimal | None:
 def _peak(facts: QuotaFacts, say: Say) -> None:
     if facts.peak is None:
         return
-    text = f"In the last 30 days {facts.team} held at most {facts.peak}"
+    text = f"In the last 30 days {facts.name} held at most {facts.peak}"
     if facts.after is not None and facts.days_over:
         text = (
-            f"In the last 30 days {facts.team} held more than {facts.after} on "
+            f"In the last 30 days {facts.name} held more than {facts.after} on "
             f"{counted(facts.days_over, 'day')} (at most {facts.peak})"
         )
     if facts.idle_percent is not None:
@@ -241,12 +244,12 @@ def _spend(facts: QuotaFacts, say: Say) -> None:
     if facts.rate is None:
         say(
             EffectCode.SPEND,
-            f"The most {facts.team} can be charged is not known: a model that "
+            f"The most {facts.name} can be charged is not known: a model that "
             f"{facts.pool} may give has no price.",
         )
         return
     monthly = facts.rate * MONTH_HOURS
-    begin = f"The most {facts.team} can be charged in a 30-day month"
+    begin = f"The most {facts.name} can be charged in a 30-day month"
     rate = f"{money(facts.rate, facts.currency)} an hour"
     if facts.after is None:
         say(EffectCode.SPEND, f"{begin} is no longer limited by a quota.")

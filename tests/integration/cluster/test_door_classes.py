@@ -1,11 +1,15 @@
 """Priority classes through our door: what an API server really does with them (T28)."""
 
+from typing import Any
+
 import pytest
 
+from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import Forbidden, Invalid, NotFound
 from scheduler_view.domain.manifest import CLASS
-from tests.control_plane.admin import RefusedByServer
+from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import World, priority_class
+from tests.processes import wait_until
 
 
 def test_a_value_is_never_changed(world: World) -> None:
@@ -57,6 +61,34 @@ def test_a_second_default_is_refused(world: World) -> None:
         finally:
             door.delete(CLASS, first, uid=live.uid)
     assert f"PriorityClass {first} is already marked as default" in caught.value.words
+
+
+def test_a_class_does_not_become_a_second_default(world: World) -> None:
+    """Not by a change either, whoever makes it; the default itself may be written again."""
+    first, second = f"{world.name}-a", f"{world.name}-b"
+    wanted = priority_class(second, 20, globalDefault=True)
+    with world.door() as door:
+        door.apply(priority_class(second, 20))
+        live = door.apply(priority_class(first, 10, globalDefault=True))
+        try:
+            wait_until(lambda: _is_refused(door, wanted, dry_run=True), 30)
+            assert _is_refused(door, wanted, dry_run=False)
+            with pytest.raises(RefusedByServer, match=f"{first} is already marked"):
+                world.admin.edit(class_path(second), {"globalDefault": True})
+            assert not door.get(CLASS, second).manifest.get("globalDefault")
+            door.apply(priority_class(first, 10, globalDefault=True, description="a"))
+        finally:
+            door.delete(CLASS, first, uid=live.uid)
+        wait_until(lambda: not _is_refused(door, wanted, dry_run=True), 30)
+        world.admin.delete(class_path(second))
+
+
+def _is_refused(door: ClusterClient, body: Any, *, dry_run: bool) -> bool:
+    try:
+        door.apply(body, dry_run=dry_run)
+    except Forbidden as error:
+        return "is already marked as default" in error.words
+    return False
 
 
 def test_pods_keep_the_number_of_a_class_that_is_made_again(world: World) -> None:

@@ -5,6 +5,8 @@ T29 on the server's side. Priority classes: `test_door_classes.py`; faults of th
 `test_door_faults.py`.
 """
 
+from typing import Any
+
 import pytest
 
 from scheduler_view.cluster.errors import (
@@ -177,6 +179,54 @@ def test_amounts_are_stored_in_their_shortest_form(world: World) -> None:
     with world.door() as door:
         live = door.apply(quota(world.name, {GPU_KEY: "2000m"}))
     assert live.spec["hard"] == {GPU_KEY: "2"}
+
+
+def test_a_fraction_is_accepted_and_counts_as_one(world: World) -> None:
+    """T25(a): 1500m lets one GPU in and refuses two, so the portal refuses it itself."""
+    with world.door() as door:
+        live = door.apply(quota(world.name, {GPU_KEY: "1500m"}))
+        assert live.spec["hard"] == {GPU_KEY: "1500m"}
+        world.admin.wait_used(world.name, "gpu-ledger", GPU_KEY, "0")
+        with pytest.raises(RefusedByServer, match="exceeded quota: gpu-ledger") as no:
+            world.admin.make_pod(world.name, "two", 2)
+        assert f"limited: {GPU_KEY}=1500m" in no.value.words
+        world.admin.make_pod(world.name, "one", 1)
+        again = door.apply(quota(world.name, {GPU_KEY: "1500m"}))
+    assert again.spec["hard"] == {GPU_KEY: "1500m"}
+
+
+def test_a_dry_run_is_refused_in_the_same_words_and_makes_nothing(
+    world: World,
+) -> None:
+    pods = f"/api/v1/namespaces/{world.name}/pods"
+    container: dict[str, Any] = {"name": "main", "image": "example.com/train:1"}
+    container |= {"resources": {"limits": {POOL: "3"}}}
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [container]}}
+    with world.door() as door:
+        door.apply(quota(world.name, {GPU_KEY: "2"}))
+        world.admin.wait_used(world.name, "gpu-ledger", GPU_KEY, "0")
+        said = []
+        for query in ({"dryRun": "All"}, {}):
+            with pytest.raises(RefusedByServer, match="exceeded quota") as no:
+                world.admin.create(pods, pod, **query)
+            said.append((no.value.code, no.value.words))
+        assert said[0] == said[1]
+        door.apply(quota(world.name, {GPU_KEY: "3"}))
+        wait_until(lambda: _dry_run_passes(world, pods, pod), 30)
+        assert not world.admin.get(pods)["items"]
+        version = door.get(QUOTA, "gpu-ledger", world.name).resource_version
+        with pytest.raises(Invalid) as caught:
+            door.apply(quota(world.name, {GPU_KEY: "-1"}), dry_run=True)
+        assert caught.value.code == 422
+        assert door.get(QUOTA, "gpu-ledger", world.name).resource_version == version
+
+
+def _dry_run_passes(world: World, pods: str, pod: dict[str, Any]) -> bool:
+    try:
+        world.admin.create(pods, pod, dryRun="All")
+    except RefusedByServer:
+        return False
+    return True
 
 
 def test_a_missing_namespace_is_named_also_by_a_dry_run(world: World) -> None:

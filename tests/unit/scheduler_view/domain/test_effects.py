@@ -16,6 +16,7 @@ from scheduler_view.domain.effects import (
 
 SEARCH = QuotaFacts(
     team="search",
+    name="Search",
     pool="nvidia.com/gpu",
     tier="",
     before=56,
@@ -36,18 +37,26 @@ def said(facts: QuotaFacts) -> list[str]:
 def test_a_lowered_quota_says_what_the_picture_says() -> None:
     assert said(SEARCH) == [
         (
-            "search holds 52 GPUs now and the new limit is 48. Running pods are not stopped. "
-            "New pods are refused until search holds fewer than 48."
+            "Search holds 52 GPUs now and the new limit is 48. Running pods are not stopped. "
+            "New pods are refused until Search holds fewer than 48."
         ),
         (
-            "In the last 30 days search held more than 48 on 18 days (at most 56); 46% of "
+            "In the last 30 days Search held more than 48 on 18 days (at most 56); 46% of "
             "what it held was idle."
         ),
         (
-            "The most search can be charged in a 30-day month falls from EUR 84,672.00 to "
+            "The most Search can be charged in a 30-day month falls from EUR 84,672.00 to "
             "EUR 72,576.00 (56 → 48 at EUR 2.10 an hour)."
         ),
     ]
+
+
+def test_a_sentence_names_the_team_and_keeps_its_slug() -> None:
+    facts = replace(SEARCH, team="search-2", name="Search & Ads")
+    effects = quota_effects(facts)
+    assert {effect.team for effect in effects} == {"search-2"}
+    assert not any("search-2" in effect.text for effect in effects)
+    assert all("Search & Ads" in effect.text for effect in effects)
 
 
 def test_other_directions() -> None:
@@ -55,7 +64,7 @@ def test_other_directions() -> None:
     assert "may hold 60: 8 more" in raised[0]
     assert "held at most 56" in raised[1]
     assert "rises from" in raised[2]
-    assert raised[3] == "search's quota is divided: evenly over 2."
+    assert raised[3] == "Search's quota is divided: evenly over 2."
     assert "nothing limits" in said(replace(SEARCH, after=None))[0]
     assert "Every new pod is refused" in said(replace(SEARCH, after=0))[0]
     assert "not known" in said(replace(SEARCH, rate=None))[2]
