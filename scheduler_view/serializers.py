@@ -43,6 +43,15 @@ class QuotaRowSerializer(_Base):
     )
     queues = serializers.ListField(child=serializers.CharField())
     version = serializers.IntegerField(help_text="give it with an edit")
+    sync = serializers.ChoiceField(
+        choices=("in_sync", "differs", "other", "not_compared"),
+        help_text="how its objects stand in the cluster, as last looked at",
+    )
+    live = serializers.DictField(
+        child=serializers.IntegerField(allow_null=True),
+        help_text="what its key is in the cluster, by namespace; null where it is missing",
+    )
+    seen_at = serializers.DateTimeField(allow_null=True)
 
 
 class TierRowSerializer(_Base):

@@ -19,6 +19,7 @@ from scheduler_view.actions.loans import is_return
 from scheduler_view.actions.mishap import words_of_fault
 from scheduler_view.actions.plans import Connect, connect_to
 from scheduler_view.actions.push import Fate, Outcome, outcome_of, send, settled
+from scheduler_view.actions.rounds import look_once
 from scheduler_view.actions.wish import LostUpdate
 from scheduler_view.cluster.access import Role
 from scheduler_view.cluster.client import ClusterClient
@@ -63,7 +64,20 @@ def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> 
         return _stumbled(held, Outcome(Fate.LATER, text), now())
     finally:
         change_set.refresh_from_db()
+    _look_back(change_set, now, connect)
     return True
+
+
+def _look_back(change_set: ChangeSet, now: Now, connect: Connect) -> None:
+    """What was applied is shown as the cluster has it now, not as of the last round."""
+    if change_set.state not in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED):
+        return
+    done = change_set.steps.filter(state__in=_DONE)
+    kinds = sorted(set(done.values_list("kind", flat=True)), reverse=True)
+    try:
+        look_once(change_set.cluster, now=now, connect=connect, kinds=kinds)
+    except Exception:  # it is applied; the next round looks again
+        log.exception("cannot look back", change_set=change_set.pk)
 
 
 def _stumbled(held: Claim, outcome: Outcome, at: datetime) -> bool:

@@ -5,7 +5,7 @@ so that a watch that missed something, or does not run, costs minutes and not th
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -47,21 +47,27 @@ def visible_clusters() -> list[Cluster]:
     return [c for c in clusters if is_configured(c.kubernetes, Role.READER)]
 
 
-def look_once(cluster: Cluster, *, now: Now, connect: Connect = connect_to) -> Seen:
+def look_once(
+    cluster: Cluster,
+    *,
+    now: Now,
+    connect: Connect = connect_to,
+    kinds: Sequence[str] = KINDS,
+) -> Seen:
     """Store what a cluster has and find what differs from what is wanted.
 
     A cluster that does not answer keeps what was seen of it; its looks say why.
     """
     try:
         with connect(cluster, Role.READER) as client:
-            seen = observe(cluster, client)
-            if not all(kind in seen.errors for kind in WATCHED):
+            seen = observe(cluster, client, kinds)
+            if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
                 observe_queues(cluster, client)
                 note_preemptions(cluster, client)
     except ClusterError as error:  # no credentials: nothing was asked
-        words = note_error(cluster, KINDS, error)
-        return Seen(errors=dict.fromkeys(KINDS, words))
-    if not all(kind in seen.errors for kind in WATCHED):
+        words = note_error(cluster, kinds, error)
+        return Seen(errors=dict.fromkeys(kinds, words))
+    if any(kind in kinds and kind not in seen.errors for kind in WATCHED):
         find_drift(cluster, seen.changed, now())
     return seen
 

@@ -8,7 +8,7 @@ from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
 from scheduler_view import serializers
-from scheduler_view.queries.quotas import quota_rows
+from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.tiers import tier_rows
 
 
@@ -21,13 +21,8 @@ class QuotasView(RowsView):
     @lists(serializers.QuotaRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Quotas of the teams that the asker may read."""
-        filters = self.selection(request).filters
-        rows = [
-            row
-            for row in quota_rows(scope_of(request.user), timezone.now())
-            if row.cluster in filters.get("cluster", (row.cluster,))
-            and row.team in filters.get("team", (row.team,))
-        ]
+        found = quota_rows(scope_of(request.user), timezone.now())
+        rows = among(found, self.selection(request).filters)
         return self.answer(request, [row.fields() for row in rows])
 
 
@@ -43,9 +38,5 @@ class TiersView(RowsView):
         scope = scope_of(request.user)
         filters = self.selection(request).filters
         is_known = scope.sees_all or bool(scope.team_ids)
-        rows = [
-            row
-            for row in (tier_rows() if is_known else [])
-            if row.cluster in filters.get("cluster", (row.cluster,))
-        ]
+        rows = among(tier_rows() if is_known else [], filters)
         return self.answer(request, [row.fields() for row in rows])

@@ -1,26 +1,35 @@
 """Quotas and pools as rows: what is wanted, what is held, what is promised."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from accounting.access import Scope
 from accounting.models import Cluster
 from accounting.queries.billing import billing_at
 from accounting.queries.queues import queue_rows
-from scheduler_view.domain.desired import Target, committed, quota_key_of
+from scheduler_view.domain.desired import ObjectKey, Target, committed, quota_key_of
 from scheduler_view.domain.quota_key import key_of
 from scheduler_view.domain.standing import LimitedBy, room
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
 from scheduler_view.queries.lent import Lent, lent_to, served
 from scheduler_view.queries.supply import supply_of
-from scheduler_view.queries.sync import live_quotas
+from scheduler_view.queries.sync import (
+    SyncRow,
+    live_quotas,
+    look_rows,
+    sync_rows,
+    worst,
+)
 from scheduler_view.queries.use import Ask, uses
 from scheduler_view.queries.waiting import units_of, waiting_units
 
 Live = Mapping[str, Sequence[LimitedBy]]  # by namespace
+
+NOT_COMPARED = "not_compared"  # nobody has looked at its objects yet
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,9 @@ class QuotaRow:
         lent: what queues of its namespaces borrow and hold back.
         peak: the most held at once in 30 days.
         version: the change set that wrote it; edits name it.
+        live: what its key is in the cluster by namespace, as last looked at; None where
+            the object or the key is not there. Empty where nobody has looked.
+        sync: how its objects stand, the worst first; None where none was compared.
     """
 
     cluster: str
@@ -53,6 +65,9 @@ class QuotaRow:
     used: int | None = None
     room: int | None = None
     lent: Lent = field(default_factory=Lent)
+    live: Mapping[str, int | None] = field(default_factory=dict)
+    sync: SyncRow | None = None
+    seen_at: datetime | None = None
 
     @property
     def is_over(self) -> bool:
@@ -79,6 +94,9 @@ class QuotaRow:
             "queued": self.lent.queued,
             "queues": list(self.lent.queues),
             "version": self.version,
+            "sync": self.sync.state if self.sync else NOT_COMPARED,
+            "live": dict(self.live),
+            "seen_at": self.seen_at.isoformat() if self.seen_at else None,
         }
 
 
@@ -103,6 +121,7 @@ def quota_rows(
 ) -> list[QuotaRow]:
     """Quotas that the asker may read; a few queries for each cluster."""
     found: list[QuotaRow] = []
+    looks = look_rows()
     for one in _clusters(cluster):
         targets = list(_targets(scope, one, team))
         classes = {row.name: tier_of(row).classes for row in _tiers(one)}
@@ -116,6 +135,9 @@ def quota_rows(
         waiting, live = waiting_units(one.pk), live_quotas(one.pk)
         places = served(one.pk)
         queues = [row.facts for row in queue_rows(cluster=one.name)]
+        look = looks.get(one.name)
+        seen_at = look.seen_at if look else None
+        standing = sync_rows(one.name)
         found += [
             QuotaRow(
                 cluster=one.name,
@@ -137,6 +159,9 @@ def quota_rows(
                     if row.tier  # a queue does not tell tiers apart
                     else lent_to(row.split, row.pool, places, queues)
                 ),
+                live=_live(live, row) if seen_at else {},
+                sync=worst(standing, _keys(row)),
+                seen_at=seen_at,
             )
             for row, ask, use in zip(targets, asks, used, strict=True)
         ]
@@ -172,13 +197,21 @@ def pool_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[PoolRow]
 
 
 def _used(live: Live, row: QuotaTarget) -> int | None:
-    found = [
-        quota.used[row.pool]
-        for place in row.split
-        for quota in live.get(place, ())
-        if quota.name == quota_key_of(place, row.tier).name and row.pool in quota.used
-    ]
+    ours = [_ours(live, key) for key in _keys(row)]
+    found = [one.used[row.pool] for one in ours if one and row.pool in one.used]
     return sum(found) if found else None
+
+
+def _live(live: Live, row: QuotaTarget) -> dict[str, int | None]:
+    found = {}
+    for key in _keys(row):
+        ours = _ours(live, key)
+        found[key.namespace] = ours.hard.get(row.pool) if ours else None
+    return found
+
+
+def _ours(live: Live, key: ObjectKey) -> LimitedBy | None:
+    return next((q for q in live.get(key.namespace, ()) if q.name == key.name), None)
 
 
 def _room(live: Live, row: QuotaTarget, classes: Sequence[str]) -> int | None:
@@ -186,6 +219,24 @@ def _room(live: Live, row: QuotaTarget, classes: Sequence[str]) -> int | None:
     name = classes[0] if classes else ""
     found = [room(live.get(place, ()), row.pool, name) for place in row.split]
     return max((one for one in found if one is not None), default=None)
+
+
+def among(rows: Iterable[Row], filters: Mapping[str, Sequence[str]]) -> list[Row]:
+    """Rows whose columns have one of the values wanted."""
+    return [
+        row
+        for row in rows
+        if all(getattr(row, name) in wanted for name, wanted in filters.items())
+    ]
+
+
+def _keys(row: QuotaTarget) -> list[ObjectKey]:
+    return [quota_key_of(place, row.tier) for place in row.split]
+
+
+def live_split(row: QuotaTarget) -> dict[str, int | None]:
+    """What a quota's key is in its cluster, by namespace; None where it is missing."""
+    return _live(live_quotas(row.cluster_id), row)
 
 
 def _clusters(name: str) -> Sequence[Cluster]:

@@ -7,8 +7,6 @@ from datetime import datetime
 from scheduler_view.domain.desired import ObjectKey
 from scheduler_view.domain.drift import DriftState
 from scheduler_view.domain.manifest import QUOTA
-from scheduler_view.domain.quantity import gpus_or_none
-from scheduler_view.domain.quota_key import key_of
 from scheduler_view.domain.standing import LimitedBy, limited_by
 from scheduler_view.models import Drift, Look, Observation
 from scheduler_view.queries.resources import added_names
@@ -97,23 +95,4 @@ def live_quotas(cluster_id: int) -> dict[str, list[LimitedBy]]:
     found: dict[str, list[LimitedBy]] = {}
     for row in rows.order_by("namespace", "name"):
         found.setdefault(row.namespace, []).append(limited_by(row.manifest, added))
-    return found
-
-
-def live_limits(cluster: str, pool: str, keys: Iterable[ObjectKey]) -> dict[str, int]:
-    """What a pool's key is in the cluster, by namespace; without those that lack it."""
-    wanted = set(keys)
-    rows = Observation.objects.filter(
-        cluster__name=cluster,
-        kind=QUOTA,
-        namespace__in={key.namespace for key in wanted},
-    )
-    found = {}
-    for row in rows:
-        if ObjectKey(row.kind, row.namespace, row.name) not in wanted:
-            continue
-        hard = (row.manifest.get("spec") or {}).get("hard") or {}
-        number = gpus_or_none(hard.get(key_of(pool)))
-        if number is not None:
-            found[row.namespace] = number
     return found

@@ -16,18 +16,11 @@ from accounting.queries.queues import queue_rows
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.views.download import csv_answer
 from accounting.views.gate import admins, signed_in, visitor_of
-from scheduler_view.domain.desired import quota_key_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import ChangeRow, change_rows
 from scheduler_view.queries.objects import quota_objects
 from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
-from scheduler_view.queries.sync import (
-    LookRow,
-    SyncRow,
-    look_rows,
-    sync_rows,
-    worst,
-)
+from scheduler_view.queries.sync import LookRow, look_rows
 from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.views.edits import changed_quotas
 from scheduler_view.views.proposal import Unfit
@@ -60,7 +53,6 @@ class QuotaLine:
     team: TeamRef | None
     pending: ChangeRow | None
     typed: str = ""  # what a refused form said
-    sync: SyncRow | None = None
 
     @property
     def field(self) -> str:
@@ -168,14 +160,8 @@ def _lines(
     open_changes: Sequence[ChangeRow],
     typed: Mapping[str, Any],
 ) -> list[QuotaLine]:
-    """Rows of one cluster, with how their objects stand there."""
-    found = sync_rows(rows[0].cluster) if rows else {}
-    lines = []
-    for row in rows:
-        keys = [quota_key_of(place, row.tier) for place in row.split]
-        line = _line(row, teams, open_changes, typed)
-        lines.append(replace(line, sync=worst(found, keys)))
-    return lines
+    """Rows of one cluster, with what is asked of them now."""
+    return [_line(row, teams, open_changes, typed) for row in rows]
 
 
 def _line(

@@ -13,7 +13,8 @@ from scheduler_view.domain.desired import quota_key_of
 from scheduler_view.domain.split import SplitRule
 from scheduler_view.forms import Asked
 from scheduler_view.models import QuotaTarget
-from scheduler_view.queries.sync import live_limits, sync_rows, worst
+from scheduler_view.queries.quotas import live_split
+from scheduler_view.queries.sync import sync_rows, worst
 from scheduler_view.views.proposal import Unfit, propose
 from scheduler_view.views.words import word
 
@@ -69,8 +70,10 @@ def _restored(target: QuotaTarget) -> dict[str, Any]:
 
 def _adopted(target: QuotaTarget) -> dict[str, Any]:
     """The quota as the cluster has it; where a namespace has none, as it is wanted."""
-    keys = [quota_key_of(place, target.tier) for place in target.split]
-    there = dict(target.split) | live_limits(target.cluster.name, target.pool, keys)
+    live = {
+        place: gpus for place, gpus in live_split(target).items() if gpus is not None
+    }
+    there = dict(target.split) | live
     edit = _restored(target) | {"gpus": sum(there.values())}
     if len(there) > 1:
         edit |= {"rule": SplitRule.WEIGHTS.value, "weights": there}

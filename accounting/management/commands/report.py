@@ -1,4 +1,7 @@
-"""`manage.py report usage|ledger|holds|issues|queues`: rows for people and programs."""
+"""`manage.py report usage|ledger|holds|issues|queues`: rows for people and programs.
+
+`scheduler_view` adds what it knows to the same command.
+"""
 
 import sys
 from argparse import ArgumentParser
@@ -31,12 +34,11 @@ class Command(BaseCommand):
     """Reports; ends with 0, or 2 for wrong use."""
 
     help = "Show usage, the ledger, holds, data issues or queues."
+    kinds: tuple[str, ...] = ("usage", "ledger", "holds", "issues", "queues")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What to show, grouped how, of which time, in which form."""
-        parser.add_argument(
-            "what", choices=["usage", "ledger", "holds", "issues", "queues"]
-        )
+        parser.add_argument("what", choices=self.kinds)
         parser.add_argument("--by", help="dimensions, separated by commas")
         parser.add_argument("--from", dest="start", help="ISO time or billing day")
         parser.add_argument("--to", dest="end", help="the first moment not included")
@@ -61,8 +63,7 @@ class Command(BaseCommand):
             selection = parse_selection(
                 EVERYTHING, options["start"], options["end"], filters
             )
-            chosen = (options["by"], options["state"], options["only"])
-            rows = _rows(options["what"], selection, *chosen)
+            rows = self.rows(options, selection)
         except SelectionError as error:
             self.stderr.write(f"report: {error}")
             sys.exit(WRONG_USE)
@@ -70,6 +71,17 @@ class Command(BaseCommand):
         if options["format"] == "table" and options["what"] in ("usage", "ledger"):
             named = ", ".join(policies_in(selection)) or Policy.COMPUTE.value
             self.stdout.write(f"Shares of divided GPUs: {named}.")
+
+    def rows(
+        self, options: Mapping[str, Any], selection: Selection
+    ) -> list[Mapping[str, Any]]:
+        """The rows of what is asked for.
+
+        Raises:
+            SelectionError: an option that these rows do not have.
+        """
+        chosen = (options["by"], options["state"], options["only"])
+        return _rows(options["what"], selection, *chosen)
 
 
 def _rows(

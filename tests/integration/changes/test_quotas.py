@@ -9,9 +9,10 @@ import pytest
 
 from accounting.models import Binding, Team
 from scheduler_view.actions.change_sets import Refused, undo
-from scheduler_view.models import QuotaTarget
+from scheduler_view.models import ChangeSet, QuotaTarget
 from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY
+from tests.integration.changes.agreement import agree, agree_after_a_look, somebody
 from tests.integration.changes.office import REASON, Office, quota, said, steps
 
 MIG_KEY = "requests.nvidia.com/mig-1g.10gb"
@@ -29,7 +30,7 @@ def test_a_first_quota_is_created_and_said(both: Office) -> None:
     assert (
         change_set.plan["summary"] == "1 created, 0 changed, 0 removed, 0 as they are"
     )
-    assert "vision holds 0 GPUs now and may hold 4: 4 more." in said(change_set)
+    assert "Vision holds 0 GPUs now and may hold 4: 4 more." in said(change_set)
     assert "Committed quota becomes 4" in said(change_set)
     assert not both.has_quota()  # a plan writes nothing
     both.apply(both.approve(change_set))
@@ -37,6 +38,7 @@ def test_a_first_quota_is_created_and_said(both: Office) -> None:
     assert both.hard() == {GPU_KEY: "4"}
     assert (target().gpus, target().split) == (4, {both.world.name: 4})
     assert steps(change_set)[0][1:] == ("create", "applied")
+    agree(both)
 
 
 def test_what_is_there_already_is_not_written(both: Office) -> None:
@@ -59,6 +61,7 @@ def test_raised_and_a_waiting_pod_gets_in(office: Office) -> None:
     admin.wait_used(name, "gpu-ledger", GPU_KEY, "0")
     admin.make_pod(name, "train", 2)
     admin.wait_used(name, "gpu-ledger", GPU_KEY, "2")
+    assert [row["live"] for row in agree(office)] == [{name: 2}]
     admin.delete(f"/api/v1/nodes/{name}-n")
 
 
@@ -76,6 +79,7 @@ def test_lowered_below_use_stops_nothing_and_refuses_the_next(office: Office) ->
     assert sorted(pod["metadata"]["name"] for pod in pods) == ["a", "b"]
     with pytest.raises(RefusedByServer, match=r"used: .*=4, limited: .*=2"):
         admin.make_pod(name, "c", 1)
+    agree(office)
 
 
 def test_each_mig_profile_and_device_class_is_its_own_key(both: Office) -> None:
@@ -83,8 +87,10 @@ def test_each_mig_profile_and_device_class_is_its_own_key(both: Office) -> None:
         quota(4), quota(7, pool="nvidia.com/mig-1g.10gb"), quota(3, pool=DRA_KEY)
     )
     assert both.hard() == {GPU_KEY: "4", MIG_KEY: "7", DRA_KEY: "3"}
+    assert len(agree(both)) == 3
     both.applied(quota(None, pool="nvidia.com/mig-1g.10gb"))
     assert both.hard() == {GPU_KEY: "4", DRA_KEY: "3"}
+    assert len(agree(both)) == 2
 
 
 def test_a_team_with_two_namespaces_is_divided_by_the_rule(both: Office) -> None:
@@ -102,6 +108,7 @@ def test_a_team_with_two_namespaces_is_divided_by_the_rule(both: Office) -> None
     change_set = both.applied(quota(5))
     assert "evenly over 2 namespaces" in said(change_set)
     assert (both.hard()[GPU_KEY], both.hard(other)[GPU_KEY]) == ("3", "2")
+    agree(both)
     both.applied(quota(5, rule="weights", weights={other: 1}))
     assert (both.hard()[GPU_KEY], both.hard(other)[GPU_KEY]) == ("0", "5")
     both.applied(quota(None))
@@ -120,12 +127,14 @@ def test_undo_leads_back_to_what_was_there(both: Office) -> None:
     assert (back.state, second.state) == ("applied", "undone")
     assert both.hard() == {GPU_KEY: "4"}
     assert (target().gpus, target().rule) == (4, "evenly")
+    agree(both)
     with pytest.raises(Refused, match="nothing to undo"):
         undo(second, actor="ana", reason=REASON, at=both.now())
     away = undo(first, actor="ana", reason=REASON, at=both.now())
     both.apply(both.approve(both.plan(away)))
     assert not both.has_quota()
     assert not QuotaTarget.objects.exists()
+    assert agree(both) == []
 
 
 def test_a_pod_does_not_make_a_plan_stale_and_kubectl_does(both: Office) -> None:
@@ -143,6 +152,7 @@ def test_a_pod_does_not_make_a_plan_stale_and_kubectl_does(both: Office) -> None
     assert "changed since this plan" in change_set.error
     assert both.hard()[GPU_KEY] == "7"
     assert target().gpus == 5  # nothing was applied, so nothing else is wanted
+    assert [row["sync"] for row in agree_after_a_look(both)] == ["differs"]
 
 
 def test_another_manager_is_named_and_not_forced_unless_ticked(both: Office) -> None:
@@ -160,6 +170,7 @@ def test_another_manager_is_named_and_not_forced_unless_ticked(both: Office) -> 
     ticked = f"ResourceQuota {both.world.name}/gpu-ledger"
     both.applied(quota(5), forced=[ticked])
     assert both.hard()[GPU_KEY] == "5"
+    agree(both)
 
 
 def test_foreign_keys_and_objects_stay(both: Office) -> None:
@@ -218,6 +229,7 @@ def test_a_loan_returns_by_itself(both: Office) -> None:
     loan = both.applied(quota(10), ends_at=ends)
     both.work()
     assert both.hard()[GPU_KEY] == "10"
+    agree(both)
     both.ahead = timedelta(hours=8, minutes=1)
     both.work()
     both.work()
@@ -225,6 +237,7 @@ def test_a_loan_returns_by_itself(both: Office) -> None:
     assert loan.state == "undone"
     assert both.hard()[GPU_KEY] == "4"
     assert loan.undos.get().author_name == "system"
+    agree(both)
 
 
 def test_a_loan_that_was_changed_since_waits_for_a_person(both: Office) -> None:
@@ -251,3 +264,39 @@ def test_what_is_scheduled_begins_by_itself(both: Office) -> None:
     change_set.refresh_from_db()
     assert change_set.state == "applied"
     assert both.hard() == {GPU_KEY: "4"}
+
+
+def test_drift_by_kubectl_is_shown_by_all_and_restored_from_the_page(
+    both: Office,
+) -> None:
+    both.applied(quota(4))
+    path = quota_path(both.world.name, "gpu-ledger")
+    both.world.admin.edit(path, {"spec": {"hard": {GPU_KEY: "7"}}})
+    (row,) = agree_after_a_look(both)
+    assert (row["sync"], row["live"]) == ("differs", {both.world.name: 7})
+    asked = {"cluster": both.cluster.name, "team": "vision", "pool": row["pool"]}
+    with somebody() as client:
+        page = client.get("/quotas").content.decode()
+        assert "Changed by kubectl-edit" in page
+        answer = client.post("/quotas/settle", asked | {"tier": "", "verb": "restore"})
+        assert answer.status_code == 302
+    back = ChangeSet.objects.latest("pk")
+    both.work()
+    back.refresh_from_db()
+    (step,) = back.steps.all()
+    assert "kubectl-edit" in step.blocked  # it is theirs until a person ticks it
+    back = both.applied(quota(4), forced=[str(step)])
+    (row,) = agree(both)
+    assert (row["sync"], row["live"]) == ("in_sync", {both.world.name: 4})
+
+
+def test_an_object_that_was_removed_by_kubectl_is_shown_and_made_again(
+    both: Office,
+) -> None:
+    both.applied(quota(4))
+    both.world.admin.delete(quota_path(both.world.name, "gpu-ledger"))
+    (row,) = agree_after_a_look(both)
+    assert (row["sync"], row["live"]) == ("differs", {both.world.name: None})
+    both.applied(quota(4))
+    (row,) = agree(both)
+    assert row["sync"] == "in_sync"

@@ -6,6 +6,7 @@ from scheduler_view.actions.change_sets import undo
 from scheduler_view.models import Tier
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import GPU_KEY
+from tests.integration.changes.agreement import agree
 from tests.integration.changes.office import REASON, Office, quota, said, steps, tier
 from tests.processes import wait_until
 
@@ -20,6 +21,7 @@ def test_a_tier_is_a_class_with_a_version(both: Office) -> None:
     assert found["description"] == "queued"
     row = Tier.objects.get(name=name)
     assert (row.class_name, row.old_classes, row.value) == (f"{name}-v1", [], 1000)
+    agree(both)
 
 
 def test_a_changed_value_is_a_new_version_and_undo_uses_the_old_one(
@@ -33,12 +35,14 @@ def test_a_changed_value_is_a_new_version_and_undo_uses_the_old_one(
     assert f"{name}-v1 stays for what names it" in said(change_set)
     row = Tier.objects.get(name=name)
     assert (row.class_name, row.old_classes) == (f"{name}-v2", [f"{name}-v1"])
+    agree(both)
     back = undo(change_set, actor="ana", reason=REASON, at=both.now())
     both.apply(both.approve(both.plan(back)))
     assert back.state == "applied"
     row.refresh_from_db()
     assert (row.class_name, row.value) == (f"{name}-v1", 1000)
     assert row.old_classes == [f"{name}-v2"]
+    agree(both)
 
 
 def test_a_description_changes_in_place(both: Office) -> None:
@@ -68,6 +72,7 @@ def test_the_default_passes_from_one_to_the_other(both: Office) -> None:
     assert not both.priority_class(f"{one}-v1").get("globalDefault")
     assert both.priority_class(f"{two}-v1")["globalDefault"]
     assert Tier.objects.get(is_default=True).name == two
+    agree(both)
     both.applied(tier(two, 20))
 
 
@@ -102,6 +107,8 @@ def test_a_new_version_opens_no_gap_in_the_tiers_quota(both: Office) -> None:
     path = f"/api/v1/namespaces/{both.world.name}/resourcequotas/gpu-ledger-{name}"
     selector = both.world.admin.get(path)["spec"]["scopeSelector"]
     assert selector["matchExpressions"][0]["values"] == [f"{name}-v1", f"{name}-v2"]
+    (row,) = agree(both)
+    assert (row["tier"], row["live"]) == (name, {both.world.name: 2})
 
 
 @real_only
@@ -119,6 +126,10 @@ def test_the_least_of_all_quotas_counts(office: Office) -> None:
     admin.make_pod(name, "small", 2, **wanted)
     admin.wait_used(name, scoped, GPU_KEY, "2")
     admin.wait_used(name, "gpu-ledger", GPU_KEY, "2")
+    assert {row["tier"]: row["live"] for row in agree(office)} == {
+        "": {name: 10},
+        critical: {name: 2},
+    }
 
 
 @real_only
@@ -145,6 +156,7 @@ def test_a_changed_tier_is_followed_by_a_real_preemption(office: Office) -> None
     wait_until(lambda: admin.phase(name, "new") == "Running", 60)
     names = [pod["metadata"]["name"] for pod in admin.get(pods)["items"]]
     assert names == ["new"]
+    agree(office)
     admin.delete(f"/api/v1/nodes/{node}")
 
 
