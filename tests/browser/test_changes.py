@@ -3,6 +3,7 @@
 The cluster is the demo's API server. What the tests apply stays for the next one, as it would.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from threading import Event, Thread
 
@@ -42,6 +43,7 @@ def desk(
         yield office
         ending.set()
         worker.join()
+    connection.close()  # this one's own: after the browser there is another
 
 
 def _work(cluster_id: int, ending: Event) -> None:
@@ -109,6 +111,75 @@ def test_five_seconds_to_think_again_then_applied_and_undone(
     )
     assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "24"}
     assert visit.complaints == []
+
+
+def apply(page: Page) -> None:
+    """Apply what is planned; returns when the page says that it is applied."""
+    expect(page.locator("#change")).to_have_attribute(
+        "data-state", "planned", timeout=LONG_MS
+    )
+    page.get_by_role("button", name=re.compile(r"Apply \d+ change")).click()
+    expect(page.locator("#change")).to_have_attribute(
+        "data-state", "applied", timeout=LONG_MS
+    )
+
+
+def undo(page: Page, address: str) -> None:
+    """Take a change back from its page."""
+    page.goto(address)
+    page.get_by_label("Why undo it").fill("It was a slip of the hand.")
+    page.get_by_role("button", name="Plan the undo").click()
+    expect(page.locator("h1")).to_contain_text("Undo of")
+    apply(page)
+
+
+def test_two_quotas_and_a_tier_change_in_the_cluster_and_come_back(
+    desk: Office, sign_in: SignIn, violations: Violations
+) -> None:
+    visit = sign_in("ana", bend_policy=True)
+    page = visit.open("/quotas")
+    edit_two(page, "21", "15")
+    apply(page)
+    quotas = page.url
+    assert violations(page) == []
+    expect(page.locator(".objects .badge.ok", has_text="Applied")).to_have_count(2)
+    assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "21"}
+    assert desk.hard("search-prod") == {"requests.nvidia.com/gpu": "15"}
+
+    page = visit.open("/tiers")
+    page.get_by_role("link", name="Edit tier batch").click()
+    assert violations(page) == []
+    page.get_by_label("Value").fill("2000")
+    page.get_by_label("Reason").fill(REASON)
+    page.get_by_role("button", name="Review plan").click()
+    expect(page.locator("#change")).to_contain_text(
+        "batch-v1 stays for what names it", timeout=LONG_MS
+    )
+    apply(page)
+    tier = page.url
+    assert violations(page) == []
+    made = desk.priority_class("batch-v2")
+    assert (made["value"], made["globalDefault"]) == (2000, True)
+    assert not desk.priority_class("batch-v1").get("globalDefault")
+    expect(visit.open("/tiers").locator("tr", has_text="batch-v2")).to_contain_text(
+        "earlier: batch-v1"
+    )
+    page = visit.open("/quotas")
+    row = page.locator("tr[data-quota]", has_text="Vision")
+    expect(row.get_by_role("textbox")).to_have_value("21")
+    expect(row).to_contain_text("In sync")
+    assert violations(page) == []
+
+    undo(page, tier)
+    assert desk.priority_class("batch-v1")["globalDefault"]
+    assert not desk.priority_class("batch-v2").get("globalDefault")
+    undo(page, quotas)
+    assert violations(page) == []
+    assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "24"}
+    assert desk.hard("search-prod") == {"requests.nvidia.com/gpu": "12"}
+    expect(
+        visit.open(quotas.removeprefix(visit.address)).locator("#change")
+    ).to_have_attribute("data-state", "undone")
 
 
 def test_edits_are_counted_and_taken_back(desk: Office, sign_in: SignIn) -> None:
