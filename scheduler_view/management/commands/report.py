@@ -32,7 +32,7 @@ class Command(report.Command):
             return super().rows(options, selection)
         if any(options[name] is not None for name in WITHOUT):
             raise SelectionError(
-                f"{what} are those of now; leave --by, --from, --to and --state out"
+                f"{what} are those of now; leave --by, --from, --to, --state and --only out"
             )
         refuse_others(selection, FILTERS[what], what)
         if what == "tiers":
