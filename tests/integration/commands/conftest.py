@@ -9,6 +9,10 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 
+from tests.integration.accounting.conftest import (
+    no_facts_of_others as no_facts_of_others,  # noqa: PLC0414
+)
+
 
 @dataclass(frozen=True)
 class Ended:

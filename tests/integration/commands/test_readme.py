@@ -58,6 +58,7 @@ def access(tmp_path: Path) -> Iterator[str]:
         yield block.replace("/run/secrets", str(tmp_path))
 
 
+@pytest.mark.django_db(transaction=True)
 def test_commands_of_the_readme_do_what_they_say(
     transactional_db: None,
     access: str,
