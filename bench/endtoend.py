@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.actions import ingest, partitions, windows
+from accounting.actions import due, ingest, partitions
 from accounting.domain.period import WINDOW_MS, Period
 from accounting.models import Cluster, Gpu, Pod, Source, UsageWindow
 from bench.fleet import START_S, Fleet
@@ -105,13 +105,13 @@ def _empty(address: str) -> Cluster:
 
 def _ours(cluster: Cluster) -> None:
     """Every window of the period, through the product."""
-    windows.mark(cluster.pk, [PERIOD], "bench", create=True)
+    due.mark(cluster.pk, [PERIOD], "bench", create=True)
     _compute(cluster)
 
 
 def _ours_again(cluster: Cluster) -> None:
     """The re-read of windows that are done, as each live source's (rules.md N1)."""
-    windows.read_again(cluster.pk, PERIOD)
+    due.read_again(cluster.pk, PERIOD)
     _compute(cluster)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.actions import facts, partitions, windows
+from accounting.actions import due, facts, partitions, windows
 from accounting.actions.ingest import write_windows
 from accounting.actions.windows import Outcome
 from accounting.domain.period import Period
@@ -150,7 +150,7 @@ def _repeat(count: int, what: str) -> Figure:
             _empty()
             with connection.cursor() as cursor:
                 cursor.execute("DELETE FROM accounting_ingestwindow")
-        windows.mark(1, [whole], "bench", create=True)
+        due.mark(1, [whole], "bench", create=True)
         claimed = windows.claim(1)
         assert claimed is not None
         assert len(claimed.windows) == count

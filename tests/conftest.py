@@ -21,6 +21,7 @@ TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
 ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
+DRAWN_SECONDS = 60  # hundreds of examples; cut short in one, Hypothesis calls it flaky
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -32,7 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if tier in ALONE:
             item.add_marker("alone")
         if tier == "unit" and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(UNIT_SECONDS))
+            is_drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+            seconds = DRAWN_SECONDS if is_drawn else UNIT_SECONDS
+            item.add_marker(pytest.mark.timeout(seconds))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

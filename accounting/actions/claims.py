@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from accounting.actions import windows
+from accounting.actions import due
 from accounting.actions.locks import lock
 from accounting.domain.inventory import ClaimRecord, Device, Inventory
 from accounting.domain.period import Period
@@ -65,7 +65,7 @@ def observe_claims(
         ]
         _write(rows)
         if rows:
-            windows.mark_existing(cluster.pk, [period], "claims")
+            due.mark_existing(cluster.pk, [period], "claims")
     return len(rows)
 
 

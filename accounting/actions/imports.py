@@ -12,7 +12,7 @@ from pathlib import Path
 from django.db import transaction
 from django.db.models import Max, Min
 
-from accounting.actions import buffer, ingest, issues, windows
+from accounting.actions import buffer, due, ingest, issues
 from accounting.actions.locks import lock
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
@@ -79,7 +79,7 @@ def import_files(
         period = Period(spooled.first_ms, spooled.last_ms + 1)
         with transaction.atomic():  # kept samples always have their windows due
             new = _buffer(source, spooled, tell)
-            due = _mark(cluster, period) if new else 0
+            count = _mark(cluster, period) if new else 0
             issues.resolve_older(cluster.pk, ("unknown_metric",), period.start)
             issues.record(cluster.pk, _unknown(spooled.unknown, period))
     reach("kept")
@@ -89,7 +89,7 @@ def import_files(
             cluster,
             within=Period(period.start_ms - period.start_ms % WINDOW_MS, period.end_ms),
             observed=_observe(cluster, period, tell),
-            on_progress=lambda d: tell("Attributing", d.windows, max(due, d.windows)),
+            on_progress=lambda d: tell("Attributing", d.windows, max(count, d.windows)),
         )
     done = ingest.ingest_all(
         cluster, on_progress=lambda d: tell("Again", d.windows, d.windows)
@@ -162,8 +162,8 @@ def _mark(cluster: Cluster, period: Period) -> int:
         last = int(bounds["last"].timestamp() * 1000) + WINDOW_MS
         high = max(high, first)
         low = min(low, last)
-    count = windows.mark(cluster.pk, [Period(low, high)], "new", create=True)
-    return count + windows.mark(cluster.pk, [reach], "late", create=False)
+    count = due.mark(cluster.pk, [Period(low, high)], "new", create=True)
+    return count + due.mark(cluster.pk, [reach], "late", create=False)
 
 
 def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:

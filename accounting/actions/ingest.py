@@ -14,6 +14,7 @@ from django.db import Error, connection, transaction
 
 from accounting.actions import (
     derived,
+    due,
     evidence,
     evidence_save,
     facts,
@@ -196,7 +197,7 @@ def observe_period(
         if not is_observed:
             resolve_pods(cluster, holding)
         outside = _outside(changed, period)
-        windows.mark_existing(cluster.pk, outside, "late")
+        due.mark_existing(cluster.pk, outside, "late")
         reach("folded")
     return _State(inventory, ids, now, until)
 

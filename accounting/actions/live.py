@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from django.db.models import Max, Min
 
-from accounting.actions import buffer, issues, windows
+from accounting.actions import buffer, due, issues, windows
 from accounting.actions.imports import REACH_AHEAD_MS, REACH_BACK_MS
 from accounting.actions.reading import access_of
 from accounting.domain.issue import Issue
@@ -88,7 +88,7 @@ def _mark_late(cluster: Cluster, source: Source, scraped: Period) -> None:
     if newest is None or scraped.start_ms >= to_ms(newest) + WINDOW_MS - AGAIN_MS:
         return
     reach = Period(scraped.start_ms - REACH_BACK_MS, scraped.end_ms + REACH_AHEAD_MS)
-    windows.mark(cluster.pk, [reach], "late", create=False)
+    due.mark(cluster.pk, [reach], "late", create=False)
     issue = Issue(
         code="clock_went_back",
         subject=source.name,
@@ -138,11 +138,11 @@ def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     if start_ms >= end_ms:
         return 0
     new = Period(start_ms, end_ms)
-    count = windows.mark(cluster.pk, [new], "new", create=True)
+    count = due.mark(cluster.pk, [new], "new", create=True)
     again = AGAIN_MS
     if any(source.kind == SourceKind.PROMETHEUS for source in live):
         again = max(again, _reread_ms(new))
-    windows.read_again(cluster.pk, Period(max(0, start_ms - again), start_ms))
+    due.read_again(cluster.pk, Period(max(0, start_ms - again), start_ms))
     return count
 
 

@@ -6,7 +6,7 @@ whose fence is not the row's is refused (invariant I13).
 """
 
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -40,102 +40,6 @@ class Claim:
     def period(self) -> Period:
         """From the first to the last claimed window."""
         return Period(self.windows[0].start_ms, self.windows[-1].end_ms)
-
-
-def mark(
-    cluster_id: int, periods: Iterable[Period], reason: str, *, create: bool
-) -> int:
-    """Make the windows that periods touch pending; returns how many changed.
-
-    Whatever the reason, they are computed anew; only `read_again` may find that nothing
-    has changed.
-
-    Args:
-        cluster_id: whose windows.
-        periods: half-open; merged here.
-        reason: shown in data health, e.g. `new`, `late`, `again`.
-        create: also windows that have no row yet.
-    """
-    starts = sorted({w.start_ms for period in periods for w in period.windows()})
-    return sum(
-        _mark(cluster_id, starts[i : i + 5000], reason, create=create)
-        for i in range(0, len(starts), 5000)
-    )
-
-
-def _mark(cluster_id: int, starts: Sequence[int], reason: str, *, create: bool) -> int:
-    instants = [to_instant(ms) for ms in starts]
-    with connection.cursor() as cursor:
-        if create:
-            cursor.execute(
-                """
-                INSERT INTO accounting_ingestwindow
-                    (cluster_id, shard, window_start, state, fence, worker, attempts,
-                     last_error, reason, rows, samples_expected, samples_seen, read_ms)
-                SELECT %s, 0, at, 'pending', 0, '', 0, '', %s, 0, 0, 0, 0
-                FROM unnest(%s::timestamptz[]) AS at
-                ON CONFLICT (cluster_id, shard, window_start) DO UPDATE
-                    SET state = 'pending', fence = accounting_ingestwindow.fence + 1,
-                        reason = excluded.reason, next_attempt_at = NULL,
-                        reading_hash = NULL
-                """,
-                [cluster_id, reason, instants],
-            )
-        else:
-            cursor.execute(
-                """
-                UPDATE accounting_ingestwindow
-                SET state = 'pending', fence = fence + 1, reason = %s,
-                    next_attempt_at = NULL, reading_hash = NULL
-                WHERE cluster_id = %s AND shard = 0
-                  AND window_start = ANY(%s::timestamptz[])
-                """,
-                [reason, cluster_id, instants],
-            )
-        return int(cursor.rowcount)
-
-
-def read_again(cluster_id: int, period: Period) -> None:
-    """Ask a period's samples again (N1): windows that are done become pending.
-
-    Their `reading_hash` stays: where the same samples come, nothing is computed.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE accounting_ingestwindow
-            SET state = 'pending', fence = fence + 1, reason = 'again',
-                next_attempt_at = NULL
-            WHERE cluster_id = %s AND shard = 0 AND state <> 'pending'
-              AND window_start >= %s AND window_start < %s
-            """,
-            [cluster_id, to_instant(period.start_ms), to_instant(period.end_ms)],
-        )
-
-
-def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> int:
-    """Make windows that exist, lie in periods and are done, pending again."""
-    count = 0
-    with connection.cursor() as cursor:
-        for period in periods:
-            cursor.execute(
-                """
-                UPDATE accounting_ingestwindow
-                SET state = 'pending', fence = fence + 1, reason = %s,
-                    next_attempt_at = NULL, reading_hash = NULL
-                WHERE cluster_id = %s AND shard = 0
-                  AND (state <> 'pending' OR reading_hash IS NOT NULL)
-                  AND window_start > %s AND window_start < %s
-                """,
-                [
-                    reason,
-                    cluster_id,
-                    to_instant(period.start_ms - WINDOW_MS),
-                    to_instant(min(period.end_ms, 253_402_300_799_000)),
-                ],
-            )
-            count += cursor.rowcount
-    return count
 
 
 def claim(

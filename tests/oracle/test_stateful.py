@@ -33,7 +33,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from accounting.actions import windows
+from accounting.actions import due, windows
 from accounting.actions.ingest import ingest_all, mark_hours
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.windows import FenceError, Outcome
@@ -262,10 +262,10 @@ class Living(RuleBasedStateMachine):
     def a_late_claim_cannot_write(self) -> None:
         """I13: who was overtaken is refused."""
         cluster = self.cluster()
-        windows.mark(cluster.pk, [self.whole()], "again", create=False)
+        due.mark(cluster.pk, [self.whole()], "again", create=False)
         claimed = windows.claim(cluster.pk)
         assert claimed is not None
-        windows.mark(cluster.pk, claimed.windows, "late", create=False)
+        due.mark(cluster.pk, claimed.windows, "late", create=False)
         outcomes = [Outcome(w, 0, b"x", 0, 0, False, 1) for w in claimed.windows]
         with pytest.raises(FenceError):
             windows.finish(claimed, outcomes)
@@ -296,7 +296,7 @@ class Living(RuleBasedStateMachine):
         call_command("verify", stdout=io.StringIO())  # I3, I5, I6, I9
         before = said()
         cluster = self.cluster()
-        windows.mark(cluster.pk, [self.whole()], "again", create=False)
+        due.mark(cluster.pk, [self.whole()], "again", create=False)
         done = ingest_all(cluster)
         assert done.windows == IngestWindow.objects.count()
         assert done.rows_written == 0  # I1

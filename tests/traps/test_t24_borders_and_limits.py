@@ -8,7 +8,7 @@ import pytest
 import requests
 import yaml
 
-from accounting.actions import windows
+from accounting.actions import due
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.period import HOUR_MS, Period
@@ -42,7 +42,7 @@ def connected(address: str, folder: Path) -> Cluster:
 def read(cluster: Cluster, seconds: int) -> int:
     """Read a scene's time; gives the number of windows that failed."""
     period = Period(START_MS, START_MS + seconds * 1000)
-    windows.mark(cluster.pk, [period], "asked", create=True)
+    due.mark(cluster.pk, [period], "asked", create=True)
     return compute(cluster)
 
 

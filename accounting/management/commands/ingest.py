@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 from django.db import InterfaceError, OperationalError, connection
 
 from accounting.access import EVERYTHING
-from accounting.actions import live, windows
+from accounting.actions import due, live
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.management.output import FINDING, WRONG_USE
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         while True:
             for cluster in clusters:
                 if selection.period is not None:
-                    windows.mark(cluster.pk, [selection.period], "asked", create=True)
+                    due.mark(cluster.pk, [selection.period], "asked", create=True)
                 failed += self._try(cluster, is_last=not options["follow"])
             if not options["follow"]:
                 break

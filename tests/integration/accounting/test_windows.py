@@ -1,13 +1,16 @@
 """The window ledger: what becomes of claims, of lost ones and of unchanged ones."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
-from accounting.actions import facts, windows
+from accounting.actions import due, facts, windows
 from accounting.actions.ingest import write_windows
 from accounting.actions.windows import FenceError, Outcome
 from accounting.domain.period import WINDOW_MS, Period
-from accounting.models import Cluster, DataIssue, IngestWindow
+from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
+from accounting.queries.windows import database_now
 from tests.builders import HOUR_ZERO
 
 pytestmark = pytest.mark.django_db
@@ -18,11 +21,11 @@ SECOND = Period(FIRST.end_ms, FIRST.end_ms + WINDOW_MS)
 
 def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
     cluster = Cluster.objects.create(name="north")
-    windows.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    due.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
     claimed = windows.claim(cluster.pk)
     assert claimed is not None
     assert claimed.windows == (FIRST, SECOND)
-    windows.mark(cluster.pk, [SECOND], "late", create=False)
+    due.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(FenceError):
         windows.finish(
             claimed, [Outcome(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
@@ -38,7 +41,7 @@ def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
 
 def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> None:
     cluster = Cluster.objects.create(name="north")
-    windows.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    due.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
     claimed = windows.claim(cluster.pk)
     assert claimed is not None
     outcomes = [Outcome(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
@@ -60,7 +63,7 @@ def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> Non
 def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
     cluster = Cluster.objects.create(name="north")
     empty = facts.Facts(np.zeros(0, facts.ROW), np.zeros(0, facts.INTENSITY_ROW))
-    windows.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    due.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
     for _ in range(2):  # the second time they say what they said
         claimed = windows.claim(cluster.pk)
         assert claimed is not None
@@ -70,11 +73,11 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
         results = [(outcome, empty) for outcome in outcomes]
         write_windows(claimed, results)
         assert windows_in(cluster, "done") == 2
-        windows.mark(cluster.pk, [FIRST, SECOND], "again", create=False)
+        due.mark(cluster.pk, [FIRST, SECOND], "again", create=False)
 
     claimed = windows.claim(cluster.pk)
     assert claimed is not None
-    windows.mark(cluster.pk, [SECOND], "late", create=False)
+    due.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(FenceError):
         write_windows(claimed, results)
     windows.give_back(claimed)
@@ -84,3 +87,35 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
 def windows_in(cluster: Cluster, state: str) -> int:
     """How many windows the ledger has in a state."""
     return IngestWindow.objects.filter(cluster=cluster, state=state).count()
+
+
+@pytest.mark.parametrize(
+    ("kind", "days_back", "read_days_ago", "is_due"),
+    [
+        (SourceKind.OPENMETRICS, 34, 34, True),  # its samples are kept with its facts
+        (SourceKind.OPENMETRICS, 36, 36, False),
+        (SourceKind.PROMETHEUS, 6, 6, True),
+        (SourceKind.PROMETHEUS, 8, 8, False),  # it may have forgotten them
+        (SourceKind.PROMETHEUS, 8, 0, True),  # a backfill read them just now
+        (SourceKind.PROMETHEUS, 36, 0, False),
+    ],
+)
+def test_no_window_is_computed_again_without_its_samples(
+    kind: str, days_back: int, read_days_ago: int, is_due: bool
+) -> None:
+    cluster = Cluster.objects.create(name="north")
+    Source.objects.create(cluster=cluster, name="its", kind=kind)
+    old = FIRST.start - timedelta(days=days_back)
+    now = database_now()
+    for start, read_at in (
+        (old, now - timedelta(days=read_days_ago)),
+        (FIRST.start, now),
+    ):
+        IngestWindow.objects.create(
+            cluster=cluster, window_start=start, state="done", read_at=read_at
+        )
+
+    due.mark_existing(cluster.pk, [Period(0, FIRST.end_ms)], "late")
+
+    states = dict(IngestWindow.objects.values_list("window_start", "state"))
+    assert states == {old: "pending" if is_due else "done", FIRST.start: "pending"}

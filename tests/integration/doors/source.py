@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models.functions import Now
 
-from accounting.actions import windows
+from accounting.actions import due
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.period import HOUR_MS, WINDOW_MS, Period
@@ -33,7 +33,7 @@ class Source:
 
 def make_due(cluster: Cluster) -> None:
     """The hour is asked for."""
-    windows.mark(cluster.pk, [HOUR], "asked", create=True)
+    due.mark(cluster.pk, [HOUR], "asked", create=True)
 
 
 def let_time_pass() -> None:

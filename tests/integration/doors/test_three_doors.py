@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accounting.actions import live, windows
+from accounting.actions import due, live
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.period import WINDOW_MS, Period
@@ -104,7 +104,7 @@ def test_prometheus_gives_the_ledger_of_the_file(
     server: str, expected: Ledger, configure: Configure
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
-    windows.mark(cluster.pk, [WHOLE], "asked", create=True)
+    due.mark(cluster.pk, [WHOLE], "asked", create=True)
     compute(cluster)
     assert_same(ledger(), expected)
 
@@ -115,7 +115,7 @@ def test_prometheus_window_by_window_gives_the_ledger_of_the_file(
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
     for window in reversed(list(WHOLE.windows())):
-        windows.mark(cluster.pk, [window], "asked", create=True)
+        due.mark(cluster.pk, [window], "asked", create=True)
         compute(cluster)
     assert_same(ledger(), expected)
 

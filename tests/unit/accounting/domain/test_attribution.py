@@ -4,7 +4,6 @@ Traps T17, T18, T19, T20c and T23 with their numbers, in the small. Not here: pa
 sharing and claims; files and the database (integration).
 """
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -163,7 +162,6 @@ def test_suspect_zeros_are_unknown() -> None:
     seen=st.integers(1, 20),
     units=st.integers(1, 3),
 )
-@pytest.mark.timeout(60)
 def test_every_gpu_sums_to_its_presence(
     duties: list[float | None], bound: float, length: float, seen: int, units: int
 ) -> None:

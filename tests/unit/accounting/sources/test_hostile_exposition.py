@@ -19,8 +19,6 @@ from accounting.sources.exposition import (
     limited_lines,
 )
 
-pytestmark = pytest.mark.timeout(60)  # hundreds of texts each, on a busy machine too
-
 NOW_MS = 1_790_848_800_000
 Found = tuple[RawSeries, int, str]
 
