@@ -5,7 +5,7 @@ Callers hold the cluster's `evidence` lock.
 
 from collections.abc import Iterable
 
-from accounting.actions import bulk, claims
+from accounting.actions import bulk, claims, lifecycles
 from accounting.actions.evidence_gpus import save_gpus, save_labels, save_scrapers
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensure_nodes
 from accounting.domain.fold import Touched
@@ -50,6 +50,7 @@ def _save_nodes(
         seen.update(place.node for place in record.spans)
     ensure_nodes(cluster, ids, seen)
     changed = [ids.nodes[name] for name in touched.nodes]
+    before = lifecycles.lifecycles_of(NodeFact.objects.filter(node_id__in=changed))
     NodeSpan.objects.filter(node_id__in=changed).delete()
     NodeFact.objects.filter(node_id__in=changed).delete()
     spans: list[NodeSpan] = []
@@ -66,6 +67,7 @@ def _save_nodes(
         facts.extend(_facts(pk, node))
     NodeSpan.objects.bulk_create(spans, batch_size=BATCH)
     NodeFact.objects.bulk_create(facts, batch_size=BATCH)
+    lifecycles.mark_changed(cluster.pk, changed, before)
 
 
 def _facts(node_id: int, node: NodeRecord) -> Iterable[NodeFact]:

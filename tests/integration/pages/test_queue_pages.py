@@ -119,17 +119,17 @@ def test_who_was_pushed_out_stays_on_the_teams_page(
 def test_what_kubernetes_counts_is_told_where_it_is_something_else(
     desk: Office, sign_in: SignIn
 ) -> None:
-    Observation.objects.create(
+    seen = {
+        "metadata": {"name": "gpu-ledger"},
+        "spec": {"hard": {f"requests.{POOL}": "24"}},
+        "status": {"used": {f"requests.{POOL}": "25"}},
+    }
+    Observation.objects.update_or_create(
         cluster=desk.cluster,
         kind="ResourceQuota",
         namespace="vision-prod",
         name="gpu-ledger",
-        manifest={
-            "metadata": {"name": "gpu-ledger"},
-            "spec": {"hard": {f"requests.{POOL}": "24"}},
-            "status": {"used": {f"requests.{POOL}": "25"}},
-        },
-        changed_at=desk.now(),
+        defaults={"manifest": seen, "changed_at": desk.now()},
     )
     page = text(sign_in("ana").get("/quotas"))
     assert "Kubernetes counts 25" in page

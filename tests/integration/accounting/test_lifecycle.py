@@ -1,0 +1,66 @@
+"""A node's lifecycle that is known late: its hours are rolled up again (N26)."""
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from accounting.actions.lifecycles import EVER_MS, differing
+from accounting.models import DirtyHour
+from tests.builders import SETUP, two_hours
+from tests.integration.accounting.support import run
+from tests.integration.faults.support import ledger
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def lifecycles() -> set[str]:
+    """Those of every hour."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT lifecycle FROM usage_hour")
+        return {row[0] for row in cursor.fetchall()}
+
+
+def test_a_label_that_comes_last_prices_hours_that_no_fact_changes(
+    tmp_path: Path,
+) -> None:
+    two_hours().write(tmp_path / "all.om")
+    lines = (tmp_path / "all.om").read_text().splitlines(keepends=True)
+    labels = [line for line in lines if "kube_node_labels" in line]
+    others = [line for line in lines if "kube_node_labels" not in line]
+    (tmp_path / "others.om").write_text("".join(others))
+    (tmp_path / "labels.om").write_text("".join([*labels, "# EOF\n"]))
+    (tmp_path / "setup.yaml").write_text(SETUP)
+    run("configure", tmp_path / "setup.yaml")
+
+    run("import_metrics", "--cluster=north", tmp_path / "others.om")
+    before = ledger()
+    assert lifecycles() == {"unknown"}
+    run("import_metrics", "--cluster=north", tmp_path / "labels.om")
+
+    assert ledger()["facts"] == before["facts"]
+    assert lifecycles() == {"on-demand"}
+    assert not DirtyHour.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([], [], []),
+        ([], [(50, "unknown")], []),
+        ([], [(50, "spot")], [(0, 50), (50, EVER_MS)]),  # the first is for ever before
+        ([(50, "spot")], [(20, "spot")], []),
+        ([(50, "spot")], [(50, "spot"), (80, "reserved")], [(80, EVER_MS)]),
+        (
+            [(10, "spot"), (80, "spot")],
+            [(10, "spot"), (40, "x"), (80, "spot")],
+            [(40, 80)],
+        ),
+    ],
+)
+def test_where_two_accounts_differ(
+    before: list[tuple[int, str]],
+    after: list[tuple[int, str]],
+    expected: list[tuple[int, int]],
+) -> None:
+    assert differing(before, after) == expected
