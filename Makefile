@@ -82,8 +82,8 @@ test-e2e: $(VENV)/development ## the whole product, started as a person starts i
 bench: $(VENV)/development ## speed and memory against the named rivals
 	@exec $(BIN)/python -m bench
 
-mutation: $(VENV)/development ## small faults in accounting/domain (or MODULES): do tests find them?
-	$(BIN)/python -m tests.mutation $(MODULES)
+mutation: $(VENV)/development ## small faults in accounting/domain (MODULES, SAMPLE): do tests find them?
+	SAMPLE=$(SAMPLE) $(BIN)/python -m tests.mutation $(MODULES)
 
 soak: $(VENV)/development ## an hour with a worker killed every 30 s (SOAK_SECONDS), or STATEFUL_STEPS steps
 	@if [ -n "$(STATEFUL_STEPS)" ]; then \
