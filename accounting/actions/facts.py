@@ -16,6 +16,7 @@ from accounting.actions.bulk import copying
 from accounting.domain.attribution import WindowLedger
 from accounting.domain.intensity_row import MEASURES
 from accounting.domain.line import COUNTED, Line, LineTable
+from accounting.domain.spelling import Rung
 from accounting.failpoints import reach
 
 COLUMNS: tuple[tuple[str, str], ...] = (  # name, big-endian type
@@ -75,9 +76,20 @@ class Known:
     nodes: Mapping[str, int]
 
 
-def facts_of(cluster_id: int, ledger: WindowLedger, known: Known) -> Facts:
-    """What is stored of one window, in order of its keys."""
-    rows = rows_of(cluster_id, ledger, known.gpus, known.pods, known.nodes)
+def facts_of(
+    cluster_id: int, ledger: WindowLedger, known: Known, spelled: Mapping[Rung, int]
+) -> Facts:
+    """What is stored of one window, in order of its keys.
+
+    Args:
+        cluster_id: whose window.
+        ledger: its lines.
+        known: ids of what they name.
+        spelled: the name under which each GPU's metric was read.
+    """
+    many = _of_table(ledger.table, known, spelled)
+    rows = np.concatenate([many, _of_lines(ledger.singles, known, spelled)])
+    rows = _keyed(rows, cluster_id, ledger.window.start_ms)
     table = ledger.intensity
     found = np.zeros(len(table.rows), INTENSITY_ROW)
     if len(found):
@@ -109,34 +121,18 @@ def _put_ids(
     rows["pod_id"] = np.array([known.pods[u] if u else 0 for u in uids])[uid]
 
 
-def rows_of(
-    cluster_id: int,
-    ledger: WindowLedger,
-    gpu_ids: Mapping[str, int],
-    pod_ids: Mapping[str, int],
-    node_ids: Mapping[str, int],
-) -> "np.ndarray":
-    """The states of one window as a structured array, in order of their key."""
-    many = _of_table(ledger.table, Known(gpu_ids, pod_ids, node_ids))
-    rows = np.concatenate([many, _of_lines(ledger.singles, gpu_ids, pod_ids, node_ids)])
-    return _keyed(rows, cluster_id, ledger.window.start_ms)
-
-
 def _of_lines(
-    lines: Sequence[Line],
-    gpu_ids: Mapping[str, int],
-    pod_ids: Mapping[str, int],
-    node_ids: Mapping[str, int],
+    lines: Sequence[Line], known: Known, spelled: Mapping[Rung, int]
 ) -> "np.ndarray":
     rows = np.zeros(len(lines), ROW)
     values = [
         (
             0,
             0,
-            gpu_ids[line.uuid],
+            known.gpus[line.uuid],
             line.instance,
-            pod_ids[line.pod_uid] if line.pod_uid else 0,
-            node_ids[line.node],
+            known.pods[line.pod_uid] if line.pod_uid else 0,
+            known.nodes[line.node],
             line.busy_ms,
             line.idle_ms,
             line.unknown_ms,
@@ -145,7 +141,7 @@ def _of_lines(
             line.stray_ms,
             line.dark_ms,
             line.flags,
-            line.metric,
+            spelled.get((line.uuid, line.metric), line.metric),
             line.samples_expected,
             line.samples_used,
             line.over_share_ms,
@@ -157,7 +153,9 @@ def _of_lines(
     return rows
 
 
-def _of_table(table: LineTable, known: Known) -> "np.ndarray":
+def _of_table(
+    table: LineTable, known: Known, spelled: Mapping[Rung, int]
+) -> "np.ndarray":
     rows = np.zeros(len(table), ROW)
     if not len(table):
         return rows
@@ -165,6 +163,8 @@ def _of_table(table: LineTable, known: Known) -> "np.ndarray":
     rows["instance"] = table.rows["instance"]
     for name in COUNTED:
         rows[name] = table.rows[name]
+    names = [[spelled.get((uuid, n), n) for n in range(3)] for _, uuid in table.gpus]
+    rows["metric"] = np.array(names)[table.rows["gpu"], table.rows["metric"]]
     return rows
 
 

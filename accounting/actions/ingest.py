@@ -39,6 +39,7 @@ from accounting.domain.observe import observe
 from accounting.domain.period import Period, to_instant, to_ms
 from accounting.domain.place import misplaced
 from accounting.domain.series import Reading, content_hash
+from accounting.domain.spelling import Spellings, spellings
 from accounting.domain.timeline import Derived, data_end_ms, derive, node_timelines
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
@@ -246,7 +247,8 @@ def _attribute(
         *misplaced(state.inventory, period, is_seen=seen),
     ]
     is_partial = any(reading.is_partial for reading in readings)
-    results = _results(claimed, ledgers, state.ids, (is_partial, took_ms, reading_hash))
+    run = (is_partial, took_ms, reading_hash)
+    results = _results(claimed, ledgers, state.ids, spellings(readings), run)
     written = write_windows(claimed, results, found)
     count = sum(ledger.samples_seen for ledger in ledgers)
     return Ingested(len(ledgers), written, count)
@@ -256,13 +258,15 @@ def _results(
     claimed: Claim,
     ledgers: Sequence[WindowLedger],
     ids: Ids,
+    names: Spellings,
     run: tuple[bool, int, bytes],
 ) -> list[tuple[Outcome, facts.Facts]]:
     """What is written of every claimed window; `run` ends each `Outcome`."""
     known = facts.Known(ids.gpus, ids.pods, ids.nodes)
     results: list[tuple[Outcome, facts.Facts]] = []
     for ledger in ledgers:
-        stored = facts.facts_of(claimed.cluster_id, ledger, known)
+        spelled = names.within(ledger.window)
+        stored = facts.facts_of(claimed.cluster_id, ledger, known, spelled)
         outcome = Outcome(
             ledger.window,
             len(stored.rows),

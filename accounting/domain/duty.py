@@ -28,7 +28,7 @@ from accounting.domain.track import (
 from accounting.domain.unit import is_partition
 
 ENGINE, UTIL = "duty_engine", "duty_util"
-METRIC_CODE = {ENGINE: 1, UTIL: 2}  # models.DutyMetric
+METRIC_CODE = {ENGINE: 1, UTIL: 2}  # the rungs of N7
 SUSPECT_SAMPLES = 5  # N21
 SUSPECT_UTIL = BILLION // 5  # N21: mean of GPU_UTIL of 0.2 or more
 

@@ -13,12 +13,16 @@ class FactFlag(models.IntegerChoices):
 
 
 class DutyMetric(models.IntegerChoices):
-    """Which metric gave busy and idle (rules.md N7)."""
+    """The name under which busy and idle were read (rules.md N7, `domain.spelling`)."""
 
-    NONE = 0
-    ENGINE_ACTIVE = 1  # DCGM_FI_PROF_GR_ENGINE_ACTIVE
-    GPU_UTIL = 2  # DCGM_FI_DEV_GPU_UTIL
-    OTHER = 3
+    NONE = 0, "no metric"
+    ENGINE_ACTIVE = 1, "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
+    GPU_UTIL = 2, "DCGM_FI_DEV_GPU_UTIL"
+    OTHER = 3, "another metric"
+    ENGINE_UTIL_RATIO = 4, "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"
+    GPU_UTIL_RATIO = 5, "DCGM_FI_DEV_GPU_UTIL_RATIO"
+    AMD_ACTIVITY = 6, "gpu_gfx_activity"
+    GAUDI_UTILIZATION = 7, "habanalabs_utilization"
 
 
 class StateMilliseconds(models.Model):

@@ -1,35 +1,26 @@
 """Opens a number to its evidence: formula with values, samples, metric, price, rule."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
 from django.db import connection
 
 from accounting.domain.line import STATES
-from accounting.domain.period import HOUR_MS
+from accounting.domain.period import HOUR_MS, Period
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.rounding import half_even
 from accounting.models import DutyMetric
 from accounting.queries.ledger import ledger_rows
 from accounting.queries.policies import policies_in
-from accounting.queries.selection import Selection, stored_period
+from accounting.queries.selection import Selection, SelectionError, stored_period
 from accounting.queries.source import relation
 from accounting.queries.usage import usage_total
 
-PROMQL = {
-    DutyMetric.ENGINE_ACTIVE: (
-        '{{__name__=~"DCGM_FI_PROF_GR_ENGINE_(ACTIVE|UTIL_RATIO)"{match}}}[5m]'
-    ),
-    DutyMetric.GPU_UTIL: '{{__name__=~"DCGM_FI_DEV_GPU_UTIL(_RATIO)?"{match}}}[5m]',
-}
-METRIC_NAMES = {
-    DutyMetric.NONE: "no metric",
-    DutyMetric.ENGINE_ACTIVE: "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
-    DutyMetric.GPU_UTIL: "DCGM_FI_DEV_GPU_UTIL",
-    DutyMetric.OTHER: "another metric",
-}
+WITHOUT_SAMPLES = (DutyMetric.ENGINE_ACTIVE, DutyMetric.GPU_UTIL)  # what to look for
+UUID_LABELS = {DutyMetric.AMD_ACTIVITY: "serial_number"}  # of others `UUID`
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +78,14 @@ def explain(selection: Selection, figure: str) -> Explanation:
     if figure == "ledger":
         return _of_ledger(selection, ledger_rows(selection, ())[0])
     total = usage_total(selection)
+    metrics = _metrics(selection)
     return Explanation(
         title=_TITLES[figure],
         formula=_formula(figure, total),
         inputs=(*_inputs(total), _shares(selection)),
         prices=_prices(selection) if "charge" in figure else (),
-        metrics=_metrics(selection),
-        promql=_promql(selection),
+        metrics=tuple((metric.label, count) for metric, count in metrics),
+        promql=_promql(selection, [metric for metric, _ in metrics]),
         rules=_RULES[figure],
     )
 
@@ -171,6 +163,7 @@ def _shares(selection: Selection) -> tuple[str, str]:
 
 
 def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
+    metrics = _metrics(selection)
     return Explanation(
         title="Where the GPU-hours went",
         formula=(
@@ -183,8 +176,8 @@ def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
             _shares(selection),
         ),
         prices=_prices(selection),
-        metrics=_metrics(selection),
-        promql=_promql(selection),
+        metrics=tuple((metric.label, count) for metric, count in metrics),
+        promql=_promql(selection, [metric for metric, _ in metrics]),
         rules=("N14", "N15", "N21", "N23"),
     )
 
@@ -211,36 +204,51 @@ def _with_price(text: str) -> str:
     return f"{head} LEFT JOIN accounting_unitprice p ON p.id = u.price_id WHERE {condition}"
 
 
-def _metrics(selection: Selection) -> tuple[tuple[str, int], ...]:
-    """Lines of the newest stored hour in the period, by the metric that counted."""
+def _metrics(selection: Selection) -> list[tuple[DutyMetric, int]]:
+    """Held lines of the newest hour of a selection, by the metric that was read.
+
+    Nothing where the facts have expired (N32).
+    """
+    hour = _newest_hour(selection)
+    try:
+        chosen = relation(replace(selection, period=hour), ("gpu", "pod"))
+    except SelectionError:
+        return []
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT metric, count(*) FROM usage_window
-            WHERE window_start >= %(start)s AND window_start < %(end)s AND pod_id <> 0
-            GROUP BY 1 ORDER BY 2 DESC
-            """,
-            _last_hour(selection),
+            f"""
+            WITH chosen AS MATERIALIZED (
+                SELECT DISTINCT u.gpu_id, u.pod_id {chosen.text()} AND u.pod_id <> 0
+            )
+            SELECT w.metric, count(*)
+            FROM usage_window w JOIN chosen USING (gpu_id, pod_id)
+            WHERE w.window_start >= %(start)s AND w.window_start < %(end)s
+            GROUP BY 1 ORDER BY 2 DESC, 1
+            """,  # built from this project's own constants
+            chosen.parameters,
         )
-        return tuple(
-            (METRIC_NAMES[DutyMetric(m)], count) for m, count in cursor.fetchall()
-        )
+        return [(DutyMetric(metric), count) for metric, count in cursor.fetchall()]
 
 
-def _last_hour(selection: Selection) -> dict[str, datetime | None]:
-    stored = stored_period()
-    if stored is None:
-        return {"start": None, "end": None}
-    end = stored.end
-    if selection.period is not None and selection.period.end < end:
-        end = selection.period.end
-    return {"start": end - timedelta(hours=1), "end": end}
+def _newest_hour(selection: Selection) -> Period:
+    stored = stored_period() or Period(0, 0)
+    end = stored.end_ms
+    if selection.period is not None:
+        end = min(end, selection.period.end_ms)
+    return Period(max(0, end - HOUR_MS), end)
 
 
-def _promql(selection: Selection) -> tuple[str, ...]:
-    match = "".join(
-        f', {label}=~"{"|".join(selection.filters[name])}"'
-        for name, label in (("namespace", "exported_namespace"), ("gpu", "UUID"))
+def _promql(selection: Selection, metrics: Sequence[DutyMetric]) -> tuple[str, ...]:
+    """The raw samples behind a number, under the names that were read."""
+    named = [m for m in metrics if m not in (DutyMetric.NONE, DutyMetric.OTHER)]
+    return tuple(_question(selection, metric) for metric in named or WITHOUT_SAMPLES)
+
+
+def _question(selection: Selection, metric: DutyMetric) -> str:
+    labels = {"namespace": "exported_namespace", "gpu": UUID_LABELS.get(metric, "UUID")}
+    match = ", ".join(
+        f'{label}=~"{"|".join(selection.filters[name])}"'
+        for name, label in labels.items()
         if name in selection.filters
     )
-    return tuple(text.format(match=match) for text in PROMQL.values())
+    return f"{metric.label}{{{match}}}[5m]"

@@ -1,0 +1,85 @@
+"""Under which name the metric of a number was read (rules.md N7): kept with the number.
+
+Attribution knows the two rungs of the ladder, engine and utilisation. Which exporter showed
+them, and under which of its names, is told apart here, once the lines are there.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from accounting.domain.duty import ENGINE, METRIC_CODE, UTIL
+from accounting.domain.period import Period
+from accounting.domain.series import Reading, Series
+from accounting.domain.track import billionths
+
+NAMES: Mapping[str, int] = {  # the numbers are stored: models.DutyMetric
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": METRIC_CODE[ENGINE],
+    "DCGM_FI_DEV_GPU_UTIL": METRIC_CODE[UTIL],
+    "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": 4,
+    "DCGM_FI_DEV_GPU_UTIL_RATIO": 5,
+    "gpu_gfx_activity": 6,
+    "habanalabs_utilization": 7,
+}
+OTHER = 3  # a name that this table lacks
+
+Rung = tuple[str, int]  # UUID, code of METRIC_CODE
+
+
+@dataclass(frozen=True, slots=True)
+class Spellings:
+    """The names under which the duty of GPUs was read.
+
+    Attributes:
+        sole: code of the name, of a GPU that has one name for a rung.
+        several: the series of one that has more, as while an exporter is upgraded.
+    """
+
+    sole: Mapping[Rung, int]
+    several: Mapping[Rung, tuple[Series, ...]]
+
+    def within(self, window: Period) -> dict[Rung, int]:
+        """The code of each GPU's name in a window; without a sample there, of the last one."""
+        found = dict(self.sole)
+        for rung, those in self.several.items():
+            found[rung] = _code(_most(those, window))
+        return found
+
+
+def spellings(readings: Iterable[Reading]) -> Spellings:
+    """Which names the series of readings have, by GPU and rung."""
+    by_rung: dict[Rung, list[Series]] = defaultdict(list)
+    for reading in readings:
+        for series in reading.series:
+            if series.metric in METRIC_CODE and series.gpu is not None:
+                by_rung[series.gpu.uuid, METRIC_CODE[series.metric]].append(series)
+    sole: dict[Rung, int] = {}
+    several: dict[Rung, tuple[Series, ...]] = {}
+    for rung, those in by_rung.items():
+        names = {series.name for series in those}
+        if len(names) == 1:
+            sole[rung] = _code(names.pop())
+        else:
+            several[rung] = tuple(those)
+    return Spellings(sole, several)
+
+
+def _most(those: Iterable[Series], window: Period) -> str:
+    """The name with most samples with data in a window; ties to the smaller name."""
+    ranks: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for series in those:
+        times = series.times_ms[billionths(series.values) >= 0]
+        low, high = (
+            int(at)
+            for at in np.searchsorted(times, [window.start_ms, window.end_ms])
+        )
+        last = int(times[high - 1]) if high else 0
+        count, before = ranks[series.name]
+        ranks[series.name] = (count + high - low, max(before, last))
+    return min(ranks, key=lambda name: (*(-rank for rank in ranks[name]), name))
+
+
+def _code(name: str) -> int:
+    return NAMES.get(name, OTHER)

@@ -1,0 +1,84 @@
+"""The metric of a number is told by the name under which its exporter showed it (N7)."""
+
+from pathlib import Path
+
+import pytest
+
+from accounting.access import EVERYTHING
+from accounting.domain.duty import ENGINE, UTIL
+from accounting.domain.spelling import NAMES
+from accounting.models import DutyMetric
+from accounting.queries.explain import Explanation, explain
+from accounting.queries.selection import parse_selection
+from accounting.sources.catalogue import EXPORTER_METRICS
+from tests.traps.scene import START, Pod, Scene
+from tests.traps.scene import ENGINE as OLD_NAME
+
+NEW_NAME = "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"
+AMD = {"Hostname": "", "UUID": "", "hostname": "n1", "gpu_id": "0"}
+AMD |= {"serial_number": "GPU-1", "card_model": "MI300X"}
+
+
+def explained(**filters: list[str]) -> Explanation:
+    return explain(parse_selection(EVERYTHING, None, None, filters), "busy_share")
+
+
+def test_every_name_of_duty_is_stored_as_itself() -> None:
+    duty = {name for name, it in EXPORTER_METRICS.items() if it.id in {ENGINE, UTIL}}
+    assert duty == set(NAMES)
+    assert {DutyMetric(code).label: code for code in NAMES.values()} == NAMES
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("metric", "value", "labels", "resource"),
+    [
+        ("gpu_gfx_activity", 80, AMD, "amd_com_gpu"),
+        ("habanalabs_utilization", 80, {}, "habana_ai_gaudi"),
+        ("DCGM_FI_DEV_GPU_UTIL_RATIO", 0.8, {}, "nvidia_com_gpu"),
+        (NEW_NAME, 0.8, {}, "nvidia_com_gpu"),
+    ],
+)
+def test_the_drawer_names_what_was_read(
+    metric: str, value: float, labels: dict[str, str], resource: str, tmp_path: Path
+) -> None:
+    told = Scene()
+    told.node(units={resource: 1})
+    told.pod(Pod("train", resource=resource))
+    told.gpu("GPU-1", value, labels, metric=metric)
+    told.read(tmp_path)
+
+    found = explained()
+    assert [name for name, _ in found.metrics] == [metric]
+    assert found.promql == (f"{metric}{{}}[5m]",)
+    label = "serial_number" if labels else "UUID"
+    assert explained(gpu=["GPU-1"]).promql == (f'{metric}{{{label}=~"GPU-1"}}[5m]',)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_window_has_the_name_that_it_was_read_under(tmp_path: Path) -> None:
+    told = Scene()
+    told.node()
+    told.pod(Pod("train"))
+    upgrade = START + 2400 - 60  # the last two samples of a window have the new name
+    before = [at for at in told.scrapes if at < upgrade]
+    after = [at for at in told.scrapes if at >= upgrade]
+    told.gpu("GPU-1", 0.5, metric=OLD_NAME, at=before)
+    told.gpu("GPU-1", 0.5, metric=NEW_NAME, at=after)
+    told.read(tmp_path)
+
+    assert explained().metrics == ((OLD_NAME, 8), (NEW_NAME, 4))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_only_the_metrics_of_what_was_asked_for_are_named(tmp_path: Path) -> None:
+    told = Scene()
+    for node, name in (("a", OLD_NAME), ("b", NEW_NAME)):
+        told.node(node)
+        told.pod(Pod(f"on-{node}", node))
+        told.gpu(f"GPU-{node}", 0.5, node=node, metric=name)
+    told.read(tmp_path)
+
+    assert explained().metrics == ((OLD_NAME, 12), (NEW_NAME, 12))
+    assert explained(pod=["on-b"]).metrics == ((NEW_NAME, 12),)
+    assert explained(node=["a"]).metrics == ((OLD_NAME, 12),)
