@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterator
 
 from accounting.domain.attribution import attribute
+from accounting.domain.derived import data_end_ms, derive
 from accounting.domain.inventory import Inventory
 from accounting.domain.observe import observe
 from accounting.domain.period import WINDOW_MS, Period
-from accounting.domain.timeline import data_end_ms, derive, node_timelines
+from accounting.domain.timeline import node_timelines
 from bench.measure import Figure, interleaved
 from tests.oracle.domain import computed, reading_of
 from tests.oracle.ledger import ledger

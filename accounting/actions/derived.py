@@ -2,11 +2,11 @@
 
 from accounting.actions import holds, presences
 from accounting.actions.evidence_ids import Ids
+from accounting.domain.derived import Derived
 from accounting.domain.inventory import Inventory
 from accounting.domain.label import Labels
 from accounting.domain.mapping import remapped
 from accounting.domain.period import Period
-from accounting.domain.timeline import Derived
 from accounting.models import Cluster
 
 

@@ -32,6 +32,7 @@ from accounting.actions.windows import Claim, FenceError, Outcome
 from accounting.actions.workloads import resolve_pods
 from accounting.domain.attribution import WindowLedger, attribute
 from accounting.domain.condition import conditions, told_twice
+from accounting.domain.derived import Derived, data_end_ms, derive
 from accounting.domain.inventory import Inventory
 from accounting.domain.issue import Issue
 from accounting.domain.label import labels_of
@@ -40,7 +41,7 @@ from accounting.domain.period import Period, to_instant, to_ms
 from accounting.domain.place import misplaced
 from accounting.domain.series import Reading, content_hash
 from accounting.domain.spelling import Spellings, spellings
-from accounting.domain.timeline import Derived, data_end_ms, derive, node_timelines
+from accounting.domain.timeline import node_timelines
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster

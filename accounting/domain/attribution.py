@@ -23,9 +23,10 @@ from accounting.domain.line import NO_LINES, Line, LineTable, joined
 from accounting.domain.node_window import node_window, stretches_of
 from accounting.domain.period import Period
 from accounting.domain.plain import plain_nodes
+from accounting.domain.segment import Segment
 from accounting.domain.series import Reading
 from accounting.domain.shaped import Shaped, attribute_shaped, shaped_nodes
-from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.timeline import NodeTimeline
 from accounting.domain.whole import attribute_whole
 
 

@@ -14,7 +14,8 @@ from accounting.domain.geometry import Part
 from accounting.domain.line import ESTIMATED, PLATFORM, STATES, SUSPECT, Line
 from accounting.domain.period import Period
 from accounting.domain.rounding import Exact, largest_remainder
-from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.segment import Segment
+from accounting.domain.timeline import NodeTimeline
 from accounting.domain.track import BILLION, DEFAULT_STEP_MS
 
 _Head = tuple[int, str]  # instance, pod uid

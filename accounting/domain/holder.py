@@ -11,7 +11,8 @@ from accounting.domain.geometry import NO_INSTANCE, Part
 from accounting.domain.issue import Issue
 from accounting.domain.line import ESTIMATED, INFERRED
 from accounting.domain.period import Period
-from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.segment import Segment
+from accounting.domain.timeline import NodeTimeline
 
 
 @dataclass(frozen=True, slots=True)

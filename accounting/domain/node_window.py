@@ -14,7 +14,8 @@ from accounting.domain.issue import Issue
 from accounting.domain.line import PLATFORM
 from accounting.domain.period import Period
 from accounting.domain.plain import Holding
-from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.segment import Segment
+from accounting.domain.timeline import NodeTimeline
 from accounting.domain.track import BILLION
 
 

@@ -8,9 +8,11 @@ from typing import Protocol
 from accounting.domain.duty import GpuDuty
 from accounting.domain.geometry import Part
 from accounting.domain.period import Period
-from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.segment import Segment
+from accounting.domain.timeline import NodeTimeline
 from accounting.domain.unit import WHOLE
-from accounting.domain.whole import Cell, Gpu, is_plain
+from accounting.domain.whole import Cell
+from accounting.domain.windows_duty import Gpu, is_plain
 
 
 class Holding(Protocol):

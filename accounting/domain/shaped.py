@@ -18,6 +18,7 @@ from accounting.domain.geometry import Part
 from accounting.domain.issue import Issue
 from accounting.domain.line import LineTable
 from accounting.domain.period import Period
+from accounting.domain.segment import Segment
 from accounting.domain.shaped_lines import Sums, lines_of
 from accounting.domain.shaped_work import (
     LARGEST,
@@ -29,9 +30,9 @@ from accounting.domain.shaped_work import (
     rows_of,
 )
 from accounting.domain.speech import Integers
-from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.timeline import NodeTimeline
 from accounting.domain.track import BILLION
-from accounting.domain.whole import Gpu, WindowsDuty, is_plain, measured
+from accounting.domain.windows_duty import Gpu, WindowsDuty, is_plain, measured
 
 Order = dict[Part, tuple[bool, int, Part]]
 HoldersOf = Callable[[Segment, Order, NodeTimeline], tuple[Held, list[Issue]]]

@@ -11,7 +11,8 @@ from accounting.domain.line import LINE, STATES
 from accounting.domain.shaped_work import Told, Work
 from accounting.domain.speech import Integers
 from accounting.domain.track import BILLION
-from accounting.domain.whole import WindowsDuty, begins
+from accounting.domain.whole import begins
+from accounting.domain.windows_duty import WindowsDuty
 
 _BUSY, _IDLE, _UNKNOWN, _FREE, _STRANDED, _STRAY, _DARK = range(len(STATES))
 

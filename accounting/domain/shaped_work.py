@@ -16,8 +16,9 @@ from accounting.domain.geometry import Part
 from accounting.domain.line import ESTIMATED
 from accounting.domain.period import Period
 from accounting.domain.plain import Holding
+from accounting.domain.segment import Segment
 from accounting.domain.speech import Integers
-from accounting.domain.timeline import NodeTimeline, Segment
+from accounting.domain.timeline import NodeTimeline
 
 LARGEST = 20_000  # of the denominators: 300,000 ms x 10**9 x it is below 2**63
 Held = Mapping[Part, Sequence[Holding]]

@@ -72,8 +72,7 @@ def _most(those: Iterable[Series], window: Period) -> str:
     for series in those:
         times = series.times_ms[billionths(series.values) >= 0]
         low, high = (
-            int(at)
-            for at in np.searchsorted(times, [window.start_ms, window.end_ms])
+            int(at) for at in np.searchsorted(times, [window.start_ms, window.end_ms])
         )
         last = int(times[high - 1]) if high else 0
         count, before = ranks[series.name]

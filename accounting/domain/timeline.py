@@ -15,112 +15,20 @@ from fractions import Fraction
 from itertools import pairwise
 from operator import itemgetter
 
+from accounting.domain.derived import Derived
 from accounting.domain.geometry import Part, shares_of
 from accounting.domain.hold import Hold
-from accounting.domain.inferred import inferred_holds
 from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
-from accounting.domain.issue import Issue
-from accounting.domain.kube import kube_state
-from accounting.domain.kube_hold import derive_holds
-from accounting.domain.label import Labels, Ownership, labels_of
+from accounting.domain.label import Ownership
 from accounting.domain.mapping import Place, mapped_places
 from accounting.domain.node import node_facts
-from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
-from accounting.domain.policy import Factors, factors_of, memory_of, policy_at
-from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.policy import factors_of, memory_of, policy_at
+from accounting.domain.presence import Presence
+from accounting.domain.segment import Pooled, Segment
 from accounting.domain.track import MAX_STEP_MS
-from accounting.domain.unbooked import unbooked
 
 MARGIN_MS = 2 * MAX_STEP_MS  # a sample can cover time up to 1.5 steps away (N5, N6)
-
-
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """What an inventory says as a whole: holds, presences, and when kube-state was seen."""
-
-    holds: tuple[Hold, ...]
-    presences: tuple[Presence, ...]
-    seen: tuple[Period, ...]
-    labels: Labels
-    issues: tuple[Issue, ...] = ()
-
-
-def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
-    """Holds, presences and kube-state's sight of a cluster.
-
-    Args:
-        inventory: the evidence.
-        period: for which `seen` is wanted.
-        until_ms: where the cluster's data end (rules.md fine print N1).
-    """
-    state, labels = kube_state(inventory), labels_of(inventory)
-    holds = derive_holds(inventory, state, labels, until_ms)
-    holds.extend(inferred_holds(inventory, state, labels, until_ms))
-    return Derived(
-        tuple(holds),
-        tuple(derive_presences(inventory, state, until_ms)),
-        tuple(state.seen(period)),
-        labels,
-        tuple(unbooked(inventory, period)),
-    )
-
-
-def data_end_ms(inventory: Inventory) -> int:
-    """Where a cluster's data end: the latest of all tracks' last sample plus its step.
-
-    Those of kube-state included (rules.md fine print N1); 0 without any.
-    """
-    ends = [
-        spans[-1].last_ms + spans[-1].step_ms
-        for record in inventory.gpus.values()
-        for spans in record.spans.values()
-        if spans
-    ]
-    for steps in kube_steps(inventory).values():
-        ends.extend(at + steps.at(at) for at in steps.times[-1:])
-    return max(ends, default=0)
-
-
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """A hold's units for which no GPU is known."""
-
-    uid: str
-    weight: Fraction  # units x share
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A stretch of a node's time in which nothing changes.
-
-    Attributes:
-        parts: what is there (GPUs, instances, placeholders), and its share of its GPU.
-        stranded: by GPU, what its instances leave of it.
-        mapped: by part, the holds that its samples name: (uid, share of the GPU).
-        pools: by kind of unit, the holds whose units have no GPU.
-        is_seen: kube-state is seen.
-        factors: where another share than that of compute counts: by part, what turns the
-            one into the other (`policy`).
-    """
-
-    period: Period
-    parts: Mapping[Part, Fraction]
-    stranded: Mapping[str, Fraction]
-    mapped: Mapping[Part, tuple[tuple[str, Fraction], ...]]
-    pools: Mapping[str, tuple[Pooled, ...]]
-    is_seen: bool
-    factors: Factors = field(default_factory=dict)
-
-    def rooms(self) -> dict[Part, Fraction]:
-        """What is not mapped of each part that has some of it left (N18)."""
-        found: dict[Part, Fraction] = {}
-        for part, share in self.parts.items():
-            items = self.mapped.get(part)
-            room = share - sum((s for _, s in items), _NOTHING) if items else share
-            if room > 0:
-                found[part] = room
-        return found
 
 
 @dataclass(slots=True)

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from accounting.domain.attribution import attribute
+from accounting.domain.derived import data_end_ms, derive
 from accounting.domain.inventory import Inventory
 from accounting.domain.line import STATES, Line
 from accounting.domain.observe import observe
 from accounting.domain.period import Period, window_of
 from accounting.domain.series import Reading
-from accounting.domain.timeline import data_end_ms, derive, node_timelines
+from accounting.domain.timeline import node_timelines
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch, build_reading
 from tests.oracle.comparison import HoldRow, of_gpus

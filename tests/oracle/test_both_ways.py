@@ -6,11 +6,12 @@ import hypothesis
 from hypothesis import HealthCheck, given, settings
 
 from accounting.domain.attribution import WindowLedger, attribute
+from accounting.domain.derived import data_end_ms, derive
 from accounting.domain.inventory import Inventory
 from accounting.domain.line import Line
 from accounting.domain.observe import observe
 from accounting.domain.period import Period, window_of
-from accounting.domain.timeline import data_end_ms, derive, node_timelines
+from accounting.domain.timeline import node_timelines
 from tests.oracle.domain import reading_of
 from tests.oracle.fleets import scrape
 from tests.oracle.plans import Plan, plans

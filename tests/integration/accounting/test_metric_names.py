@@ -11,8 +11,8 @@ from accounting.models import DutyMetric
 from accounting.queries.explain import Explanation, explain
 from accounting.queries.selection import parse_selection
 from accounting.sources.catalogue import EXPORTER_METRICS
-from tests.traps.scene import START, Pod, Scene
 from tests.traps.scene import ENGINE as OLD_NAME
+from tests.traps.scene import START, Pod, Scene
 
 NEW_NAME = "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"
 AMD = {"Hostname": "", "UUID": "", "hostname": "n1", "gpu_id": "0"}

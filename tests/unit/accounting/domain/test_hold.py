@@ -2,13 +2,13 @@
 
 from fractions import Fraction
 
+from accounting.domain.derived import derive
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import Inventory, PodRecord
 from accounting.domain.observe import observe
 from accounting.domain.period import Period
 from accounting.domain.request import effective_requests
 from accounting.domain.rollup import held_ms, held_ms_by
-from accounting.domain.timeline import derive
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 

@@ -1,0 +1,62 @@
+"""What a cluster's evidence says as a whole: holds, presences, and where its data end."""
+
+from dataclasses import dataclass
+
+from accounting.domain.hold import Hold
+from accounting.domain.inferred import inferred_holds
+from accounting.domain.inventory import Inventory
+from accounting.domain.issue import Issue
+from accounting.domain.kube import kube_state
+from accounting.domain.kube_hold import derive_holds
+from accounting.domain.label import Labels, labels_of
+from accounting.domain.observe import kube_steps
+from accounting.domain.period import Period
+from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.unbooked import unbooked
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What an inventory says as a whole: holds, presences, and when kube-state was seen."""
+
+    holds: tuple[Hold, ...]
+    presences: tuple[Presence, ...]
+    seen: tuple[Period, ...]
+    labels: Labels
+    issues: tuple[Issue, ...] = ()
+
+
+def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
+    """Holds, presences and kube-state's sight of a cluster.
+
+    Args:
+        inventory: the evidence.
+        period: for which `seen` is wanted.
+        until_ms: where the cluster's data end (rules.md fine print N1).
+    """
+    state, labels = kube_state(inventory), labels_of(inventory)
+    holds = derive_holds(inventory, state, labels, until_ms)
+    holds.extend(inferred_holds(inventory, state, labels, until_ms))
+    return Derived(
+        tuple(holds),
+        tuple(derive_presences(inventory, state, until_ms)),
+        tuple(state.seen(period)),
+        labels,
+        tuple(unbooked(inventory, period)),
+    )
+
+
+def data_end_ms(inventory: Inventory) -> int:
+    """Where a cluster's data end: the latest of all tracks' last sample plus its step.
+
+    Those of kube-state included (rules.md fine print N1); 0 without any.
+    """
+    ends = [
+        spans[-1].last_ms + spans[-1].step_ms
+        for record in inventory.gpus.values()
+        for spans in record.spans.values()
+        if spans
+    ]
+    for steps in kube_steps(inventory).values():
+        ends.extend(at + steps.at(at) for at in steps.times[-1:])
+    return max(ends, default=0)
