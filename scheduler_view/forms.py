@@ -21,6 +21,7 @@ class Asked:
     reason: str
     starts_at: datetime | None = None
     ends_at: datetime | None = None
+    into: int | None = None  # an open change set that the edits join; None: a new one
 
 
 class ReasonForm(AccessibleForm):
@@ -34,8 +35,28 @@ class ReasonForm(AccessibleForm):
     )
 
 
-class PlanForm(ReasonForm):
-    """What goes with edits: why, and from when until when."""
+class EditsForm(ReasonForm):
+    """What goes with every edit: why, and whether it joins an open change set.
+
+    What joins one needs no reason of its own.
+    """
+
+    use_required_attribute = False  # what the edits go into decides
+    reason = forms.CharField(
+        min_length=10, max_length=200, help_text=REASON, required=False
+    )
+    into = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+
+    def clean_reason(self) -> str:
+        """Given, or not needed."""
+        reason: str = self.cleaned_data["reason"]
+        if not reason and not self.data.get("into"):
+            raise forms.ValidationError("Give a reason of 10 to 200 characters.")
+        return reason
+
+
+class PlanForm(EditsForm):
+    """What goes with edits of quotas: also from when until when."""
 
     starts_at = forms.DateTimeField(required=False)
     ends_at = forms.DateTimeField(required=False)
@@ -43,10 +64,16 @@ class PlanForm(ReasonForm):
     def asked(self, edits: Sequence[Values]) -> Asked:
         """The edits with the rest of the form."""
         found = self.cleaned_data
-        return Asked(edits, found["reason"], found["starts_at"], found["ends_at"])
+        return Asked(
+            edits,
+            found["reason"],
+            found["starts_at"],
+            found["ends_at"],
+            found["into"],
+        )
 
 
-class TierForm(ReasonForm):
+class TierForm(EditsForm):
     """One tier as wanted."""
 
     name = forms.CharField(

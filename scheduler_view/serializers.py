@@ -178,6 +178,18 @@ class ChangeBodySerializer(_Base):
     ends_at = InstantField(required=False, allow_null=True)
 
 
+class JoinBodySerializer(_Base):
+    """Edits that join a change set which is still open, as in `ChangeBody`."""
+
+    edits = serializers.ListField(child=_AnyObject(), allow_empty=False)
+    reason = serializers.CharField(
+        min_length=SHORTEST_REASON,
+        max_length=LONGEST_REASON,
+        required=False,
+        help_text="instead of its own",
+    )
+
+
 class NewChangeBodySerializer(ChangeBodySerializer):
     """A change set to make."""
 

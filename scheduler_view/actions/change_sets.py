@@ -17,6 +17,7 @@ from accounting.models import Cluster
 from scheduler_view.actions.wish import with_versions
 from scheduler_view.domain.edit import Edit, edit_fields, stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.queries.drafts import editors
 
 PLAN_VALID = timedelta(minutes=10)  # product.md 4.7
 LONGEST_WAIT = timedelta(days=366)  # a later start is a slip of the hand
@@ -138,14 +139,15 @@ def approve(
     """Agree to a plan; above the cluster's limit by another person than the author.
 
     Raises:
-        Refused: not planned, expired, blocked, or the author's own where a second is needed.
+        Refused: not planned, expired, blocked, or one's own where a second is needed.
     """
     name = name_of(actor)
     _check_planned(change_set, at)
-    if change_set.needs_second and name == change_set.author_name:
+    wrote = {change_set.author_name} | editors(change_set.pk)
+    if change_set.needs_second and name in wrote:
         raise Refused(
             f"{change_set} is above the limit of {change_set.cluster}: another admin "
-            "than its author approves it"
+            "than its author, and than who edited it, approves it"
         )
     later = change_set.starts_at is not None and change_set.starts_at > at
     with act(actor, f"approve {change_set}"):

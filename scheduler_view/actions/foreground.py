@@ -15,10 +15,11 @@ from scheduler_view.actions.change_sets import (
     undo,
 )
 from scheduler_view.actions.compute import Computed, compute
+from scheduler_view.actions.joining import join
 from scheduler_view.actions.plans import Connect, connect_to, plan
 from scheduler_view.actions.wish import with_versions
 from scheduler_view.cluster.access import Role
-from scheduler_view.domain.edit import same_wish, stored_edit
+from scheduler_view.domain.edit import Edit, same_wish, stored_edit
 from scheduler_view.domain.plan import is_empty
 from scheduler_view.models import ChangeSet, ChangeState
 
@@ -61,6 +62,25 @@ def make(
     """Draft, plan, approve, apply; stops where a person is needed."""
     change_set = create(cluster=cluster, draft=draft, actor=actor, at=now())
     return carry_out(change_set, actor=actor, now=now, say=say)
+
+
+def join_to(
+    change_set: ChangeSet, *, draft: Draft, actor: Actor, now: Now
+) -> list[Edit]:
+    """Join edits to an open change set and plan it anew; returns what they replace.
+
+    It keeps its own reason.
+    """
+    replaced = join(
+        change_set,
+        edits=draft.edits,
+        version=change_set.version,
+        actor=actor,
+        at=now(),
+    )
+    request_plan(change_set, version=change_set.version, actor=actor, at=now())
+    plan(change_set, at=now())
+    return replaced
 
 
 def take_back(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> ChangeSet:

@@ -20,6 +20,7 @@ from accounting.api.writes import checked
 from accounting.queries.selection import check_word
 from scheduler_view import serializers
 from scheduler_view.actions import change_sets as actions
+from scheduler_view.actions import joining
 from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
 from scheduler_view.api.errors import PreconditionRequired, translated
 from scheduler_view.api.schema import acts, reads_one
@@ -106,6 +107,24 @@ class ChangeView(OneView):
             version=_version(request),
             actor=_person(request),
             at=timezone.now(),
+        )
+        return _answer(request, change_set, status.HTTP_200_OK)
+
+    @acts(serializers.JoinBodySerializer, status.HTTP_200_OK)
+    def patch(self, request: Request, number: int) -> Response:
+        """Add edits to an open change set; of two about one object the new one stands."""
+        scope = _may_ask(request)
+        change_set = _own(request, scope, number)
+        body = checked(serializers.JoinBodySerializer, request)
+        edits = edits_from(body["edits"], added_names())
+        _check_teams(scope, edits)
+        joining.join(
+            change_set,
+            edits=edits,
+            version=_version(request),
+            actor=_person(request),
+            at=timezone.now(),
+            reason=body.get("reason", ""),
         )
         return _answer(request, change_set, status.HTTP_200_OK)
 

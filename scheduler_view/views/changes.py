@@ -1,6 +1,6 @@
 """Change sets: the list, and one with its stages from plan to result."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from accounting.queries.teams import visible_teams
 from accounting.views.download import csv_answer
 from accounting.views.gate import Visitor, signed_in, visitor_of
 from accounting.views.pager import paged
+from scheduler_view.domain.edit import stored_edit
 from scheduler_view.domain.plan import Action
 from scheduler_view.models import ChangeState, StepState
 from scheduler_view.queries.changes import (
@@ -20,6 +21,7 @@ from scheduler_view.queries.changes import (
     change_rows,
     states,
 )
+from scheduler_view.queries.drafts import asked_before
 from scheduler_view.views import diffs
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of
 from scheduler_view.views.words import word
@@ -68,6 +70,14 @@ class StepLine:
         return len(self.changes)
 
 
+@dataclass(frozen=True, slots=True)
+class AskedLine:
+    """One edit of a change set, and what it replaced there; None where it replaced none."""
+
+    edit: Mapping[str, Any]
+    before: Mapping[str, Any] | None
+
+
 @signed_in
 def change_list(request: HttpRequest) -> HttpResponse:
     """Every change set that the visitor may read, newest first."""
@@ -112,10 +122,13 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         return HttpResponse(status=NOTHING_NEW)
     side = request.GET.get("diff") == "side"
     lines = [_line(step, row, side=side) for step in row.steps]
+    before = asked_before(row.id)
+    asked = [AskedLine(e, before.get(stored_edit(e).key)) for e in row.edits]
     done = row.counts.get(StepState.APPLIED, 0) + row.counts.get(StepState.UNCHANGED, 0)
     context = {
         "change": row,
         "at": standing(row, visitor.scope, request.user.get_username(), visitor.now),
+        "asked": asked,
         "steps": lines,
         "tickable": [line for line in lines if line.may_tick],
         "moving": sum(step.action != Action.KEEP for step in row.steps),

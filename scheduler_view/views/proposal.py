@@ -1,4 +1,4 @@
-"""A new change set from a form: edits become a draft, and a plan is asked for."""
+"""Edits of a form: they become a draft or join an open one, and a plan is asked for."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +8,11 @@ from django.db import transaction
 
 from accounting.models import Cluster
 from accounting.views.gate import Visitor
-from scheduler_view.actions.change_sets import Draft, create, request_plan
+from scheduler_view.actions.change_sets import Draft, Refused, create, request_plan
+from scheduler_view.actions.joining import join
 from scheduler_view.actions.wish import LostUpdate
 from scheduler_view.bell import ring
-from scheduler_view.domain.edit import EditsRefused, edits_from
+from scheduler_view.domain.edit import Edit, EditsRefused, edits_from
 from scheduler_view.forms import Asked
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.resources import added_names
@@ -28,9 +29,13 @@ class Unfit(Exception):
 def propose(
     cluster: Cluster, asked: Asked, visitor: Visitor, actor: Any, *, plans: bool
 ) -> ChangeSet:
-    """Begin a change set.
+    """Begin a change set, or add to an open one of the same person and cluster.
 
     Args:
+        cluster: whose quotas and tiers.
+        asked: the edits, and what they join.
+        visitor: who looks, and when.
+        actor: who asks.
         plans: ask the worker for a plan at once; a lead's request waits for an admin.
 
     Raises:
@@ -38,15 +43,21 @@ def propose(
     """
     try:
         edits = edits_from([dict(edit) for edit in asked.edits], added_names())
-        draft = Draft(edits, asked.reason, (), asked.starts_at, asked.ends_at)
         with transaction.atomic():
-            made = create(cluster=cluster, draft=draft, actor=actor, at=visitor.now)
+            if asked.into is None:
+                draft = Draft(edits, asked.reason, (), asked.starts_at, asked.ends_at)
+                made = create(cluster=cluster, draft=draft, actor=actor, at=visitor.now)
+            else:
+                made = _joined(asked.into, cluster, asked, edits, visitor, actor)
             if plans:
                 request_plan(made, version=made.version, actor=actor, at=visitor.now)
     except EditsRefused as error:
         raise Unfit(
             [_fault(asked, f.index, f.field, f.text) for f in error.faults]
         ) from None
+    except Refused as error:
+        text = str(error)
+        raise Unfit([f"{text[:1].upper()}{text[1:]}."]) from None
     except LostUpdate as error:
         raise Unfit(
             [f"{text}. Read the page again." for text in error.differences]
@@ -62,6 +73,38 @@ def propose(
     if plans:
         ring(cluster.pk)
     return made
+
+
+def _joined(
+    number: int,
+    cluster: Cluster,
+    asked: Asked,
+    edits: Sequence[Edit],
+    visitor: Visitor,
+    actor: Any,
+) -> ChangeSet:
+    """The open change set with the edits in it; its present version is the one meant.
+
+    Only its author joins edits on a page, so that nobody's review changes under their eyes.
+    """
+    found = (
+        ChangeSet.objects.filter(pk=number, cluster=cluster, author=actor)
+        .select_related("cluster")
+        .first()
+    )
+    if found is None:
+        raise Refused(f"CS-{number} is no open change of yours on {cluster}")
+    if asked.starts_at is not None or asked.ends_at is not None:
+        raise Refused(f"{found} keeps its own times: make a new change set for others")
+    join(
+        found,
+        edits=edits,
+        version=found.version,
+        actor=actor,
+        at=visitor.now,
+        reason=asked.reason,
+    )
+    return found
 
 
 _WORDS = {"reason": "Reason", "starts_at": "Begins", "ends_at": "Ends"}

@@ -18,6 +18,7 @@ from accounting.views.download import csv_answer
 from accounting.views.gate import admins, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import ChangeRow, change_rows
+from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.objects import quota_objects
 from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
 from scheduler_view.queries.sync import LookRow, look_rows
@@ -80,6 +81,14 @@ class ClusterPart:
     queues: Sequence[QueueFacts]
     form: PlanForm
     new: Mapping[str, str]
+    drafts: Sequence[OpenDraft]
+
+    @property
+    def into(self) -> int | None:
+        """The change set that edits join, as chosen, or as offered first."""
+        if self.form.is_bound:
+            return self.form.cleaned_data.get("into")
+        return default_draft(self.drafts)
 
 
 @signed_in
@@ -114,6 +123,7 @@ def _page(
     pools = pool_rows(scope, visitor.now, cluster=chosen)
     open_changes = [c for c in change_rows(scope) if c.state in UNDER_WAY]
     clusters = Cluster.objects.order_by("name")
+    drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}
     looks = look_rows()
     queues = queue_rows(cluster=chosen) if scope.sees_all else []
@@ -136,6 +146,7 @@ def _page(
             ),
             form=form if form is not None and one.name == refused else PlanForm(),
             new=dict(typed.items()) if one.name == refused else {},
+            drafts=[draft for draft in drafts if draft.cluster == one.name],
         )
         for one in clusters
         if not chosen or one.name == chosen

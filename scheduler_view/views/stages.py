@@ -7,6 +7,7 @@ from datetime import datetime
 from accounting.access import Scope
 from scheduler_view.models import ChangeState
 from scheduler_view.queries.changes import ChangeRow
+from scheduler_view.queries.drafts import editors
 
 APPLIED = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED, ChangeState.UNDONE)
 TONES = {
@@ -39,6 +40,7 @@ class Standing:
     is_stale: bool
     polls: bool
     may_plan: bool
+    may_edit: bool
     may_approve: bool
     may_apply: bool
     may_discard: bool
@@ -92,7 +94,7 @@ def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Stand
     is_stale = is_open and not waits and expires is not None and expires <= now
     fresh = is_open and not is_stale and not waits and not change.is_blocked
     own = change.author == user
-    needs_other = change.needs_second and own
+    needs_other = change.needs_second and (own or user in editors(change.id))
     return Standing(
         change=change,
         words=words_of(change, is_stale=is_stale),
@@ -111,6 +113,9 @@ def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Stand
             ChangeState.APPROVED,
             ChangeState.EXPIRED,
         ),
+        may_edit=(admin or own)
+        and state in (ChangeState.DRAFT, ChangeState.PLANNED)
+        and change.undoes is None,
         may_approve=admin
         and fresh
         and state == ChangeState.PLANNED

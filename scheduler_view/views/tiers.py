@@ -11,7 +11,8 @@ from accounting.models import Cluster
 from accounting.views.download import csv_answer
 from accounting.views.gate import admins, signed_in, visitor_of
 from scheduler_view.domain.tier import TEMPLATES
-from scheduler_view.forms import Asked, ReasonForm, TierForm
+from scheduler_view.forms import Asked, EditsForm, TierForm
+from scheduler_view.queries.drafts import default_draft, open_drafts
 from scheduler_view.queries.tiers import TierRow, tier_rows
 from scheduler_view.views.proposal import Unfit
 from scheduler_view.views.proposal import propose as propose_change
@@ -57,20 +58,22 @@ def propose(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         blank = TierForm(initial=_initial(row))
         if row is None and "set" in chosen:
-            return _form(request, cluster, ReasonForm(), row)
+            return _form(request, cluster, EditsForm(), row)
         return _form(request, cluster, blank, row)
     is_one = "set" not in chosen and "remove" not in chosen
-    form: ReasonForm = (TierForm if is_one else ReasonForm)(request.POST)
+    form: EditsForm = (TierForm if is_one else EditsForm)(request.POST)
     if not form.is_valid():
         return _form(request, cluster, form, row)
-    asked = Asked(_edits(form, chosen, row), form.cleaned_data["reason"])
+    done = form.cleaned_data
+    asked = Asked(_edits(form, chosen, row), done["reason"], into=done["into"])
     visitor = visitor_of(request)
     try:
         made = propose_change(cluster, asked, visitor, request.user, plans=True)
     except Unfit as error:
         form.add_error(None, ValidationError(error.faults))
         return _form(request, cluster, form, row)
-    messages.success(request, f"{made} is begun; nothing is sent before you apply it.")
+    begun = "has one more edit" if asked.into else "is begun"
+    messages.success(request, f"{made} {begun}; nothing is sent before you apply it.")
     return redirect("change", number=made.pk)
 
 
@@ -81,7 +84,7 @@ def _initial(row: TierRow | None) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def _edits(form: ReasonForm, chosen: Any, row: TierRow | None) -> list[dict[str, Any]]:
+def _edits(form: EditsForm, chosen: Any, row: TierRow | None) -> list[dict[str, Any]]:
     if isinstance(form, TierForm):
         edit = form.edit(row.version if row else None)
         return [edit | {"name": row.name} if row else edit]
@@ -104,11 +107,15 @@ def _edits(form: ReasonForm, chosen: Any, row: TierRow | None) -> list[dict[str,
 
 
 def _form(
-    request: HttpRequest, cluster: Cluster, form: ReasonForm, row: TierRow | None
+    request: HttpRequest, cluster: Cluster, form: EditsForm, row: TierRow | None
 ) -> HttpResponse:
     chosen = request.POST if request.method == "POST" else request.GET
+    drafts = open_drafts(request.user.pk, cluster.name)
+    into = form.cleaned_data.get("into") if form.is_bound else default_draft(drafts)
     context = {
         "form": form,
+        "drafts": drafts,
+        "into": into,
         "row": row,
         "cluster": cluster.name,
         "is_removal": "remove" in chosen and row is not None,

@@ -1,4 +1,4 @@
-"""The buttons of a change set's page: plan, approve, apply, discard, undo, again, take over."""
+"""The buttons of a change set's page: plan, leave out, approve, apply, discard, undo, again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 from accounting.views.gate import Visitor, signed_in, visitor_of
 from scheduler_view.actions import change_sets
 from scheduler_view.actions.change_sets import Draft, Refused
+from scheduler_view.actions.joining import leave_out
 from scheduler_view.actions.wish import LostUpdate
 from scheduler_view.bell import ring
 from scheduler_view.domain.edit import EditsRefused, stored_edit
@@ -26,7 +27,7 @@ Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 @require_POST
 @signed_in
 def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
-    """Plan, approve, apply, discard, undo, try again, or take fields over."""
+    """Plan, leave an edit out, approve, apply, discard, undo, again, take fields over."""
     visitor = visitor_of(request)
     row = change_row(visitor.scope, number)
     if row is None:
@@ -34,7 +35,7 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     done = _VERBS.get(verb)
     if done is None:
         raise Http404("no such verb")
-    own = verb == "discard" and row.author == request.user.get_username()
+    own = verb in ("discard", "leave-out") and row.author == request.user.get_username()
     if not visitor.scope.is_admin and not own:
         raise PermissionDenied("administrators")
     version = request.POST.get("version", "")
@@ -97,6 +98,24 @@ def _discard(
     )
 
 
+def _leave_out(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    """One edit less; an admin's is planned again, a lead's request waits as before."""
+    given = request.POST.get("edit", "")
+    index = int(given) if given.isdecimal() and len(given) < 6 else -1
+    leave_out(
+        change_set,
+        index=index,
+        version=version,
+        actor=_actor(request),
+        at=visitor.now,
+    )
+    if not visitor.scope.is_admin:
+        return change_set
+    return _plan(change_set, change_set.version, request, visitor)
+
+
 def _anew(make: Callable[..., ChangeSet]) -> Verb:
     """A new change set from this one, planned at once."""
 
@@ -152,6 +171,7 @@ _VERBS: dict[str, Verb] = {
     "approve": _approve,
     "apply": _apply,
     "discard": _discard,
+    "leave-out": _leave_out,
     "undo": _anew(change_sets.undo),
     "again": _anew(change_sets.again),
     "force": _force,

@@ -182,6 +182,48 @@ def test_two_quotas_and_a_tier_change_in_the_cluster_and_come_back(
     ).to_have_attribute("data-state", "undone")
 
 
+def test_two_quotas_and_a_tier_are_one_change_set(
+    desk: Office, sign_in: SignIn, violations: Violations
+) -> None:
+    visit = sign_in("ana", bend_policy=True)
+    page = visit.open("/quotas")
+    edit_two(page, "22", "16")
+    name = re.search(r"CS-\d+", page.locator("h1").inner_text())
+    assert name is not None
+
+    page = visit.open("/tiers")
+    page.get_by_role("link", name="Edit tier urgent").click()
+    into = page.get_by_label("Goes into")
+    assert into.locator("option:checked").inner_text() == (
+        f"{name.group()} (planned, 2 edits)"
+    )
+    assert violations(page) == []
+    page.get_by_label("Value").fill("60000")
+    page.get_by_role("button", name="Review plan").click()
+    expect(page.locator("h1")).to_contain_text(name.group())
+    expect(page.locator(".asked > li")).to_have_count(3)
+
+    page = visit.open("/quotas")
+    expect(page.get_by_label("Goes into")).to_have_count(1)
+    assert violations(page) == []
+    page.get_by_role("textbox", name="Quota of Vision").fill("23")
+    page.get_by_role("button", name="Review plan").click()
+    expect(page.locator(".asked")).to_contain_text("23 GPUs instead of 22")
+    expect(page.locator("#change")).to_have_attribute(
+        "data-state", "planned", timeout=LONG_MS
+    )
+    assert violations(page) == []
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
+    apply(page)
+    assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "23"}
+    assert desk.hard("search-prod") == {"requests.nvidia.com/gpu": "16"}
+    assert desk.priority_class("urgent-v2")["value"] == 60_000
+    undo(page, page.url)
+    assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "24"}
+    assert desk.priority_class("urgent-v1")["value"] == 50_000
+
+
 def test_edits_are_counted_and_taken_back(desk: Office, sign_in: SignIn) -> None:
     del desk
     page = sign_in("ana").open("/quotas")

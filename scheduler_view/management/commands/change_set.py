@@ -1,4 +1,4 @@
-"""`manage.py change_set plan|apply|undo FILE.yaml`: quotas and tiers from a file."""
+"""`manage.py change_set plan|apply|undo|join FILE.yaml`: quotas and tiers from a file."""
 
 import sys
 from argparse import ArgumentParser
@@ -19,6 +19,7 @@ from scheduler_view.actions.change_sets import Refused, check_draft
 from scheduler_view.actions.compute import Computed
 from scheduler_view.actions.foreground import (
     changes_nothing,
+    join_to,
     look,
     made_from,
     make,
@@ -28,7 +29,7 @@ from scheduler_view.actions.wish import LostUpdate
 from scheduler_view.actions.words import words_of
 from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.domain.edit import EditsRefused
-from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
 
 FORMATS = ("table", "json")
 
@@ -36,16 +37,24 @@ FORMATS = ("table", "json")
 class Command(BaseCommand):
     """Ends with 0, 1 when something would change or was not applied, 2 for wrong use."""
 
-    help = "Plan, apply or undo a change of quotas and priority tiers from a file."
+    help = (
+        "Plan, apply or undo a change of quotas and priority tiers from a file, or join "
+        "its edits to an open change set."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What to do, and with which file."""
-        parser.add_argument("verb", choices=("plan", "apply", "undo"))
+        parser.add_argument("verb", choices=("plan", "apply", "undo", "join"))
         parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--to", type=number_of, metavar="CS-N", help="the change set to join"
+        )
         parser.add_argument("--format", choices=FORMATS, default="table")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the file, then do it."""
+        if (options["verb"] == "join") != (options["to"] is not None):
+            self._wrong("change_set: --to CS-N goes with join, and join with --to CS-N")
         wanted = self._read(options["file"])
         cluster = Cluster.objects.get(name=wanted.cluster)
         try:
@@ -53,6 +62,8 @@ class Command(BaseCommand):
                 self._plan(cluster, wanted, options["format"])
             elif options["verb"] == "apply":
                 self._apply(cluster, wanted, options["format"])
+            elif options["verb"] == "join":
+                self._join(cluster, wanted, options["to"], options["format"])
             else:
                 self._undo(cluster, wanted, options["format"])
         except EditsRefused as error:
@@ -116,16 +127,27 @@ class Command(BaseCommand):
         done = take_back(before, actor=SYSTEM, now=timezone.now, say=self._say)
         self._result(done, kind)
 
+    def _join(
+        self, cluster: Cluster, wanted: ChangeFile, number: int, kind: str
+    ) -> None:
+        draft = wanted.draft
+        if draft.forced or draft.starts_at or draft.ends_at:
+            self._wrong("change_set: join takes edits only, no force and no times")
+        found = ChangeSet.objects.filter(pk=number, cluster=cluster).first()
+        if found is None:
+            self._found(f"cluster {cluster} has no CS-{number}")
+        replaced = join_to(found, draft=draft, actor=SYSTEM, now=timezone.now)
+        for one in replaced:
+            self._say(f"replaces the edit of {' '.join(filter(None, one.key))}")
+        self._say(f"{found} has {len(found.edits)} edits")
+        if found.error:
+            self._found(f"{found} cannot be planned: {found.error}")
+        self._say(found.plan["summary"])
+        rows = [_step(step) for step in found.steps.all()]
+        write_rows(rows, kind, self.stdout)  # type: ignore[arg-type]
+
     def _result(self, change_set: ChangeSet, kind: str) -> None:
-        rows = [
-            {
-                "object": str(step),
-                "action": step.action,
-                "state": step.state,
-                "message": step.message or step.blocked,
-            }
-            for step in change_set.steps.all()
-        ]
+        rows = [_step(step) for step in change_set.steps.all()]
         write_rows(rows, kind, self.stdout)  # type: ignore[arg-type]
         if change_set.state in (ChangeState.APPLIED, ChangeState.SCHEDULED):
             self._say(f"{change_set} is {change_set.get_state_display().lower()}")
@@ -145,6 +167,27 @@ class Command(BaseCommand):
         for line in lines:
             self.stderr.write(line)
         sys.exit(WRONG_USE)
+
+
+def number_of(text: str) -> int:
+    """`CS-5` or `5`, as an argument.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    number = int(text.removeprefix("CS-"))
+    if not 0 < number < 2**31:
+        raise ValueError(text)
+    return number
+
+
+def _step(step: ChangeStep) -> dict[str, Any]:
+    return {
+        "object": str(step),
+        "action": step.action,
+        "state": step.state,
+        "message": step.message or step.blocked,
+    }
 
 
 def _faults(text: str, error: ValidationError) -> list[Fault]:

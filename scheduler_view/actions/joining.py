@@ -1,0 +1,116 @@
+"""Edits that join an open change set, or leave it: one change set for one purpose.
+
+A change set is open until it is approved. What joins it is laid over what it asks for: of two
+edits of one object the later stands, and the record keeps the earlier. Its plan is void then.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from accounting.audit import Actor
+from scheduler_view.actions.change_sets import OPEN, Draft, Moved, Refused, edit
+from scheduler_view.domain.edit import MOST_EDITS, Edit, stored_edit
+from scheduler_view.models import ChangeSet
+
+
+def join(
+    change_set: ChangeSet,
+    *,
+    edits: Sequence[Edit],
+    version: int,
+    actor: Actor,
+    at: datetime,
+    reason: str = "",
+) -> list[Edit]:
+    """Lay edits over those of an open change set; returns the edits that they replace.
+
+    Args:
+        change_set: read at `version`.
+        edits: checked; their own versions are checked here.
+        version: of the change set.
+        actor: who joins them.
+        at: now.
+        reason: instead of its own; empty keeps that.
+
+    Raises:
+        Moved: the version is not the present one.
+        Refused: it is decided already, or leads back to an earlier state.
+        EditsRefused, LostUpdate: see `wish.with_versions`.
+        ValidationError: a reason that cannot be.
+    """
+    _check_open(change_set, version)
+    new = {one.key: one for one in edits}
+    before = [stored_edit(one) for one in change_set.edits]
+    replaced = [one for one in before if one.key in new]
+    # What was there keeps its place, so that people find it where it stood.
+    laid = [new.pop(one.key, one) for one in before]
+    laid += new.values()
+    if len(laid) > MOST_EDITS:
+        raise Refused(
+            f"{change_set} would have {len(laid):,} edits, more than {MOST_EDITS:,}: "
+            "make a new change set"
+        )
+    _write(change_set, laid, reason, version, actor, at)
+    asked = {one.key: one for one in edits}
+    return [one for one in replaced if _wish(one) != _wish(asked[one.key])]
+
+
+def leave_out(
+    change_set: ChangeSet, *, index: int, version: int, actor: Actor, at: datetime
+) -> Edit:
+    """Take one edit out of an open change set; returns it.
+
+    Raises:
+        Moved, Refused: see `join`; also the only edit, and one that is not there.
+    """
+    _check_open(change_set, version)
+    edits = [stored_edit(one) for one in change_set.edits]
+    if not 0 <= index < len(edits):
+        raise Refused(f"{change_set} has no edit {index + 1}")
+    if len(edits) == 1:
+        raise Refused(f"it is the only edit of {change_set}: discard that instead")
+    left = edits.pop(index)
+    _write(change_set, edits, "", version, actor, at)
+    return left
+
+
+def _check_open(change_set: ChangeSet, version: int) -> None:
+    if change_set.undoes_id is not None:
+        raise Refused(
+            f"{change_set} leads back from CS-{change_set.undoes_id} and keeps its edits: "
+            "make a new change set"
+        )
+    if change_set.state not in OPEN:
+        state = change_set.get_state_display().lower()
+        raise Refused(
+            f"{change_set} is {state}: only a draft, or what is planned and not yet "
+            "approved, takes other edits; make a new change set"
+        )
+    if change_set.version != version:
+        raise Moved(
+            f"{change_set} was changed since you read it (version {version}; it is "
+            f"{change_set.version} now): read it again"
+        )
+
+
+def _write(
+    change_set: ChangeSet,
+    edits: Sequence[Edit],
+    reason: str,
+    version: int,
+    actor: Actor,
+    at: datetime,
+) -> None:
+    draft = Draft(
+        edits,
+        reason.strip() or change_set.reason,
+        tuple(change_set.forced),
+        change_set.starts_at,
+        change_set.ends_at,
+    )
+    edit(change_set, draft=draft, version=version, actor=actor, at=at)
+
+
+def _wish(one: Edit) -> Edit:
+    return replace(one, version=None)
