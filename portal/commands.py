@@ -15,6 +15,7 @@ WITHOUT_DATABASE = frozenset(
     {"check", "collectstatic", "compilemessages", "diffsettings", "help", "version"}
 )
 CANNOT_RUN = 3  # beside 0 success, 1 a finding, 2 wrong use
+MIGRATING = frozenset({"migrate", "prepare_database"})
 AGAIN = "What was done is kept: run the command again"
 
 
@@ -25,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
         if needs_database(arguments):
             from portal import database  # noqa: PLC0415  # models, after setup
 
-            database.ready(migrate="migrate" not in arguments[1:2])
+            database.ready(migrate=MIGRATING.isdisjoint(arguments[1:2]))
     except (ConfigurationError, ServicesError) as error:
         sys.stderr.write(f"gpu-ledger: {error}\n")
         return CANNOT_RUN

@@ -6,6 +6,7 @@ error messages, because some are secrets.
 """
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,6 +27,7 @@ from portal.services.places import HOME_MODE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # of the database; longer ones are cut off
 SHORTEST_SECRET = 32  # characters; Django generates 50
 
 
@@ -74,6 +76,10 @@ class Environment(BaseSettings):
     database_url: SecretStr | None = None
     """`postgres://user:password@host:5432/name?sslmode=require`; PostgreSQL 15 or
     newer. Without it the embedded one of `portal.services` is used."""
+
+    app_database_url: SecretStr | None = None
+    """How web, worker, beat and observer sign in, told to `manage.py prepare_database`
+    only: it makes that role, which cannot rewrite the record, with its password."""
 
     redis_url: SecretStr | None = None
     """`redis://host:6379/0`, `rediss://` or `unix:///path?db=0`; Redis or Valkey 6.0 or
@@ -129,6 +135,19 @@ class Environment(BaseSettings):
         """Fail here, not at the first query."""
         if value:
             database_settings(value.get_secret_value())
+        return value
+
+    @field_validator("app_database_url")
+    @classmethod
+    def check_app_database_url(cls, value: SecretStr | None) -> SecretStr | None:
+        """Its name goes into SQL, so it is a plain one."""
+        if value:
+            name = database_settings(value.get_secret_value())["USER"]
+            if not ROLE.fullmatch(name):
+                raise ValueError(
+                    "names no role of small letters, digits and underscores:"
+                    " postgres://ROLE:password@host:5432/name"
+                )
         return value
 
     @field_validator("redis_url")

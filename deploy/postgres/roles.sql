@@ -1,6 +1,7 @@
 -- The database role of web, worker, beat and observer, which cannot rewrite what people did.
 --
--- Run as the role that migrates, in the portal's database, after each `manage.py migrate`:
+-- `manage.py prepare_database` runs it after its migrations, with the name and the password of
+-- APP_DATABASE_URL. By hand, as the role that migrates, after each `manage.py migrate`:
 --   psql --set=ON_ERROR_STOP=1 --file=deploy/postgres/roles.sql "$DATABASE_URL"
 --   psql --command="ALTER ROLE ledger_app LOGIN PASSWORD '...'" "$DATABASE_URL"   -- once
 -- Then give the services a DATABASE_URL with this role, and keep the other for migrations.

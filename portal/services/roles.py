@@ -64,8 +64,8 @@ def observer() -> list[str]:
 
 
 def migrate() -> list[str]:
-    """Brings the tables up, then ends."""
-    return [sys.executable, str(MANAGE), "migrate", "--no-input"]
+    """Brings the tables up and gives the services' role its rights, then ends."""
+    return [sys.executable, str(MANAGE), "prepare_database"]
 
 
 ROLES = {

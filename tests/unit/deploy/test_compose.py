@@ -82,8 +82,24 @@ def test_roles_are_those_of_the_image() -> None:
 
 def test_secrets_have_no_default() -> None:
     text = (ROOT / "docker-compose.yml").read_text()
-    for name in ("SECRET_KEY", "POSTGRES_PASSWORD"):
+    for name in ("SECRET_KEY", "POSTGRES_PASSWORD", "APP_POSTGRES_PASSWORD"):
         assert set(re.findall(r"\$\{" + name + r"(.{2})", text)) == {":?"}
+
+
+def test_only_the_migration_owns_the_tables() -> None:
+    owner = "postgres://ledger:${POSTGRES_PASSWORD"
+    app = "postgres://ledger_app:${APP_POSTGRES_PASSWORD"
+    for name in {*SERVICES} - {"postgres", "redis", "prometheus"}:
+        environment = SERVICES[name]["environment"]
+        kept = owner if name == "migrate" else app
+        assert environment["DATABASE_URL"].startswith(kept)
+        assert ("APP_DATABASE_URL" in environment) == (name == "migrate")
+    migrate = SERVICES["migrate"]["environment"]
+    assert migrate["APP_DATABASE_URL"] == SERVICES["web"]["environment"]["DATABASE_URL"]
+    assert SERVICES["postgres"]["environment"]["POSTGRES_USER"] == "ledger"
+    kept_files = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "!deploy/postgres/roles.sql" in kept_files
+    assert (ROOT / "deploy" / "postgres" / "roles.sql").is_file()
 
 
 def test_pages_are_offered_to_this_machine_only() -> None:
