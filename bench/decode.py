@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from accounting.domain.period import Period
-from accounting.sources.prometheus import _checked, _Collected
+from accounting.sources.answers import Collected, checked
 from bench.measure import Figure, interleaved, peak_rss, ratio
 
 SERIES, POINTS, STEP_S = 2000, 288, 30
@@ -44,8 +44,8 @@ def answer(series: int = SERIES) -> bytes:
 def ours(body: bytes) -> float:
     """Decode into arrays as the door does; returns the sum of all values."""
     period = Period(START_S * 1000, (START_S + POINTS * STEP_S) * 1000)
-    collected = _Collected()
-    collected.add(_checked(body, "bench", "matrix"), period)
+    collected = Collected()
+    collected.add(checked(body, "bench", "matrix"), period)
     return float(collected.batch(period).values.sum())
 
 

@@ -65,9 +65,10 @@ def catalogue() -> str:
 def codes() -> str:
     """Every code of a data issue in words."""
     rows = (
-        (f"`{code}`", text.title, text.advice) for code, text in sorted(TEXTS.items())
+        (f"`{code}`", text.title, text.advice, text.at_stake or "-")
+        for code, text in sorted(TEXTS.items())
     )
-    return table(("Code", "What", "What to do"), rows)
+    return table(("Code", "What", "What to do", "At stake"), rows)
 
 
 def profiles() -> str:

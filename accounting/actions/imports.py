@@ -5,19 +5,18 @@ all their samples together.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Max, Min
 
-from accounting.actions import buffer, due, ingest, issues
+from accounting.actions import buffer, due, ingest, issues, names
 from accounting.actions.locks import lock
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import Actor, act
-from accounting.domain.issue import Issue
 from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
@@ -80,8 +79,8 @@ def import_files(
         with transaction.atomic():  # kept samples always have their windows due
             new = _buffer(source, spooled, tell)
             count = _mark(cluster, period) if new else 0
-            issues.resolve_older(cluster.pk, ("unknown_metric",), period.start)
-            issues.record(cluster.pk, _unknown(spooled.unknown, period))
+            issues.resolve_older(cluster.pk, (names.CODE,), period.start)
+            _name_unknown(cluster, spooled, period)
     reach("kept")
     first = ingest.Ingested(0, 0, 0)
     if new:
@@ -97,13 +96,14 @@ def import_files(
     hours = roll_up_dirty_hours(
         cluster.pk, on_progress=lambda n, of: tell("Rolling up", n, of)
     )
+    _name_unknown(cluster, spooled, period)  # now its windows are there
     return Imported(
         samples=spooled.samples,
         new_samples=new,
         windows=first.windows + done.windows,
         rows_written=first.rows_written + done.rows_written,
         hours=hours,
-        unknown_names=tuple(sorted(spooled.unknown)),
+        unknown_names=tuple(sorted(spooled.unknown.nodes)),
     )
 
 
@@ -118,19 +118,10 @@ def _source(cluster_name: str, actor: Actor) -> tuple[Cluster, Source]:
     return cluster, source
 
 
-def _unknown(names: Iterable[str], period: Period) -> list[Issue]:
+def _name_unknown(cluster: Cluster, spooled: Spool, period: Period) -> None:
     """What looks like a GPU's metric and was left out."""
-    return [
-        Issue(
-            code="unknown_metric",
-            subject=name,
-            message="A file shows a metric that no catalogue knows; it was left out.",
-            first_ms=period.start_ms,
-            last_ms=period.end_ms,
-            severity="info",
-        )
-        for name in sorted(names)
-    ]
+    weighed = names.hours_of(period)
+    names.record_unknown(cluster, "A file", spooled.unknown.nodes, period, weighed)
 
 
 def _buffer(source: Source, spooled: Spool, tell: Progress) -> int:

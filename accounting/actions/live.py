@@ -9,6 +9,7 @@ from django.db.models import Max, Min
 
 from accounting.actions import buffer, due, issues, windows
 from accounting.actions.imports import REACH_AHEAD_MS, REACH_BACK_MS
+from accounting.actions.names import record_unknown
 from accounting.actions.reading import access_of
 from accounting.domain.issue import Issue
 from accounting.domain.period import (
@@ -74,6 +75,9 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
             for code, subject, message in result.notes
         ],
     )
+    scraped = Period(at, at)
+    hour = Period(at - HOUR_MS, at)
+    record_unknown(cluster, source.name, result.unknown, scraped, hour)
     issues.resolve_older(cluster.pk, PASSING, now - timedelta(minutes=5))
     return new
 

@@ -64,6 +64,20 @@ class ClusterReader:
                         found[name] = source.name
         return found
 
+    def nodes_of_names(self, names: list[str], period: Period) -> dict[str, set[str]]:
+        """The nodes that series of these names speak of, by name.
+
+        Raises:
+            SourceError: a source did not answer.
+        """
+        found: dict[str, set[str]] = {name: set() for name in names}
+        for source in self.sources:
+            if source.kind == SourceKind.PROMETHEUS:
+                shown = prometheus_of(source).nodes_of_names(names, period).nodes
+                for name in found:
+                    found[name] |= shown.get(name, set())
+        return found
+
     def block_ids(self, period: Period, *, whole: bool = False) -> set[int] | None:
         """The kept blocks that touch a period, or lie in it as a whole.
 

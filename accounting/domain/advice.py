@@ -1,7 +1,7 @@
 """What a person reads and does about each code of a data issue: one table.
 
-`title` is a plain sentence in a few words, `advice` the next step. Whoever finds an issue
-says in its message what it saw.
+`title` is a plain sentence in a few words, `advice` the next step, `at_stake` what time an
+issue is weighed by. Whoever finds an issue says in its message what it saw.
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 
 class Text(NamedTuple):
-    """A code in words."""
+    """A code in words; `at_stake` is empty where no time is, or none can be told."""
 
     title: str
     advice: str
+    at_stake: str = ""
 
 
 TEXTS: Mapping[str, Text] = {
@@ -54,35 +55,42 @@ TEXTS: Mapping[str, Text] = {
         "A metric that no catalogue knows",
         "It is not counted. Compare it with docs/sources.md; report the name if it is a"
         " GPU's.",
+        "held time without any metric on the nodes that show it",
     ),
     "metric_twice": Text(
         "One measure under two names",
         "It is counted once. Remove one of the names from the exporter's list when the"
         " upgrade is done.",
+        "the time under both names",
     ),
     "duty_scale": Text(
         "Percent under the name of a ratio",
         "Declare `scales: {NAME: percent}` for this source, then `ingest` the time again.",
+        "whole windows of the GPUs that show it",
     ),
     "duty_out_of_range": Text(
         "Duty outside 0 to 1",
         "Up to 1.1 it counts as 1, else as no data. Check the exporter's version and the"
         " source's `scales`.",
+        "a step for each sample that is no data",
     ),
     "intensity_out_of_range": Text(
         "A share of activity outside 0 to 1",
         "Up to 1.1 it counts as 1, else as no data. Check the exporter's version and the"
         " source's `scales`.",
+        "a step for each sample that is no data",
     ),
     "impossible_scale": Text(
         "A value that no GPU can have",
         "It counts as no data. Check the exporter's version: the unit is another than the"
         " name says.",
+        "a step for each such sample",
     ),
     "energy_scale": Text(
         "An energy counter in another unit",
         "It counts as no data. Check the exporter's version: the unit is another than the"
         " name says.",
+        "the time of the rises that are left out",
     ),
     "energy_reset": Text(
         "An energy counter was reset",
@@ -91,50 +99,60 @@ TEXTS: Mapping[str, Text] = {
     "samples_differ": Text(
         "Two values of one series at one time",
         "The smaller counts. Look for two writers of the same series.",
+        "a step for each such sample",
     ),
     "suspect_silence": Text(
         "Zeros that other metrics contradict",
         "Its time is unknown, not idle. Restart the exporter, or look for another profiler"
         " on this node.",
+        "the time that is unknown by it",
     ),
     # holds and shares
     "more_held_than_there": Text(
         "More is held than there is",
         "Shares are scaled to what is there. Check the node's capacity, labels and pods of"
         " that time.",
+        "the time in which more was held",
     ),
     "unknown_profile": Text(
         "A MIG profile that is in no table",
         "Nothing is booked for it. Compare the profile with docs/metering.md; report it if"
         " the GPU is new.",
+        "the pod's time, as of one GPU",
     ),
     "share_above_one": Text(
         "A share of more than one GPU",
         "Nothing is booked for it. Check the pod's annotation.",
+        "the pod's time, as of one GPU",
     ),
     "too_many_holders": Text(
         "More holders than replicas",
         "Shares are scaled to the GPU. Check replicas of the device plugin on that node.",
+        "the time in which more was held",
     ),
     "two_on_exclusive": Text(
         "Two pods on one exclusive GPU",
         "Its time is divided between them, as an estimate. Look for a pod that sees GPUs"
         " without asking for them.",
+        "the time in which both held it",
     ),
     "claim_without_device": Text(
         "A claim without a device",
         "Its hold has no GPU, its time is unknown. Let the portal read ResourceClaims, or"
         " let the exporter show `dra_*` labels.",
+        "the pod's time, as of one GPU",
     ),
     "foreign_gpu": Text(
         "A GPU that no node reported",
         "It is in no bill. Look which node sends its samples, and whether its capacity"
         " says so.",
+        "the time of its samples",
     ),
     "gpu_in_two_places": Text(
         "One GPU on two nodes",
         "It is booked where it was sampled last. Look for a copied UUID or an exporter"
         " with another node's name.",
+        "the time in which both nodes showed it",
     ),
     # hardware
     "gpu_xid": Text(
@@ -153,10 +171,12 @@ TEXTS: Mapping[str, Text] = {
     "unpriced_gpu": Text(
         "A GPU model without a price",
         "Its money is unknown and left out of totals. Add a price for this model.",
+        "all its time; in money unknown",
     ),
     "unmapped_namespace": Text(
         "A namespace of no team",
         "Its usage is billed to nobody. Add a binding for it.",
+        "its held time",
     ),
 }
 

@@ -122,7 +122,7 @@ def _build_tracks(
         part, metric, scraper = key
         times, duty, differing = distinct(parts[key], whose.names_workload)
         if differing:
-            issues.append(_differing(part.uuid, differing, period))
+            issues.append(_differing(part.uuid, times, differing, period))
         node, interval = nodes[key]
         others = by_node[node, metric]
         steps = known.setdefault(  # the GPUs of an exporter are sampled together
@@ -281,11 +281,13 @@ def _out_of_range(series: Series, period: Period) -> list[Issue]:
     ]
 
 
-def _differing(uuid: str, count: int, period: Period) -> Issue:
+def _differing(uuid: str, times: Sequence[int], count: int, period: Period) -> Issue:
+    step_ms = lower_median_gap(times, period) or DEFAULT_STEP_MS
     return Issue(
         code="samples_differ",
         subject=uuid,
         message=f"{count} samples of one series differ at one time; the smaller counts.",
         first_ms=period.start_ms - STEP_LOOKBACK_MS,
         last_ms=period.end_ms,
+        at_stake_ms=count * step_ms,
     )

@@ -39,7 +39,8 @@ def checked(
     inside = (samples.times >= whole.start_ms) & (samples.times < whole.end_ms)
     odd = inside & ((samples.values > all_of_it) | (samples.values < 0))
     is_ratio = metric in RATIOS
-    for n, times in _by_owner(samples, odd):
+    lost = np.where(odd & ~good, samples.steps, 0)
+    for n, times, lost_ms in _by_owner(samples, odd, lost):
         issues.append(
             Issue(
                 code="intensity_out_of_range" if is_ratio else "impossible_scale",
@@ -50,6 +51,7 @@ def checked(
                 else f"More than {most:g}: no GPU has that; counted as no data.",
                 first_ms=int(times[0]),
                 last_ms=int(times[-1]),
+                at_stake_ms=lost_ms,
                 severity="info" if is_ratio else "warning",
             )
         )
@@ -57,13 +59,17 @@ def checked(
 
 
 def _by_owner(
-    samples: Samples, wanted: NDArray[np.bool_]
-) -> list[tuple[int, Integers]]:
-    """Times of the wanted samples, by the number of their thing."""
+    samples: Samples, wanted: NDArray[np.bool_], weights: Integers
+) -> list[tuple[int, Integers, int]]:
+    """Times of the wanted samples and the sum of their weights, by the number of their thing."""
     if not wanted.any():
         return []
     owners, times = samples.owners[wanted], samples.times[wanted]
-    return [(int(n), times[owners == n]) for n in np.unique(owners)]
+    weights = weights[wanted]
+    return [
+        (int(n), times[owners == n], int(weights[owners == n].sum()))
+        for n in np.unique(owners)
+    ]
 
 
 def energy_issues(
@@ -73,11 +79,13 @@ def energy_issues(
     issues: list[Issue] = []
     owners = np.searchsorted(energy.first, np.arange(len(energy.times)), "right") - 1
     inside = (energy.times >= whole.start_ms) & (energy.times < whole.end_ms)
+    gaps = np.diff(energy.times, append=energy.times[-1:])  # to the next sample
     marked = {"energy_reset": energy.is_reset, "energy_scale": energy.is_absurd}
     for code, found in marked.items():
         at = np.flatnonzero(found & inside)
         for n in np.unique(owners[at]).tolist():
-            times = energy.times[at[owners[at] == n]]
+            own = at[owners[at] == n]
+            times = energy.times[own]
             issues.append(
                 Issue(
                     code=code,
@@ -85,6 +93,7 @@ def energy_issues(
                     message=_ENERGY_MESSAGES[code],
                     first_ms=int(times[0]),
                     last_ms=int(times[-1]),
+                    at_stake_ms=int(gaps[own].sum()) if code == "energy_scale" else 0,
                     severity="info" if code == "energy_reset" else "warning",
                 )
             )

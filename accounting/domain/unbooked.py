@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from accounting.domain.claim import Claims
 from accounting.domain.fraction import annotated_share
 from accounting.domain.hold_end import bound_ms
-from accounting.domain.inventory import Inventory
+from accounting.domain.inventory import Inventory, PodRecord
 from accounting.domain.issue import Issue
 from accounting.domain.node import node_facts
 from accounting.domain.period import Period
@@ -26,6 +26,7 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
             continue
         facts = node_facts(inventory.nodes.get(pod.node), bound_ms(pod))
         subject = f"{pod.namespace}/{pod.name}"
+        at_stake_ms = _held_ms(pod, period)
         for resource in effective_requests(pod):
             if unit_of(resource, facts, inventory.added) is None:
                 yield Issue(
@@ -35,6 +36,7 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
                     advice="Check the node's model label and the name of the resource.",
                     first_ms=pod.first_ms,
                     last_ms=pod.last_ms,
+                    at_stake_ms=at_stake_ms,
                     severity="error",
                 )
         share = annotated_share(pod, facts)
@@ -46,6 +48,7 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
                 advice="Nothing is booked for it. Ask for several devices instead.",
                 first_ms=pod.first_ms,
                 last_ms=pod.last_ms,
+                at_stake_ms=at_stake_ms,
                 severity="error",
             )
         for record in claims.of_pod(pod):
@@ -58,7 +61,14 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
                     "show claims (KUBERNETES_ENABLE_DRA).",
                     first_ms=pod.first_ms,
                     last_ms=pod.last_ms,
+                    at_stake_ms=at_stake_ms,
                 )
+
+
+def _held_ms(pod: PodRecord, period: Period) -> int:
+    """How long a pod held something in a period: at stake as the time of one GPU."""
+    start = max(bound_ms(pod), period.start_ms)
+    return max(0, min(pod.last_ms, period.end_ms) - start)
 
 
 def _unknown_instances(inventory: Inventory, period: Period) -> Iterable[Issue]:

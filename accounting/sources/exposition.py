@@ -51,11 +51,13 @@ class Parser:
         default_ms: the time of samples that carry none; None refuses such samples.
         latest_ms: later times are a fault; None allows any.
         keep: names that are wanted; others are checked for form only.
+        look_at: told each series as it appears, wanted or not.
     """
 
     keep: Callable[[str], bool] | None = None
     default_ms: int | None = None
     latest_ms: int | None = None
+    look_at: Callable[[RawSeries], None] | None = None
     series: list[RawSeries] = field(default_factory=list)
     _ids: dict[str, int] = field(default_factory=dict)
     _unwanted: set[str] = field(default_factory=set)
@@ -140,6 +142,8 @@ class Parser:
             )
         labels = self._labels(body.removesuffix("}")) if brace else ()
         self.names.add(name)
+        if self.look_at is not None:
+            self.look_at(RawSeries(name, labels))
         if self.keep is not None and not self.keep(name):
             if len(self._unwanted) >= REMEMBERED:
                 self._unwanted.clear()
@@ -222,11 +226,19 @@ def _remember(known: dict[str, Number], word: str, number: Number) -> Number:
 
 
 def to_milliseconds(seconds: str) -> int:
-    """A decimal text of seconds in whole milliseconds, half-even."""
+    """A decimal text of seconds in whole milliseconds, half-even.
+
+    Raises:
+        ExpositionError: it is no number.
+    """
     whole, _, fraction = seconds.partition(".")
-    if len(fraction) <= 3 and whole.isdigit() and (fraction.isdigit() or not fraction):
+    is_plain = whole.isdecimal() and (fraction.isdecimal() or not fraction)
+    if is_plain and len(fraction) <= 3:
         return int(whole) * 1000 + int(fraction.ljust(3, "0") or 0)
-    return round(Decimal(seconds) * 1000)
+    try:
+        return round(Decimal(seconds) * 1000)
+    except ArithmeticError as error:
+        raise ExpositionError(f"{seconds[:40]!r} is no time in seconds") from error
 
 
 def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:

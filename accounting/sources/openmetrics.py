@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from accounting.domain.period import HOUR_MS
-from accounting.sources.catalogue import is_kept, is_unknown_gpu_metric
+from accounting.sources.catalogue import is_kept
 from accounting.sources.exposition import (
     ExpositionError,
     Parser,
     RawSeries,
     limited_lines,
 )
-from accounting.sources.samples import SampleBatch
+from accounting.sources.samples import SampleBatch, UnknownNames
 
 CHUNK = 1 << 20  # bytes read at a time
 FLUSH_SAMPLES = 400_000  # held in memory before they go to disk (about 60 MB)
@@ -44,14 +44,14 @@ class Spool:
         folder: one file for each hour; removed by `close`.
         series: by id, over all files.
         samples: how many were kept.
-        unknown: names that look like a GPU's and are in no catalogue.
+        unknown: names that look like a GPU's and are in no catalogue, with their nodes.
         first_ms, last_ms: of the kept samples; None when there are none.
     """
 
     folder: Path
     series: list[RawSeries] = field(default_factory=list)
     samples: int = 0
-    unknown: set[str] = field(default_factory=set)
+    unknown: UnknownNames = field(default_factory=UnknownNames)
     first_ms: int | None = None
     last_ms: int | None = None
     _ids: dict[RawSeries, int] = field(default_factory=dict)
@@ -186,7 +186,7 @@ def _read(
 ) -> None:
     if _size(path) == 0:
         raise FileError(f"{path}: the file is empty; nothing was imported")
-    parser = Parser(keep=is_kept, latest_ms=latest_ms)
+    parser = Parser(keep=is_kept, latest_ms=latest_ms, look_at=result.unknown.look_at)
     rows: _Rows = defaultdict(lambda: ([], [], []))
     ids: list[int] = []
     held = 0
@@ -208,6 +208,5 @@ def _read(
             rows.clear()
             low, held = -HOUR_MS, 0
     result.write(rows)
-    result.unknown.update(name for name in parser.names if is_unknown_gpu_metric(name))
     if not parser.names:
         raise FileError(f"{path}: no sample in it; nothing was imported")

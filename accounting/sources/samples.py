@@ -1,7 +1,7 @@
 """Raw samples of any door, and how the catalogue turns them into series."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +13,9 @@ from accounting.sources.catalogue import (
     Metric,
     gpu_key,
     gpu_metric_of,
+    is_unknown_gpu_metric,
     metric_of,
+    node_of,
     odd_label,
     overlong_label,
     queue_meaning,
@@ -46,6 +48,27 @@ class Meaning:
     scraper: Scraper
     gpu: GpuKey | None
     labels: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class UnknownNames:
+    """What looks like a GPU's metric and is in no table.
+
+    Attributes:
+        nodes: of each name, those that its series name; none where they name none.
+    """
+
+    nodes: dict[str, set[str]] = field(default_factory=dict)
+
+    def look_at(self, raw: RawSeries) -> None:
+        """Take note of a series, where its name is not known."""
+        if is_unknown_gpu_metric(raw.name):
+            self.add(raw.name, dict(raw.labels))
+
+    def add(self, name: str, labels: Mapping[str, str]) -> None:
+        """Take note of a name, and of the node that its labels name."""
+        node = node_of(labels)
+        self.nodes.setdefault(name, set()).update({node} if node else ())
 
 
 def build_reading(

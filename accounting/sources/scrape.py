@@ -1,12 +1,13 @@
 """Exporters and kube-state-metrics read directly, for clusters without Prometheus."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from accounting.sources.catalogue import is_kept, is_unknown_gpu_metric
+from accounting.sources.catalogue import is_kept
 from accounting.sources.errors import SourceError, WrongAnswer
 from accounting.sources.exposition import (
     ExpositionError,
@@ -15,7 +16,7 @@ from accounting.sources.exposition import (
     limited_lines,
 )
 from accounting.sources.http import Access, fetch
-from accounting.sources.samples import SampleBatch
+from accounting.sources.samples import SampleBatch, UnknownNames
 
 FUTURE_MS = 600_000  # further ahead of us than Prometheus, too, allows a sample
 PARALLEL = 16  # targets read at a time
@@ -36,11 +37,13 @@ class Scraped:
 
     Attributes:
         batch: kept samples of the targets that answered, and `up` for every target.
-        notes: (code, subject, message) for each target or name at fault.
+        notes: (code, subject, message) for each target at fault.
+        unknown: names that look like a GPU's and are in no table, with their nodes.
     """
 
     batch: SampleBatch
     notes: tuple[tuple[str, str, str], ...]
+    unknown: Mapping[str, set[str]]
 
 
 def scrape(
@@ -61,6 +64,7 @@ def scrape(
     times: list[int] = []
     values: list[float] = []
     notes: list[tuple[str, str, str]] = []
+    unknown: dict[str, set[str]] = defaultdict(set)
     for answer in answers:
         base = len(series)
         series.extend(answer.series)
@@ -68,13 +72,15 @@ def scrape(
         times.extend(sample[1] for sample in answer.samples)
         values.extend(sample[2] for sample in answer.samples)
         notes.extend(answer.notes)
+        for name, nodes in answer.unknown.nodes.items():
+            unknown[name] |= nodes
     batch = SampleBatch(
         series,
         np.array(ids, np.int32),
         np.array(times, np.int64),
         np.array(values, np.float64),
     )
-    return Scraped(batch, tuple(notes))
+    return Scraped(batch, tuple(notes), unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +88,30 @@ class _Answer:
     series: list[RawSeries]
     samples: list[tuple[int, int, float]]
     notes: list[tuple[str, str, str]]
+    unknown: UnknownNames
 
 
 def _one(target: Target, access: Access, clock_ms: Callable[[], int]) -> _Answer:
     sent_ms = clock_ms()
     identity = (("job", target.job), ("instance", target.instance))
     up = RawSeries("up", identity)
-    parser = Parser(keep=is_kept, default_ms=sent_ms, latest_ms=sent_ms + FUTURE_MS)
+    unknown = UnknownNames()
+    parser = Parser(
+        keep=is_kept,
+        default_ms=sent_ms,
+        latest_ms=sent_ms + FUTURE_MS,
+        look_at=unknown.look_at,
+    )
     try:
         with access.session() as session:
             body = fetch(session, target.url, access)
         samples = _parsed(parser, body, target)
     except SourceError as error:
         note = ("target_down", target.url, str(error))
-        return _Answer([up], [(0, sent_ms, 0.0)], [note])
+        return _Answer([up], [(0, sent_ms, 0.0)], [note], UnknownNames())
     series = [up, *(_labelled(raw, identity) for raw in parser.series)]
     kept = [(i + 1, at, value) for i, at, value in samples]
-    notes = [
-        ("unknown_metric", name, f"{target.url} shows a metric that no catalogue knows")
-        for name in sorted(parser.names)
-        if is_unknown_gpu_metric(name)
-    ]
-    return _Answer(series, [(0, sent_ms, 1.0), *kept], notes)
+    return _Answer(series, [(0, sent_ms, 1.0), *kept], [], unknown)
 
 
 def _parsed(

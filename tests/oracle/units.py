@@ -28,7 +28,7 @@ class Said:
     def number(self, name: str) -> int:
         """A label that is a number, else 0."""
         text = self.label(name)
-        return int(text) if text.isdigit() else 0
+        return int(text) if text.isdecimal() else 0
 
     @property
     def replicas(self) -> int:

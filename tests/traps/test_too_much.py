@@ -4,7 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.traps.scene import HOUR, KUBE, START, Pod, Scene, gpus, hours, issues, usage
+from tests.integration.accounting.support import report
+from tests.traps.scene import (
+    HOUR,
+    HOUR_MS,
+    KUBE,
+    START,
+    Pod,
+    Scene,
+    gpus,
+    hours,
+    issues,
+    usage,
+)
 from tests.traps.shapes import shared_node
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -54,6 +66,9 @@ def test_a_share_above_one_books_nothing(tmp_path: Path) -> None:
 
     told.read(tmp_path)
 
-    assert ("share_above_one", "vision/greedy") in issues()
+    [issue] = [row for row in report("issues") if row["code"] == "share_above_one"]
+    assert issue["subject"] == "vision/greedy"
+    assert issue["at_stake_ms"] == HOUR_MS - 30_000  # to its last sample
+    assert issue["at_stake_charge"] == "2.082500"
     assert usage("pod") == {}
     assert hours(gpus()["GPU-1"]["free_ms"]) == 1

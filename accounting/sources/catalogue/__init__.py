@@ -11,8 +11,10 @@ from functools import lru_cache
 from accounting.sources.catalogue import nvidia, others
 from accounting.sources.catalogue.labels import (
     LONGEST_NAME,
+    NODE_LABELS,
     amd_partition,
     gpu_key,
+    node_of,
     odd_label,
     overlong_label,
     scraper_of,
@@ -98,6 +100,7 @@ __all__ = [
     "GPU_LOOKING",
     "KNOWN_METRICS",
     "KUBE_METRICS",
+    "NODE_LABELS",
     "NO_UNKNOWN",
     "QUEUE_METRICS",
     "SCALES",
@@ -109,6 +112,7 @@ __all__ = [
     "is_unknown_gpu_metric",
     "lifecycle_of",
     "metric_of",
+    "node_of",
     "normal_model",
     "odd_label",
     "overlong_label",

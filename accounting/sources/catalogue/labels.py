@@ -52,7 +52,12 @@ LONGEST: Mapping[str, int] = {
     "serial_number": 200,
 }
 
-_NODE = ("Hostname", "hostname", "exported_node", "node")  # rules.md fine print N14
+NODE_LABELS = (
+    "Hostname",
+    "hostname",
+    "exported_node",
+    "node",
+)  # rules.md fine print N14
 _UUID = ("UUID", "uuid", "gpu_uuid", "serial")
 _MODEL = ("modelName", "model_name", "card_series", "card_model")
 _UID = ("pod_uid", "pod_uuid")
@@ -99,9 +104,14 @@ def scraper_of(labels: Mapping[str, str]) -> Scraper:
     return Scraper(labels.get("job", ""), labels.get("instance", ""), replica)
 
 
+def node_of(labels: Mapping[str, str]) -> str:
+    """The node that an exporter's labels name; "" where they name none."""
+    return next((labels[key] for key in NODE_LABELS if labels.get(key)), "")
+
+
 def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
     """Which GPU an exporter's labels speak of; None for labels that name none."""
-    node = next((labels[key] for key in _NODE if labels.get(key)), "")
+    node = node_of(labels)
     uuid = _uuid(labels, node)
     if not uuid:
         return None

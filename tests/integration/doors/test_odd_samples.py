@@ -80,7 +80,8 @@ def test_smaller_number_counts_where_two_samples_disagree(
         text.families[DUTY] = lines
         assert imported(text, tmp_path) == expected
         if other == "0.95":  # two numbers: somebody is wrong
-            assert "samples_differ" in {row["code"] for row in report("issues")}
+            found = {row["code"]: row["at_stake_ms"] for row in report("issues")}
+            assert found["samples_differ"] == len(SCRAPES) * 30_000
 
 
 @pytest.mark.parametrize("blank", BLANKS)

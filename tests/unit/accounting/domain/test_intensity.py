@@ -96,6 +96,7 @@ def test_a_share_of_activity_above_one_is_one_or_none_with_an_issue() -> None:
     assert (line.sm_seen_us, line.sm_active) == (150_000_000, 1.0)
     assert [issue.code for issue in issues] == ["intensity_out_of_range"]
     assert issues[0].subject == "GPU-1 sm_active"
+    assert issues[0].at_stake_ms == 150_000  # of 1.03 nothing is lost
 
 
 def test_a_change_of_holder_cuts_what_a_sample_says() -> None:
@@ -149,6 +150,7 @@ def test_a_counter_that_rises_faster_than_any_gpu_draws_is_left_out() -> None:
     found, issues = lines([series("energy_joules", samples)], [whole(ALL)])
     assert found == {}
     assert [issue.code for issue in issues] == ["energy_scale"]
+    assert issues[0].at_stake_ms == 270_000
 
 
 def test_two_exporters_of_one_counter_are_no_reset_and_counted_once() -> None:

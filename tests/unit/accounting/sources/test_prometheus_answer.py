@@ -5,8 +5,8 @@ import json
 import pytest
 
 from accounting.domain.period import Period
+from accounting.sources.answers import Collected, checked
 from accounting.sources.errors import WrongAnswer
-from accounting.sources.prometheus import _checked, _Collected
 from accounting.sources.samples import SampleBatch, build_reading
 
 HOUR = Period(0, 3_600_000)
@@ -19,8 +19,8 @@ def samples_of(*vectors: Vector) -> SampleBatch:
     result = [{"metric": metric, "values": values} for metric, values in vectors]
     data = {"resultType": "matrix", "result": result}
     body = json.dumps({"status": "success", "data": data}).encode()
-    collected = _Collected()
-    collected.add(_checked(body, "http://there", "matrix"), HOUR)
+    collected = Collected()
+    collected.add(checked(body, "http://there", "matrix"), HOUR)
     return collected.batch(HOUR)
 
 

@@ -64,7 +64,7 @@ def test_our_own_door_reads_a_file(small: Engine, tmp_path: Path) -> None:
     folder.mkdir()
     found = spool([path], folder, latest_ms=NOW_S * 1000)
     assert found.samples == samples
-    assert found.unknown == set()
+    assert found.unknown.nodes == {}
     assert found.first_ms == (NOW_S - HOUR_S) * 1000
     assert found.last_ms == NOW_S * 1000
 

@@ -1,0 +1,22 @@
+"""Held time of which no metric tells anything, by node."""
+
+from django.db import connection
+
+from accounting.domain.period import Period
+from accounting.models import DutyMetric
+
+
+def unmeasured_ms(cluster_id: int, period: Period) -> dict[str, int]:
+    """Unknown milliseconds of holds that no metric was read for, by node; none that has 0."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT n.name, sum(w.unknown_ms)::bigint
+            FROM usage_window w JOIN accounting_node n ON n.id = w.node_id
+            WHERE w.cluster_id = %s AND w.window_start >= %s AND w.window_start < %s
+              AND w.pod_id <> 0 AND w.metric = %s AND w.unknown_ms > 0
+            GROUP BY 1
+            """,
+            [cluster_id, period.start, period.end, DutyMetric.NONE],
+        )
+        return dict(cursor.fetchall())

@@ -1,0 +1,170 @@
+"""Answers of Prometheus' HTTP API, decoded: samples as arrays, series by their labels.
+
+Typed decoding is 6x a plain JSON decode (measured). Source: Prometheus HTTP API.
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from accounting.domain.period import Period
+from accounting.sources.errors import TooMuch, WrongAnswer
+from accounting.sources.exposition import RawSeries
+from accounting.sources.samples import SampleBatch
+
+
+class _Sample(msgspec.Struct, array_like=True, gc=False):
+    at_s: float
+    value: float
+
+
+class _Vector(msgspec.Struct, gc=False):
+    metric: msgspec.Raw
+    values: list[_Sample] = []
+
+
+class _Result(msgspec.Struct):
+    result: list[_Vector] = []
+    resultType: str = ""  # noqa: N815  # Prometheus' own spelling
+
+
+class Answer(msgspec.Struct):
+    """A whole answer, as Prometheus spells it."""
+
+    status: str
+    data: _Result | None = None
+    error: str = ""
+    errorType: str = ""  # noqa: N815  # Prometheus' own spelling
+    warnings: list[str] = []
+    infos: list[str] = []
+
+
+_decode = msgspec.json.Decoder(Answer, strict=False).decode  # values are in quotes
+_labels = msgspec.json.Decoder(dict[str, str]).decode
+# The decoder takes numbers as Prometheus writes them, but for one. Labels are objects, so
+# that no label's value is followed by a bracket.
+_INFINITE = re.compile(rb'"\+Inf"(?=\s*\])')
+_VALUE = re.compile(rb',\s*"([^"\\]*)"\s*\]')
+
+
+def checked(body: bytes, address: str, kind: str) -> Answer:
+    """A body as a good answer of one kind.
+
+    Raises:
+        TooMuch: the server gave up; a smaller question may be answered.
+        WrongAnswer: it is none, or says of an error.
+    """
+    try:
+        answer = _decoded(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        start = body[:80].decode(errors="replace")
+        raise WrongAnswer(
+            f"{address}: not an answer of Prometheus ({error}); it starts {start!r}; "
+            "check the address"
+        ) from error
+    if answer.errorType in ("timeout", "execution"):
+        raise TooMuch(f"{address}: {answer.errorType}: {answer.error}")
+    if answer.status != "success" or answer.data is None:
+        what = (
+            f"{answer.errorType}: {answer.error}" if answer.error else "no data in it"
+        )
+        raise WrongAnswer(f"{address}: status {answer.status[:40]!r}, {what}")
+    if answer.data.resultType != kind:
+        raise WrongAnswer(f"{address}: unexpected {answer.data.resultType!r} result")
+    return answer
+
+
+def _decoded(body: bytes) -> Answer:
+    try:
+        return _decode(body)
+    except msgspec.ValidationError:
+        for value in _VALUE.finditer(body):
+            float(value[1].decode())  # says which one is no number
+        if not _INFINITE.search(body):
+            raise
+    return _decode(_INFINITE.sub(b'"Inf"', body))
+
+
+def labels_of(metric: bytes | msgspec.Raw) -> dict[str, str]:
+    """The labels of a series.
+
+    Raises:
+        WrongAnswer: they are no object of texts.
+    """
+    try:
+        return _labels(metric)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise WrongAnswer(f"the labels of a series are wrong: {error}") from error
+
+
+@lru_cache(maxsize=250_000)  # series; some 150 MB
+def _raw_series(metric: bytes) -> RawSeries:
+    """The series of labels as they are written; a server writes them alike for hours."""
+    labels = labels_of(metric)
+    name = labels.pop("__name__", "")
+    cleaned = ((k, v.replace("\0", "\ufffd")) for k, v in labels.items())
+    return RawSeries(name, tuple(sorted(cleaned)))  # PostgreSQL stores no NUL
+
+
+@dataclass(slots=True)
+class Collected:
+    """Samples of several answers."""
+
+    series: list[RawSeries] = field(default_factory=list)
+    warnings: set[str] = field(default_factory=set)
+    _ids: dict[RawSeries, int] = field(default_factory=dict)
+    _texts: dict[bytes, int] = field(default_factory=dict)
+    _blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(
+        default_factory=list
+    )
+
+    def add(self, answer: Answer, period: Period) -> None:
+        """Take over an answer's samples; those outside the period are dropped."""
+        self.warnings.update(answer.warnings)
+        assert answer.data is not None  # checked  # noqa: S101
+        found = answer.data.result
+        lengths = [len(vector.values) for vector in found]
+        count = sum(lengths)
+        every = [vector.values for vector in found]
+        at_s = np.fromiter((s.at_s for part in every for s in part), float, count)
+        values = np.fromiter((s.value for part in every for s in part), float, count)
+        times = np.rint(at_s * 1000.0)
+        inside = (times >= period.start_ms) & (times < period.end_ms)
+        owner = np.repeat(np.arange(len(found)), lengths)[inside]
+        kept = np.bincount(owner, minlength=len(found)).tolist()
+        ids = np.array(
+            [
+                self._id(bytes(vector.metric)) if n else -1
+                for vector, n in zip(found, kept, strict=True)
+            ],
+            np.int32,
+        )
+        if len(owner):
+            self._blocks.append(
+                (ids[owner], times[inside].astype(np.int64), values[inside])
+            )
+
+    def batch(self, period: Period) -> SampleBatch:
+        """Everything collected."""
+        if not self._blocks:
+            empty = np.empty(0, np.int64)
+            return SampleBatch(
+                self.series, empty.astype(np.int32), empty, empty.astype(float)
+            )
+        ids, times, values = (
+            np.concatenate(parts) for parts in zip(*self._blocks, strict=True)
+        )
+        return SampleBatch(self.series, ids, times, values)
+
+    def _id(self, metric: bytes) -> int:
+        known = self._texts.get(metric)
+        if known is None:
+            raw = _raw_series(metric)
+            known = self._ids.setdefault(raw, len(self.series))
+            if known == len(self.series):
+                self.series.append(raw)
+            self._texts[metric] = known
+        return known
