@@ -1,0 +1,35 @@
+"""Series of one GPU's duty and power, in one window."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from accounting.domain.period import Period
+from accounting.domain.series import GpuKey, PodName, Scraper, Series
+from tests.unit.accounting.domain.fleet import ms
+
+WINDOW = Period(ms(0), ms(300))
+ONE, TWO = Scraper("a", "one"), Scraper("b", "two")
+
+
+def every(step: float, start: float = 0, end: float = 300) -> list[float]:
+    return [float(t) for t in np.arange(start, end, step)]
+
+
+def series(
+    metric: str,
+    samples: Mapping[float, float],
+    *,
+    uuid: str = "G",
+    name: str = "",
+    scraper: Scraper = ONE,
+    instance: str = "",
+    profile: str = "",
+    pod: str = "",
+    node: str = "n",
+) -> Series:
+    times = np.array([ms(t) for t in samples], np.int64)
+    values = np.array(list(samples.values()), np.float64)
+    plain = PodName("ns", pod) if pod else None
+    gpu = GpuKey(uuid, node, instance, profile, plain=plain)
+    return Series(metric, name or metric, scraper, times, values, gpu=gpu)

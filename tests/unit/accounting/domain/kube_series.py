@@ -1,0 +1,56 @@
+"""Series of kube-state, at seconds from 0, and the evidence that they give."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from accounting.domain.fold import Touched
+from accounting.domain.inventory import Inventory, PodRecord
+from accounting.domain.observe import observe
+from accounting.domain.period import Period
+from accounting.domain.series import Reading, Scraper, Series
+
+KSM, OTHER = Scraper("ksm", "one"), Scraper("ksm", "two")
+WHOLE = Period(0, 600_000)
+POD = {"namespace": "ns", "pod": "a", "uid": "u"}
+GPU = "nvidia.com/gpu"
+
+
+def series(
+    metric: str,
+    samples: Mapping[int, float],
+    labels: Mapping[str, str],
+    scraper: Scraper = KSM,
+) -> Series:
+    """Samples at seconds."""
+    times = np.array([t * 1000 for t in samples], np.int64)
+    values = np.array(list(samples.values()), np.float64)
+    return Series(metric, metric, scraper, times, values, labels)
+
+
+def ones(*seconds: int) -> dict[int, float]:
+    return dict.fromkeys(seconds, 1.0)
+
+
+def seen(
+    *found: Series,
+    period: Period = WHOLE,
+    inventory: Inventory | None = None,
+    interval_ms: int | None = None,
+) -> tuple[Inventory, Touched]:
+    inventory = inventory or Inventory()
+    reading = Reading(found, interval_ms=interval_ms)
+    return inventory, observe(inventory, [reading], period)
+
+
+def pod(*found: Series, period: Period = WHOLE) -> PodRecord:
+    inventory, touched = seen(*found, period=period)
+    [record] = inventory.pods.values()
+    assert touched.pods == {record.uid}
+    return record
+
+
+def of_pod(
+    metric: str, samples: Mapping[int, float], scraper: Scraper = KSM, **labels: str
+) -> Series:
+    return series(f"kube_pod_{metric}", samples, POD | labels, scraper)

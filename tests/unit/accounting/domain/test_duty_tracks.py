@@ -1,0 +1,175 @@
+"""From series to tracks of duty, and what is no data (rules N2-N4, N7, N8, N22)."""
+
+import numpy as np
+import pytest
+
+from accounting.domain.duty import (
+    ENGINE,
+    UTIL,
+    GpuDuty,
+    gpu_duties,
+    window_duty,
+)
+from accounting.domain.geometry import Part
+from accounting.domain.issue import Issue
+from accounting.domain.label import Ownership
+from accounting.domain.series import PodName, Reading, Series
+from accounting.domain.track import BILLION
+from tests.unit.accounting.domain.duty_series import ONE, TWO, WINDOW, every, series
+from tests.unit.accounting.domain.fleet import ms
+
+G = Part("G")
+
+
+def duties(
+    *found: Series, interval_ms: int | None = None
+) -> tuple[dict[Part, GpuDuty], list[Issue]]:
+    reading = Reading(found, interval_ms=interval_ms)
+    return gpu_duties([reading], WINDOW, Ownership())
+
+
+# --- from series to tracks -----------------------------------------------------------
+
+
+def test_tracks_are_by_part_metric_and_scraper() -> None:
+    found, issues = duties(
+        series(ENGINE, {0: 0.5, 30: 0.5}, scraper=TWO),
+        series(ENGINE, {0: 0.25}, scraper=ONE),
+        series(UTIL, {0: 0.75}),
+        series(ENGINE, {0: 1.0}, instance="3", profile="1g.5gb"),
+        series("power_watts", {0: 100}),
+        series("power_limit_watts", {0: 400}),
+        series("power_watts", {0: 100}, instance="3", profile="1g.5gb"),
+        series("power_limit_watts", {0: 100}, instance="0", profile="1g.5gb"),
+        series("gpu_other", {0: 1}, uuid="H"),
+        Series("up", "up", ONE, np.array([ms(0)]), np.ones(1)),
+    )
+    part = Part("G", 3, "1g.5gb")
+    assert set(found) == {G, part}
+    assert issues == []
+    engine = found[G].tracks[ENGINE]
+    assert [t.scraper for t in engine] == [ONE, TWO]
+    assert [t.duty for t in engine] == [[BILLION // 4], [BILLION // 2] * 2]
+    assert found[G].tracks[UTIL][0].duty == [BILLION * 3 // 4]
+    assert (len(found[G].power), len(found[G].power_limit)) == (1, 1)
+    assert (found[part].power, found[part].power_limit) == ([], [])
+    assert found[G].has_util
+    assert not found[part].has_util
+
+
+def test_partition_of_amd_has_utilisation() -> None:
+    """N7: only a MIG instance has none."""
+    found, _ = duties(series(UTIL, {0: 1.0}, instance="0", profile="cpx"))
+    assert found[Part("G", 0, "cpx")].has_util
+
+
+def test_declared_interval_and_other_tracks_give_the_step() -> None:
+    """N4: the interval rules; else the node's other tracks of the metric."""
+    full = series(ENGINE, dict.fromkeys(every(60), 0.5), uuid="A")
+    few = series(ENGINE, {0: 0.5}, uuid="B")
+    elsewhere = series(ENGINE, {0: 0.5}, uuid="C", node="m")
+    other = series(UTIL, {0: 0.5}, uuid="D")
+    found, _ = duties(full, few, elsewhere, other)
+    steps = {p.uuid: d.tracks for p, d in found.items()}
+    assert steps["A"][ENGINE][0].steps.at(ms(0)) == 60_000
+    assert steps["B"][ENGINE][0].steps.at(ms(0)) == 60_000
+    assert steps["C"][ENGINE][0].steps.at(ms(0)) == 30_000
+    assert steps["D"][UTIL][0].steps.at(ms(0)) == 30_000
+    found, _ = duties(full, few, interval_ms=45_000)
+    assert {d.tracks[ENGINE][0].steps.at(ms(0)) for d in found.values()} == {45_000}
+
+
+def test_per_pod_values_are_kept_by_scraper() -> None:
+    """N22: GPU_UTIL with a workload beside one without."""
+    found, _ = duties(
+        series(UTIL, {0: 0.6}),
+        series(UTIL, {0: 0.6}, pod="a"),
+        series(UTIL, {0: 0.6}, pod="a", scraper=TWO),
+        series(ENGINE, {0: 0.6}, scraper=TWO),
+        series(ENGINE, {0: 0.6}, pod="a", scraper=TWO),
+    )
+    by_pod = found[G].by_pod
+    assert set(by_pod) == {ONE}
+    assert by_pod[ONE].at == {ms(0): {PodName("ns", "a"): 600_000_000}}
+    kept = window_duty(found[G], WINDOW, ())
+    assert kept.by_pod is by_pod
+
+
+def test_samples_that_differ_at_one_time_are_told() -> None:
+    """N2: with an issue."""
+    part = series(ENGINE, {0: 0.5})
+    times = np.array([ms(0), ms(0), ms(30)], np.int64)
+    doubled = Series(
+        ENGINE, ENGINE, ONE, times, np.array([0.5, 0.25, 1.0]), gpu=part.gpu
+    )
+    found, [issue] = duties(doubled)
+    assert found[G].tracks[ENGINE][0].duty == [BILLION // 4, BILLION]
+    assert (issue.code, issue.subject) == ("samples_differ", "G")
+    assert (issue.first_ms, issue.last_ms) == (WINDOW.start_ms - 900_000, WINDOW.end_ms)
+    assert issue.message.startswith("1 samples")
+
+
+# --- values that cannot be (N8) ------------------------------------------------------
+
+
+def test_percent_under_a_ratios_name_gives_no_duty_in_that_window() -> None:
+    """N8: three or more samples above 1.1 and at most 100, of one source and window."""
+    percent = series(
+        UTIL, {0: 50.0, 30: 0.5, 270: 1.2, 300: 0.5, 330: 60.0}, name="X_RATIO"
+    )
+    other = series(UTIL, {0: 100.0, 60: 0.25}, uuid="H", name="X_RATIO")
+    found, issues = duties(percent, other)
+    [scale] = [issue for issue in issues if issue.code == "duty_scale"]
+    assert found[G].tracks[UTIL][0].times == [ms(300)]  # 60 is no data by itself
+    assert found[Part("H")].tracks[UTIL][0].times == []
+    assert (scale.subject, scale.severity) == ("X_RATIO", "error")
+    assert (scale.first_ms, scale.last_ms) == (ms(0), ms(300))
+    assert scale.at_stake_ms == 2 * 300_000  # two GPUs
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ([50.0, 60.0, 0.5], "X_RATIO"),  # two
+        ([101.0, 500.0, 50.0, 60.0], "X_RATIO"),  # above 100 is no percentage
+        ([1.1, 1.05, 50.0, 60.0], "X_RATIO"),
+        ([50.0, 60.0, 70.0], "X"),
+    ],
+)
+def test_a_few_values_or_another_name_are_no_wrong_scale(
+    values: list[float], name: str
+) -> None:
+    """N8."""
+    samples = {30.0 * n: value for n, value in enumerate([*values, 0.5])}
+    found, issues = duties(series(ENGINE, samples, name=name))
+    assert "duty_scale" not in {issue.code for issue in issues}
+    assert found[G].tracks[ENGINE][0].duty[-1] == BILLION // 2
+
+
+def test_wrong_scale_outside_the_period_is_not_told_again() -> None:
+    """N8: it counts as no data around the windows, too."""
+    before = {-300.0: 50.0, -270.0: 50.0, -240.0: 50.0, -210.0: 0.5, 0.0: 0.5}
+    found, issues = duties(series(ENGINE, before, name="X_RATIO"))
+    assert issues == []
+    assert found[G].tracks[ENGINE][0].times == [ms(0)]
+
+
+def test_value_above_one_counts_as_one_or_not_at_all() -> None:
+    """N8, with an issue from the first to the last of them and time lost by no data."""
+    samples: dict[float, float]
+    samples = {-30: 2.0, 0: 0.5, 15: 1.05, 30: 1.2, 45: -0.5, 60: 0.5, 300: 2.0}
+    found, [issue] = duties(series(ENGINE, samples, name="E"))
+    kept = found[G].tracks[ENGINE][0]
+    assert kept.times == [ms(t) for t in (0, 15, 60)]
+    assert kept.duty == [BILLION // 2, BILLION, BILLION // 2]
+    assert (issue.code, issue.subject) == ("duty_out_of_range", "G E")
+    assert (issue.first_ms, issue.last_ms) == (ms(15), ms(45))
+    assert issue.at_stake_ms == 2 * 15_000  # two samples, a step of 15 s
+    assert issue.severity == "info"
+
+
+def test_value_of_one_is_in_range_and_few_samples_have_the_default_step() -> None:
+    assert duties(series(ENGINE, {0: 1.0, 30: 0.0, 60: float("nan")}))[1] == []
+    _, [issue] = duties(series(ENGINE, {0: 1.05, 10: 5.0}))
+    assert issue.at_stake_ms == 30_000
+    assert duties(series(ENGINE, {-30: 5.0, 300: 5.0}))[1] == []

@@ -1,0 +1,139 @@
+"""Which GPUs a hold has (rules N17), and where that changes when more is known."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from accounting.domain.geometry import Part
+from accounting.domain.hold import Hold
+from accounting.domain.inventory import Naming
+from accounting.domain.label import Labels, Named
+from accounting.domain.mapping import mapped_places, remapped
+from accounting.domain.period import Period
+from accounting.domain.series import PodName
+
+HOLD = Hold(
+    uid="u",
+    namespace="ns",
+    pod="a",
+    node="n",
+    resource="nvidia.com/gpu",
+    units=2,
+    share=Fraction(1),
+    created_ms=None,
+    bound_ms=100,
+    ended_ms=200,
+    booked_until_ms=200,
+)
+MIG = "1g.5gb"
+
+
+def labels(*places: tuple[str, list[int]], pod: str = "a") -> Labels:
+    found = Labels()
+    for uuid, times in places:
+        put(found, Part(uuid), times, pod=pod)
+    return found
+
+
+def put(
+    found: Labels, part: Part, times: list[int], *, vgpu: str = "", pod: str = "a"
+) -> None:
+    shown = Naming(np.array(times, np.int64), np.full(len(times), 10, np.int32))
+    found.put(Named(part, "n", vgpu, PodName("ns", pod), shown))
+
+
+def uuids(hold: Hold, found: Labels) -> list[str]:
+    return [part.uuid for part, _ in mapped_places(hold, found)]
+
+
+def test_most_named_gpus_come_first_and_no_more_than_units() -> None:
+    """N17: at most its units; ties by UUID."""
+    found = labels(("A", [110]), ("C", [110, 120]), ("B", [130, 140]), ("D", [110]))
+    assert uuids(HOLD, found) == ["B", "C"]
+    assert uuids(replace(HOLD, units=3), found) == ["B", "C", "A"]
+    assert uuids(replace(HOLD, units=9), found) == ["B", "C", "A", "D"]
+
+
+def test_only_samples_within_the_hold_count() -> None:
+    """N17: from its bind on, to its end and not at it."""
+    found = labels(("A", [0, 99, 200, 300]), ("B", [100]), ("C", [199]), ("D", []))
+    assert uuids(HOLD, found) == ["B", "C"]
+
+
+def test_distinct_times_count_over_all_labels_of_a_place() -> None:
+    """N17: two series of one GPU at one time are one."""
+    found = labels(("A", [110, 120]), ("A", [110, 120]), ("B", [110, 120, 130]))
+    assert uuids(replace(HOLD, units=1), found) == ["B"]
+    found = labels(("A", [110, 120]), ("A", [130, 140]), ("B", [110, 120, 130]))
+    assert uuids(replace(HOLD, units=1), found) == ["A"]
+
+
+def test_virtual_gpus_of_one_gpu_are_places_of_their_own() -> None:
+    """N17: one (GPU or instance, vgpu) stands for one unit."""
+    found = Labels()
+    for vgpu in "10":
+        put(found, Part("A"), [110], vgpu=vgpu)
+    assert mapped_places(HOLD, found) == [(Part("A"), "0"), (Part("A"), "1")]
+
+
+def test_pod_with_several_resources_has_places_of_their_kind() -> None:
+    """N18: an instance is no unit of whole GPUs."""
+    found = Labels()
+    put(found, Part("A"), [110])
+    put(found, Part("B", 1, MIG), [110, 120])
+    assert mapped_places(HOLD, found, is_only=False) == [(Part("A"), "")]
+    both = [(Part("B", 1, MIG), ""), (Part("A"), "")]
+    assert mapped_places(HOLD, found) == both
+    part = replace(HOLD, kind=MIG)
+    assert mapped_places(part, found, is_only=False) == both[:1]
+
+
+def test_parts_of_a_claim_need_no_label() -> None:
+    """N13: the API says which devices a claim was given; at most its units."""
+    parts = (Part("X"), Part("Y"), Part("Z"))
+    held = replace(HOLD, parts=parts)
+    assert mapped_places(held, labels(("A", [110]))) == [
+        (Part("X"), ""),
+        (Part("Y"), ""),
+    ]
+
+
+def test_labels_of_a_reservation_pod_speak_for_the_hold() -> None:
+    """KAI: the samples name the pod that reserves the GPU."""
+    found = labels(("A", [110]), pod="reservation")
+    assert uuids(HOLD, found) == []
+    assert uuids(replace(HOLD, names=(("ns", "reservation", "r"),)), found) == ["A"]
+
+
+def test_label_on_a_shared_gpu_counts_only_beside_others() -> None:
+    """N17, T16."""
+    shared = replace(HOLD, is_shared=True)
+    found = labels(("A", [110, 120]))
+    assert uuids(shared, found) == []
+    put(found, Part("A"), [120], pod="b")
+    found = Labels(_by_name=found._by_name, _by_part=found._by_part)
+    assert uuids(shared, found) == ["A"]
+
+
+def test_changed_places_touch_all_time_of_the_hold() -> None:
+    """N1: it makes the windows it touches dirty, and N17 looks at the whole hold."""
+    longer = replace(HOLD, bound_ms=90, booked_until_ms=300)
+    before, after = labels(("A", [110])), labels(("A", [110]), ("B", [250]))
+    assert remapped([(HOLD, longer)], before, after) == [Period(90, 300)]
+    assert remapped([(longer, HOLD)], after, before) == [Period(90, 300)]
+    assert remapped([(HOLD, HOLD)], before, after) == []
+    turned = labels(("B", [110, 120, 130]), ("A", [110]))
+    known = labels(("A", [110, 120]), ("B", [130]))
+    assert remapped([(HOLD, HOLD)], known, turned) == []  # another order is no change
+
+
+def test_other_hold_of_the_pod_limits_the_places_to_its_kind() -> None:
+    """N18: with a second resource of the pod an instance is none of the whole units."""
+    other = replace(HOLD, kind=MIG, resource=f"nvidia.com/mig-{MIG}")
+    before, after = labels(("A", [110])), labels(("A", [110]))
+    put(after, Part("B", 1, MIG), [110])
+    assert remapped([(HOLD, HOLD)], before, after) == [Period(100, 200)]
+    assert remapped([(HOLD, HOLD), (other, other)], before, after) == [Period(100, 200)]
+    only_whole = [(replace(HOLD, units=9), replace(HOLD, units=9)), (other, other)]
+    assert len(remapped(only_whole, before, after)) == 1  # the instances' hold alone

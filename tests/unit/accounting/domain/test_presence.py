@@ -1,0 +1,310 @@
+"""When each GPU was there, and on which node (rules N14-N16)."""
+
+import numpy as np
+import pytest
+
+from accounting.domain.inventory import (
+    GpuRecord,
+    Inventory,
+    NodeRecord,
+    Place,
+    ScraperRecord,
+    Span,
+)
+from accounting.domain.kube import kube_state
+from accounting.domain.period import HOUR_MS
+from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.series import Scraper
+
+KSM, DCGM = Scraper("ksm"), Scraper("dcgm")
+STEP = 30
+GPU = "nvidia.com/gpu"
+
+
+class Cluster:
+    """Evidence in seconds; kube-state is read every 30 s in [0, `read`)."""
+
+    def __init__(self, read: int = 600) -> None:
+        self.inventory = Inventory()
+        if read:
+            times = np.arange(0, read, STEP, dtype=np.int64) * 1000
+            self.inventory.scrapers[KSM] = ScraperRecord(KSM, kube_times=times)
+
+    def node(
+        self,
+        name: str,
+        *spans: tuple[int, int],
+        gpus: dict[int, int] | None = None,
+        labels: dict[str, str] | None = None,
+    ) -> None:
+        """A node object with spans, and its capacity from instants on."""
+        self.inventory.nodes[name] = NodeRecord(
+            name,
+            [Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans],
+            [(at * 1000, {GPU: n}) for at, n in (gpus or {}).items()],
+            [(0, labels)] if labels else [],
+        )
+
+    def gpu(self, uuid: str, node: str, *spans: tuple[int, int]) -> None:
+        """A GPU sampled on a node."""
+        record = self.inventory.gpus.setdefault(uuid, GpuRecord(uuid))
+        record.spans[Place(node, DCGM)] = [
+            Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans
+        ]
+
+    def presences(self, until: int = 600) -> list[Presence]:
+        """All that the evidence shows."""
+        state = kube_state(self.inventory)
+        return derive_presences(self.inventory, state, until * 1000)
+
+    def real(self, until: int = 600) -> list[tuple[str, str, int, int | None]]:
+        """UUID, node, start and end of those with a UUID."""
+        return [
+            (p.uuid, p.node, p.start_ms // 1000, p.end_ms and p.end_ms // 1000)
+            for p in self.presences(until)
+            if not p.is_placeholder
+        ]
+
+    def placeholders(self, until: int = 600) -> list[tuple[str, int, int | None]]:
+        """Name, start and end of those without."""
+        return [
+            (p.uuid, p.start_ms // 1000, p.end_ms and p.end_ms // 1000)
+            for p in self.presences(until)
+            if p.is_placeholder
+        ]
+
+
+# --- start and silence (N14, N15) ----------------------------------------------------
+
+
+def test_presence_begins_with_the_first_sample_and_silence_ends_nothing() -> None:
+    """N14, N15: its node object is there, so that it is only silent."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={0: 1})
+    cluster.gpu("G", "n", (60, 90), (300, 330))
+    assert cluster.real() == [("G", "n", 60, None)]
+
+
+@pytest.mark.parametrize(
+    ("until", "end"), [(30 + 3600, None), (30 + 3601, 60), (30 + 7200, 60)]
+)
+def test_without_any_object_an_hour_of_silence_ends(
+    until: int, end: int | None
+) -> None:
+    """N15: at its last proof plus one step."""
+    cluster = Cluster(read=0)
+    cluster.gpu("G", "n", (0, 30))
+    assert cluster.real(until) == [("G", "n", 0, end)]
+    assert HOUR_MS == 3_600_000
+
+
+def test_sampled_again_after_its_end_it_begins_anew() -> None:
+    """N15."""
+    cluster = Cluster(read=0)
+    cluster.gpu("G", "n", (0, 30), (5000, 5030))
+    assert cluster.real(5040) == [("G", "n", 0, 60), ("G", "n", 5000, None)]
+
+
+def test_object_seen_later_is_none_before_its_first_sample() -> None:
+    """N15: where no object of the node has been seen yet, an hour of silence ends."""
+    cluster = Cluster(read=0)
+    times = np.arange(4000, 4600, STEP, dtype=np.int64) * 1000
+    cluster.inventory.scrapers[KSM] = ScraperRecord(KSM, kube_times=times)
+    cluster.node("n", (4000, 4570), gpus={4000: 1})
+    cluster.gpu("G", "n", (0, 30))
+    assert cluster.real(4600) == [("G", "n", 0, 60)]
+
+
+# --- the node object goes (N15) ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("last", "end"),
+    [
+        (90, 330),  # the object's last sample is the later proof: 300 + 30
+        (300, 330),
+        (330, 360),  # the GPU's own last sample is later
+    ],
+)
+def test_gpu_goes_with_its_node_object(last: int, end: int) -> None:
+    """N15: the later of the object's and the GPU's last sample, plus one step."""
+    cluster = Cluster()
+    cluster.node("n", (0, 300), gpus={0: 1})
+    cluster.node("other", (0, 570))
+    cluster.gpu("G", "n", (0, last))
+    assert cluster.real() == [("G", "n", 0, end)]
+
+
+def test_gpu_that_is_sampled_on_outlives_the_object() -> None:
+    """N15: where it has gone, 1.5 steps of silence end it."""
+    cluster = Cluster()
+    cluster.node("n", (0, 300))
+    cluster.gpu("G", "n", (0, 570))
+    assert cluster.real(600) == [("G", "n", 0, None)]
+    assert cluster.real(570 + 45) == [("G", "n", 0, None)]
+    assert cluster.real(570 + 46) == [("G", "n", 0, 600)]
+
+
+def test_object_that_nobody_looked_for_is_there() -> None:
+    """N9, N15: kube-state itself is silent after 300 s."""
+    cluster = Cluster(read=301)
+    cluster.node("n", (0, 300))
+    cluster.gpu("G", "n", (0, 90))
+    assert cluster.real(9000) == [("G", "n", 0, None)]
+
+
+def test_new_object_of_the_same_name_has_its_gpus_anew() -> None:
+    """N15: the node was replaced; its GPUs ended with the first object."""
+    cluster = Cluster()
+    cluster.node("n", (0, 90), (300, 570))
+    cluster.gpu("A", "n", (0, 90))
+    cluster.gpu("B", "n", (300, 570))
+    assert cluster.real() == [("A", "n", 0, 120), ("B", "n", 300, None)]
+
+
+# --- another node (N15) --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("again", "end"), [(100, 100), (110, 110), (120, 120), (300, 120)]
+)
+def test_gpu_on_another_node_has_left_the_first(again: int, end: int) -> None:
+    """N15: at its last proof plus one step, never after that first sample."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570))
+    cluster.node("m", (0, 570))
+    cluster.gpu("G", "n", (0, 90))
+    cluster.gpu("G", "m", (again, 570))
+    assert cluster.real() == [("G", "m", again, None), ("G", "n", 0, end)]
+
+
+def test_gpu_that_comes_back_begins_anew_on_the_first_node() -> None:
+    """N15: in one place at a time, sampled again it begins anew."""
+    cluster = Cluster()
+    for name in "mn":
+        cluster.node(name, (0, 570))
+    cluster.gpu("G", "n", (0, 90), (300, 570))
+    cluster.gpu("G", "m", (150, 210))
+    assert cluster.real() == [
+        ("G", "m", 150, 240),
+        ("G", "n", 0, 120),
+        ("G", "n", 300, None),
+    ]
+
+
+# --- too many (N15) ------------------------------------------------------------------
+
+
+def test_longest_silent_goes_where_there_are_more_than_the_capacity_stood_for() -> None:
+    """N15: then the smaller UUID; one that is sampled stays."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={0: 2, 60: 1})  # a smaller capacity ends nothing
+    cluster.gpu("B", "n", (0, 90))
+    cluster.gpu("A", "n", (0, 120))
+    cluster.gpu("C", "n", (300, 570))
+    assert cluster.real() == [
+        ("A", "n", 0, None),
+        ("B", "n", 0, 120),
+        ("C", "n", 300, None),
+    ]
+    cluster.gpu("D", "n", (330, 570))
+    assert cluster.real()[0] == ("A", "n", 0, 150)
+    cluster.gpu("E", "n", (360, 570))  # three that are sampled, and two GPUs
+    assert [p[3] for p in cluster.real()] == [150, 120, None, None, None]
+
+
+def test_ties_of_silence_go_to_the_smaller_uuid() -> None:
+    """N15."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={0: 2})
+    cluster.gpu("B", "n", (0, 90))
+    cluster.gpu("A", "n", (0, 90))
+    cluster.gpu("C", "n", (300, 570))
+    assert [p[3] for p in cluster.real()] == [120, None, None]
+
+
+def test_silence_of_one_and_a_half_steps_is_none() -> None:
+    """N15: silent for more than 1.5 steps."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={0: 1})
+    cluster.gpu("A", "n", (0, 300))
+    cluster.gpu("B", "n", (345, 345))
+    assert cluster.real(345) == [("A", "n", 0, None), ("B", "n", 345, None)]
+    assert cluster.real(346) == [("A", "n", 0, 330), ("B", "n", 345, None)]
+
+
+def test_capacity_that_comes_later_does_not_end_what_was() -> None:
+    """N15: the highest number that its capacity has stood for, up to then."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={0: 1, 400: 2})
+    cluster.gpu("A", "n", (0, 90))
+    cluster.gpu("B", "n", (300, 570))
+    assert cluster.real() == [("A", "n", 0, 120), ("B", "n", 300, None)]
+    cluster.node("n", (0, 570), gpus={0: 2, 400: 1})
+    assert cluster.real() == [("A", "n", 0, None), ("B", "n", 300, None)]
+
+
+def test_mixed_partitions_stand_for_the_gpus_of_their_label() -> None:
+    """Fine print "units": GPUs of a node = gpu.count under the strategy mixed."""
+    cluster = Cluster()
+    labels = {
+        "label_nvidia_com_mig_strategy": "mixed",
+        "label_nvidia_com_gpu_count": "2",
+    }
+    cluster.node("n", (0, 570), gpus={0: 7}, labels=labels)
+    for n, uuid in enumerate("ABC"):
+        cluster.gpu(uuid, "n", (100 * n, 100 * n + 30))
+    assert [p[3] for p in cluster.real()] == [60, None, None]
+    assert cluster.placeholders() == [("n/0", 60, 100), ("n/1", 0, 200)]
+
+
+# --- placeholders (N16) --------------------------------------------------------------
+
+
+def test_capacity_without_uuids_is_placeholders() -> None:
+    """N16: from the first sample of the capacity on; 3 of 3, then 2 as one is named."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={60: 3})
+    assert cluster.placeholders() == [(f"n/{n}", 60, None) for n in range(3)]
+    cluster.gpu("G", "n", (120, 570))
+    assert cluster.placeholders() == [
+        ("n/0", 60, 120),
+        ("n/1", 60, None),
+        ("n/2", 60, None),
+    ]
+
+
+def test_placeholders_follow_the_latest_capacity() -> None:
+    """N16: n is less than the latest capacity stands for."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={0: 1, 120: 3, 240: 2, 360: 0})
+    assert cluster.placeholders() == [
+        ("n/0", 0, 360),
+        ("n/1", 120, 360),
+        ("n/2", 120, 240),
+    ]
+
+
+def test_placeholders_end_with_the_node_object_and_begin_with_the_next() -> None:
+    """N16."""
+    cluster = Cluster()
+    cluster.node("n", (0, 90), (300, 570), gpus={0: 1})
+    assert cluster.placeholders() == [("n/0", 0, 120), ("n/0", 300, None)]
+    assert cluster.placeholders(until=120) == [("n/0", 0, None)]
+
+
+def test_gpu_that_ends_leaves_a_placeholder() -> None:
+    """N16: not less than the number of UUIDs there."""
+    cluster = Cluster()
+    for name in "mn":
+        cluster.node(name, (0, 570), gpus={0: 1})
+    cluster.gpu("G", "n", (0, 90))
+    cluster.gpu("G", "m", (300, 570))
+    assert cluster.placeholders() == [("m/0", 0, 300), ("n/0", 120, None)]
+
+
+def test_node_without_capacity_or_object_has_no_placeholders() -> None:
+    cluster = Cluster()
+    cluster.node("n", (0, 570))
+    cluster.node("m", gpus={0: 2})
+    assert cluster.presences() == []
