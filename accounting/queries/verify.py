@@ -29,6 +29,23 @@ _HARD_DIFFER = " OR ".join(
     f"coalesce(a.{name}, 0) <> coalesce(b.{name}, 0)" for name in INTENSITY_COLUMNS
 )
 
+
+def oldest(table: str, column: str, ordered_by: str) -> str:
+    """A scalar subquery: the first of a column of a partitioned table.
+
+    By cluster, in the order of its key: a minimum over all clusters reads every row.
+    """
+    return f"""(
+        SELECT min(f.{column}) FROM accounting_cluster c CROSS JOIN LATERAL (
+            SELECT {column} FROM {table} o WHERE o.cluster_id = c.id
+            ORDER BY {ordered_by} LIMIT 1
+        ) f
+    )"""  # names of this project
+
+
+_KEY = ("window_start", "window_start")  # column, and what it is ordered by
+_OLDEST_WINDOW = oldest("usage_window", *_KEY)
+
 CHECKS: Sequence[Check] = (
     Check(
         "time is conserved (I3)",
@@ -117,7 +134,7 @@ CHECKS: Sequence[Check] = (
             FROM a FULL JOIN b USING (cluster_id, hour_start)
             WHERE {_DIFFER}
         ) j
-        WHERE j.hour_start >= (SELECT min(window_start) FROM usage_window)
+        WHERE j.hour_start >= {_OLDEST_WINDOW}
           AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
                           WHERE d.cluster_id = j.cluster_id
                             AND d.hour_start = j.hour_start)
@@ -139,7 +156,7 @@ CHECKS: Sequence[Check] = (
             FROM a FULL JOIN b USING (cluster_id, billing_on)
             WHERE {_DIFFER}
         ) j
-        WHERE j.billing_on >= (SELECT min(billing_on) FROM usage_hour)
+        WHERE j.billing_on >= {oldest("usage_hour", "billing_on", "hour_start, billing_on")}
           AND j.billing_on >= (%(start)s)::date - 1 AND j.billing_on <= (%(end)s)::date
           AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
                           WHERE d.cluster_id = j.cluster_id AND d.hour_start::date
@@ -161,13 +178,13 @@ CHECKS: Sequence[Check] = (
             SELECT at::text, coalesce(a.energy_mj, 0)::text, coalesce(b.energy_mj, 0)::text
             FROM a FULL JOIN b USING (cluster_id, at)
             WHERE ({_HARD_DIFFER})
-              AND at >= (SELECT {oldest} FROM intensity_{fine})
+              AND at >= {first}
               AND NOT EXISTS (SELECT 1 FROM accounting_dirtyhour d
                               WHERE d.cluster_id = coalesce(a.cluster_id, b.cluster_id)
                                 AND d.hour_start {near})
             """,
         )
-        for coarse, fine, key, of, low, high, near_by, oldest, near in (
+        for coarse, fine, key, of, low, high, near_by, first, near in (
             (
                 *("hour", "window", "hour_start"),
                 "date_trunc('hour', window_start, 'UTC')",
@@ -177,13 +194,16 @@ CHECKS: Sequence[Check] = (
                     "window_start >= %(start)s "
                     "AND window_start < %(end)s + interval '1 hour'"
                 ),
-                "date_trunc('hour', min(window_start), 'UTC')",
+                f"date_trunc('hour', {oldest('intensity_window', *_KEY)}, 'UTC')",
                 "= at",
             ),
             (
                 *("day", "hour", "billing_on", "billing_on"),
                 *("(%(start)s)::date - 1", "(%(end)s)::date"),
-                *("true", "min(billing_on)"),
+                *(
+                    "true",
+                    oldest("intensity_hour", "billing_on", "hour_start, billing_on"),
+                ),
                 "BETWEEN at - interval '1 day' AND at + interval '2 days'",
             ),
         )
@@ -230,14 +250,14 @@ CHECKS: Sequence[Check] = (
     Check(
         "the window ledger counts its rows",
         "every computed window has as many facts as it says",
-        """
+        f"""
         SELECT w.window_start::text, w.rows::text, count(u.gpu_id)::text
         FROM accounting_ingestwindow w
         LEFT JOIN usage_window u ON u.cluster_id = w.cluster_id
             AND u.window_start = w.window_start
         WHERE w.state IN ('done', 'partial')
           AND w.window_start >= %(start)s AND w.window_start < %(end)s
-          AND w.window_start >= (SELECT min(window_start) FROM usage_window)
+          AND w.window_start >= {_OLDEST_WINDOW}
         GROUP BY w.id HAVING count(u.gpu_id) <> w.rows
         """,
     ),
