@@ -3,7 +3,7 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from scheduler_view.api import changes, lists
+from scheduler_view.api import changes, lists, waits
 
 # The API has its own refusal (401); the pages' redirect to the sign-in is not for programs.
 urlpatterns = [
@@ -11,6 +11,9 @@ urlpatterns = [
     for name, address, view in (
         ("quotas", "quotas", lists.QuotasView.as_view()),
         ("tiers", "tiers", lists.TiersView.as_view()),
+        ("queues", "queues", waits.QueuesView.as_view()),
+        ("waiting", "waiting", waits.WaitingView.as_view()),
+        ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
         ("change-sets", "change-sets", changes.ChangesView.as_view()),
         ("change-set", "change-sets/<int:number>", changes.ChangeView.as_view()),
         ("plan", "change-sets/<int:number>/plan", changes.PlanView.as_view()),

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from accounting.models import Cluster
 from accounting.serializers import InstantField
 from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
+from scheduler_view.domain.wait_reason import WaitReason
 
 _Base = serializers.Serializer[Any]
 
@@ -52,6 +53,61 @@ class QuotaRowSerializer(_Base):
         help_text="what its key is in the cluster, by namespace; null where it is missing",
     )
     seen_at = serializers.DateTimeField(allow_null=True)
+
+
+class QueueRowSerializer(_Base):
+    """One queue of a scheduler and one resource, as its metrics last told."""
+
+    cluster = serializers.CharField()
+    scheduler = serializers.CharField()
+    queue = serializers.CharField()
+    resource = serializers.CharField(allow_blank=True)
+    quota = serializers.IntegerField(allow_null=True)
+    borrowing_limit = serializers.JSONField(
+        allow_null=True, help_text="units, `unlimited`, or null where it is not told"
+    )
+    used = serializers.IntegerField(allow_null=True)
+    borrowed = serializers.IntegerField(allow_null=True)
+    pending = serializers.IntegerField(allow_null=True)
+    waiting_workloads = serializers.IntegerField(allow_null=True)
+    preempted_workloads = serializers.IntegerField(allow_null=True)
+    preempting_workloads = serializers.IntegerField(allow_null=True)
+    sampled = serializers.DateTimeField(allow_null=True)
+
+
+class HeldUpRowSerializer(_Base):
+    """One pod that is on no node, or one controller whose pods a quota refuses."""
+
+    cluster = serializers.CharField()
+    team = serializers.CharField(help_text="`unmapped`: nobody's")
+    namespace = serializers.CharField()
+    kind = serializers.CharField(
+        help_text="Pod, or the controller: Job, ReplicaSet, ..."
+    )
+    name = serializers.CharField()
+    asked = serializers.DictField(
+        child=serializers.IntegerField(), help_text="units of one pod by pool"
+    )
+    priority_class = serializers.CharField(allow_blank=True)
+    since = serializers.DateTimeField(allow_null=True)
+    last = serializers.DateTimeField(
+        allow_null=True, help_text="of the last refusal by a quota; null for a pod"
+    )
+    reason = serializers.ChoiceField(choices=[one.value for one in WaitReason])
+    words = serializers.CharField(
+        allow_blank=True, help_text="the scheduler's or the API server's own"
+    )
+
+
+class PreemptionRowSerializer(_Base):
+    """One pod that the scheduler pushed out for another."""
+
+    cluster = serializers.CharField()
+    team = serializers.CharField(help_text="`unmapped`: nobody's")
+    namespace = serializers.CharField()
+    pod = serializers.CharField()
+    at = serializers.DateTimeField()
+    words = serializers.CharField(allow_blank=True)
 
 
 class TierRowSerializer(_Base):

@@ -32,7 +32,7 @@ from portal.demo.habits import (
 )
 from portal.demo.noise import code_of, key_of, noise, uuid_of
 from portal.demo.organisation import CLASSES, QUOTAS, SERVICES
-from portal.demo.pod import Kind, Pod, Request, Seat
+from portal.demo.pod import Kind, Pod, Refusal, Request, Seat
 from portal.demo.story import DAY_S, Story, local_day
 
 RETRY_S = 300  # a controller whose pod was refused by a quota tries again
@@ -53,6 +53,7 @@ class Engine:
         self.nodes: dict[str, Node] = {}
         self.pods: list[Pod] = []  # in order of creation
         self.seats: dict[str, list[Seat]] = {}  # by node name
+        self.refusals: dict[tuple[str, str], Refusal] = {}  # of controllers that wait
         self.kube_outages = kube_outages(story)
         self._events: list[Event] = []
         self._count = 0
@@ -100,6 +101,12 @@ class Engine:
     def is_kube_seen(self, at_s: int) -> bool:
         """True while kube-state-metrics answers."""
         return not any(span.contains(at_s) for span in self.kube_outages)
+
+    def shortfall(self, pod: Pod) -> tuple[int, int]:
+        """Nodes of a waiting pod's pools that have too few free, and all other nodes."""
+        pools = pod.request.pools
+        fitting = {node.name for pool in pools for node in self._pools[pool]}
+        return len(fitting), len(self.nodes_at(self.now_s)) - len(fitting)
 
     def edit(self, edit: Edit) -> None:
         """Let quotas and priority classes be what somebody made of them."""
@@ -190,9 +197,29 @@ class Engine:
         if request.stop_s is not None and request.stop_s <= self.now_s + RETRY_S:
             return
         if self._is_refused(request):
+            self._note_refusal(request)
             self._at(self.now_s + RETRY_S, self._ask, request)
             return
+        self.refusals.pop((request.namespace, request.owner.name), None)
         self._create(request)
+
+    def _note_refusal(self, request: Request) -> None:
+        """What the API server answered the controller; its event counts on."""
+        resource = resource_of(request.pools[0])
+        used = self._used[request.namespace, resource]
+        hard = self.limits.get(request.namespace, {}).get(resource)
+        if hard is None:
+            return  # in the story, before anybody set quotas through the API
+        key = request.namespace, request.owner.name
+        before = self.refusals.get(key)
+        self.refusals[key] = Refusal(
+            request,
+            before.first_s if before else self.now_s,
+            self.now_s,
+            before.count + 1 if before else 1,
+            used,
+            hard,
+        )
 
     def _is_refused(self, request: Request) -> bool:
         """True while a quota leaves no room for one more such pod."""

@@ -7,6 +7,7 @@ Those are kept in the home, with who manages which field.
 import json
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from portal.demo.fleet import Node, resource_of
 from portal.demo.labels import DEPARTMENT
 from portal.demo.noise import uuid_of
 from portal.demo.organisation import CLASSES, NAMESPACES
-from portal.demo.pod import Pod
-from scheduler_view.cluster.kinds import NAMESPACE, NODE, POD
+from portal.demo.pod import Pod, Refusal
+from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from scheduler_view.domain.quantity import gpus_or_none
 from scheduler_view.domain.quota_key import resource_of as resource_of_key
 
+EVENT_TTL_S = 3600  # how long an API server keeps an event
 FILE = "demo-objects.json"
 
 
@@ -42,23 +44,39 @@ class Mirror:
 
     def show(self, now_s: int) -> None:
         """Bring namespaces, nodes and pods to what the engine has now."""
-        wanted: dict[str, tuple[Key, object, Pod | Node]] = {}
+        wanted: dict[str, tuple[Key, object, Manifest]] = {}
         for node in self.engine.nodes_at(now_s):
-            wanted[node.name] = (NODE, "", node.name), None, node
+            wanted[node.name] = (NODE, "", node.name), None, _node(node)
+        for refusal in self.engine.refusals.values():
+            if refusal.last_s > now_s - EVENT_TTL_S:
+                event = _event(refusal)
+                name = event["metadata"]["name"]
+                wanted[name] = (EVENT, refusal.request.namespace, name), refusal, event
         self._open += self.engine.pods[self._read :]
         self._read = len(self.engine.pods)
         self._open = [pod for pod in self._open if not _is_gone(pod, now_s)]
         for pod in self._open:
             if pod.is_seen(now_s):
-                state: object = (pod.is_bound(now_s), phase_at(pod, now_s))
-                wanted[pod.uid] = _key_of(pod), state, pod
+                words = "" if pod.is_bound(now_s) else self._why(pod)
+                state: object = (pod.is_bound(now_s), phase_at(pod, now_s), words)
+                wanted[pod.uid] = _key_of(pod), state, _pod(pod, now_s, words)
         for uid in [uid for uid in self._shown if uid not in wanted]:
             self.store.drop(self._shown.pop(uid)[0])
-        for uid, (key, state, thing) in wanted.items():
+        for uid, (key, state, made) in wanted.items():
             if self._shown.get(uid) != (key, state):
-                made = _pod(thing, now_s) if isinstance(thing, Pod) else _node(thing)
                 self.store.put(key, made)
                 self._shown[uid] = key, state
+
+    def _why(self, pod: Pod) -> str:
+        """What the scheduler says of a pod that it cannot place, in its own form."""
+        if pod.node is not None:
+            return ""  # it has one, and is bound in a moment
+        short, others = self.engine.shortfall(pod)
+        resource = resource_of(pod.request.pools[0])
+        parts = [f"{short} Insufficient {resource}"] if short else []
+        if others:
+            parts.append(f"{others} node(s) didn't match Pod's node affinity/selector")
+        return f"0/{short + others} nodes are available: {', '.join(parts)}."
 
     def follow(self, now_s: int) -> None:
         """Let the engine follow what quotas and classes say, and keep them."""
@@ -156,7 +174,41 @@ def _node(node: Node) -> Manifest:
     )
 
 
-def _pod(pod: Pod, now_s: int) -> Manifest:
+def _event(refusal: Refusal) -> Manifest:
+    """What a controller's refused pod leaves: `FailedCreate`, in the API server's words."""
+    request = refusal.request
+    key = f"requests.{resource_of(request.pools[0])}"
+    owner = request.owner
+    uid = uuid_of(0, "event", request.namespace, owner.name)
+    words = (
+        f'Error creating: pods "{request.name}" is forbidden: exceeded quota: gpu-ledger, '
+        f"requested: {key}={request.gpus}, used: {key}={refusal.used}, "
+        f"limited: {key}={refusal.hard}"
+    )
+    return _object(
+        EVENT,
+        uid,
+        f"{owner.name}.{uid[:12]}",
+        metadata={"namespace": request.namespace},
+        reason="FailedCreate",
+        type="Warning",
+        message=words,
+        count=refusal.count,
+        firstTimestamp=_instant(refusal.first_s),
+        lastTimestamp=_instant(refusal.last_s),
+        involvedObject={
+            "kind": owner.kind,
+            "namespace": request.namespace,
+            "name": owner.name,
+        },
+    )
+
+
+def _instant(at_s: int) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _pod(pod: Pod, now_s: int, words: str) -> Manifest:
     request = pod.request
     amount = {resource_of(request.pools[0]): str(request.gpus)}
     spec: dict[str, Any] = {
@@ -166,11 +218,18 @@ def _pod(pod: Pod, now_s: int) -> Manifest:
         spec["priorityClassName"] = pod.class_name
     if pod.node is not None and pod.is_bound(now_s):
         spec["nodeName"] = pod.node.name
+    status: dict[str, Any] = {"phase": phase_at(pod, now_s)}
+    if words:
+        no = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+        status["conditions"] = [no | {"message": words}]
     return _object(
         POD,
         pod.uid,
         request.name,
-        metadata={"namespace": request.namespace},
+        metadata={
+            "namespace": request.namespace,
+            "creationTimestamp": _instant(pod.created_s),
+        },
         spec=spec,
-        status={"phase": phase_at(pod, now_s)},
+        status=status,
     )

@@ -53,6 +53,22 @@ class Request:
     stop_s: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A controller that a quota refused a pod, and how often.
+
+    Attributes:
+        used, hard: of its quota, when it was refused last.
+    """
+
+    request: Request
+    first_s: int
+    last_s: int
+    count: int
+    used: int
+    hard: int
+
+
 @dataclass(slots=True, eq=False)
 class Pod:
     """A request that became an object; times in Unix seconds, None while not known."""

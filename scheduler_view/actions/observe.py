@@ -18,6 +18,7 @@ from accounting.models import Cluster
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
 from scheduler_view.cluster.kinds import (
+    EVENT,
     LIMIT_RANGE,
     NAMESPACE,
     NODE,
@@ -29,10 +30,12 @@ from scheduler_view.domain.desired import ObjectKey
 from scheduler_view.domain.kept import LOCAL_QUEUE, kept
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from scheduler_view.domain.quota_key import NONE_ADDED, Added
+from scheduler_view.domain.wait_reason import OVER_QUOTA
 from scheduler_view.models import Look, Observation
 from scheduler_view.queries.resources import added_names
 
 KINDS = (QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD)  # the most important first
+REFUSED = "FailedCreate"  # the reason of a controller's event
 BATCH = 1000  # rows of one statement
 _CONTENT = ("uid", "resource_version", "digest", "manifest", "changed_at")
 
@@ -90,6 +93,20 @@ def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
         note_error(cluster, [LOCAL_QUEUE], error)
         return
     store_all(cluster, LOCAL_QUEUE, objects, began)
+
+
+def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:
+    """Whose pods a quota refuses: there is no pod, only its controller's event says so."""
+    began = timezone.now()
+    try:
+        events = client.list(EVENT, fields=f"reason={REFUSED}").objects
+    except NotFound:
+        events = ()  # an API that has none
+    except ClusterError as error:
+        note_error(cluster, [EVENT], error)
+        return
+    told = [e for e in events if OVER_QUOTA in str(e.manifest.get("message"))]
+    store_all(cluster, EVENT, told, began)
 
 
 def store_all(

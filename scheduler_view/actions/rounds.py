@@ -21,6 +21,7 @@ from scheduler_view.actions.observe import (
     note_error,
     observe,
     observe_queues,
+    observe_refusals,
     store_all,
     store_event,
 )
@@ -64,6 +65,7 @@ def look_once(
             if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
                 observe_queues(cluster, client)
                 note_preemptions(cluster, client)
+                observe_refusals(cluster, client)
     except ClusterError as error:  # no credentials: nothing was asked
         words = note_error(cluster, kinds, error)
         return Seen(errors=dict.fromkeys(kinds, words))

@@ -13,6 +13,10 @@ from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
 LOCAL_QUEUE = "LocalQueue"  # of Kueue: where a namespace sends its work
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
+_EVENT_FIELDS = (
+    *("reason", "message", "count", "series", "involvedObject"),
+    *("eventTime", "firstTimestamp", "lastTimestamp"),
+)
 _GIT_NOTES = (  # annotations by which a GitOps tool is known
     "argocd.argoproj.io/tracking-id",
     "meta.helm.sh/release-name",
@@ -36,6 +40,8 @@ def kept(
         return found | _picked(manifest, *fields)
     if kind == "Pod":
         return _pod(found, manifest, added)
+    if kind == "Event":
+        return found | _picked(manifest, *_EVENT_FIELDS)
     if kind == "Node":
         return found | _node(manifest)
     if kind == LOCAL_QUEUE:

@@ -1,13 +1,16 @@
 """Pods of a team that the scheduler pushed out for others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from accounting.models import Cluster
+from accounting.access import Scope
+from accounting.models import Cluster, Team
 from scheduler_view.models import Preemption
 from scheduler_view.queries.namespaces import known_namespaces, namespaces_by_team
 
+UNMAPPED = "unmapped"  # as usage of nobody's is called
 LOOK_BACK = timedelta(days=30)
 MOST = 100  # rows of a page
 
@@ -25,20 +28,60 @@ class PreemptedRow:
     pod: str
     at: datetime
     words: str
+    team: str = UNMAPPED
+
+    def fields(self) -> dict[str, Any]:
+        """As the API prints it."""
+        return {
+            "cluster": self.cluster,
+            "team": self.team,
+            "namespace": self.namespace,
+            "pod": self.pod,
+            "at": self.at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "words": self.words,
+        }
 
 
 def preempted_rows(team_id: int, now: datetime) -> Sequence[PreemptedRow]:
     """The newest of 30 days, of the namespaces that are the team's now."""
+    return _rows(now, lambda number: number == team_id, MOST)
+
+
+def preempted_of(scope: Scope, now: datetime) -> Sequence[PreemptedRow]:
+    """All of 30 days that the asker may read; unmapped namespaces for those who see all."""
+    return _rows(
+        now,
+        lambda n: scope.sees_all or (n is not None and scope.sees_team(n)),
+        None,
+    )
+
+
+def _rows(
+    now: datetime, is_meant: Callable[[int | None], bool], most: int | None
+) -> list[PreemptedRow]:
     rows: list[PreemptedRow] = []
+    slugs = dict(Team.objects.values_list("pk", "slug"))
     found = Preemption.objects.filter(at__gte=now - LOOK_BACK, at__lte=now)
     for cluster in Cluster.objects.filter(pk__in=found.values("cluster_id")):
         own = found.filter(cluster=cluster)
         names = own.values_list("namespace", flat=True).distinct()
         labels: dict[str, dict[str, str]] = {name: {} for name in names}
         labels |= known_namespaces(cluster.pk)
-        places = namespaces_by_team(labels, now).get(team_id, [])
+        owner = {
+            name: number
+            for number, names in namespaces_by_team(labels, now).items()
+            for name in names
+        }
+        places = [name for name in labels if is_meant(owner.get(name))]
         rows += [
-            PreemptedRow(cluster.name, row.namespace, row.pod, row.at, row.words)
-            for row in own.filter(namespace__in=places).order_by("-at")[:MOST]
+            PreemptedRow(
+                cluster.name,
+                row.namespace,
+                row.pod,
+                row.at,
+                row.words,
+                slugs.get(owner.get(row.namespace, 0), UNMAPPED),
+            )
+            for row in own.filter(namespace__in=places).order_by("-at")[:most]
         ]
-    return sorted(rows, key=lambda row: row.at, reverse=True)[:MOST]
+    return sorted(rows, key=lambda row: row.at, reverse=True)[:most]

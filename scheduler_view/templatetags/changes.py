@@ -20,6 +20,15 @@ _SIGNS = {
     "remove": "\N{MINUS SIGN}",
     "keep": "=",
 }
+_WAITS = {
+    "quota": "No room in its quota",
+    "held_back": "Held back by a queue",
+    "no_free_gpu": "Not enough free GPUs on the nodes that fit",
+    "no_fitting_node": "No node fits its rules",
+    "volume": "Its volume is not to be had there",
+    "other": "Another reason",
+    "not_tried": "No scheduler has looked at it yet",
+}
 _WORDS = {
     "create": "created",
     "change": "changed",
@@ -45,6 +54,12 @@ def action_sign(action: str) -> str:
 def action_words(action: str) -> str:
     """`created`, `changed`."""
     return _WORDS.get(action, action)
+
+
+@register.filter
+def wait_words(reason: str) -> str:
+    """Why something waits, in a few words; the server's own stand beside it."""
+    return _WAITS.get(reason, reason)
 
 
 @register.filter

@@ -19,6 +19,7 @@ from accounting.views.gate import admins, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import ChangeRow, change_rows
 from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
+from scheduler_view.queries.held_up import HeldUpRow, held_up_rows
 from scheduler_view.queries.objects import quota_objects
 from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
 from scheduler_view.queries.sync import LookRow, look_rows
@@ -82,6 +83,7 @@ class ClusterPart:
     form: PlanForm
     new: Mapping[str, str]
     drafts: Sequence[OpenDraft]
+    held_up: Sequence[HeldUpRow]
 
     @property
     def into(self) -> int | None:
@@ -126,6 +128,7 @@ def _page(
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}
     looks = look_rows()
+    held_up = held_up_rows(scope, visitor.now, cluster=chosen)
     queues = queue_rows(cluster=chosen) if scope.sees_all else []
     parts = [
         ClusterPart(
@@ -146,6 +149,7 @@ def _page(
             ),
             form=form if form is not None and one.name == refused else PlanForm(),
             new=dict(typed.items()) if one.name == refused else {},
+            held_up=[row for row in held_up if row.cluster == one.name],
             drafts=[draft for draft in drafts if draft.cluster == one.name],
         )
         for one in clusters

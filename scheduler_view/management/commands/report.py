@@ -1,6 +1,6 @@
-"""`manage.py report quotas|tiers`, beside what `accounting` reports."""
+"""`manage.py report quotas|tiers|waiting|preemptions`, beside what `accounting` reports."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -8,10 +8,17 @@ from django.utils import timezone
 from accounting.access import EVERYTHING
 from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
+from scheduler_view.queries.held_up import held_up_rows
+from scheduler_view.queries.preempted import preempted_of
 from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.tiers import tier_rows
 
-FILTERS = {"quotas": ("cluster", "team"), "tiers": ("cluster",)}
+FILTERS = {
+    "quotas": ("cluster", "team"),
+    "tiers": ("cluster",),
+    "waiting": ("cluster", "team"),
+    "preemptions": ("cluster", "team"),
+}
 WITHOUT = ("by", "start", "end", "state", "only")  # they stand now, and are not grouped
 
 
@@ -19,7 +26,8 @@ class Command(report.Command):
     """Reports; ends with 0, or 2 for wrong use."""
 
     help = (
-        "Show usage, the ledger, holds, data issues, queues, quotas or priority tiers."
+        "Show usage, the ledger, holds, data issues, queues, quotas, priority tiers, what "
+        "waits or who was pushed out."
     )
     kinds = (*report.Command.kinds, *FILTERS)
 
@@ -35,7 +43,12 @@ class Command(report.Command):
                 f"{what} are those of now; leave --by, --from, --to, --state and --only out"
             )
         refuse_others(selection, FILTERS[what], what)
-        if what == "tiers":
-            return [row.fields() for row in among(tier_rows(), selection.filters)]
-        rows = among(quota_rows(EVERYTHING, timezone.now()), selection.filters)
-        return [row.fields() for row in rows]
+        return [row.fields() for row in among(_ROWS[what](), selection.filters)]
+
+
+_ROWS: dict[str, Callable[[], Sequence[Any]]] = {
+    "quotas": lambda: quota_rows(EVERYTHING, timezone.now()),
+    "tiers": tier_rows,
+    "waiting": lambda: held_up_rows(EVERYTHING, timezone.now()),
+    "preemptions": lambda: preempted_of(EVERYTHING, timezone.now()),
+}

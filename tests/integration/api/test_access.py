@@ -39,6 +39,12 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "quotas": (401, 200, 200, 200, 200, 200),
     "quotas?team=vision": (401, 404, 200, 200, 200, 200),
     "quotas?team=search": (401, 404, 404, 404, 200, 200),
+    "queues": (401, 404, 404, 404, 200, 200),
+    "waiting": (401, 200, 200, 200, 200, 200),
+    "waiting?team=vision": (401, 404, 200, 200, 200, 200),
+    "waiting?team=search": (401, 404, 404, 404, 200, 200),
+    "preemptions": (401, 200, 200, 200, 200, 200),
+    "preemptions?team=search": (401, 404, 404, 404, 200, 200),
     "tiers": (401, 200, 200, 200, 200, 200),
     "change-sets": (401, 200, 200, 200, 200, 200),
     "change-sets?team=search": (401, 404, 404, 404, 200, 200),
@@ -50,7 +56,7 @@ EXPECTED: dict[str, tuple[int, ...]] = {
 }
 LISTS = (
     *("usage", "ledger", "holds", "teams", "bindings", "prices", "clusters"),
-    *("audit", "quotas", "tiers"),
+    *("audit", "quotas", "tiers", "queues", "waiting", "preemptions"),
 )
 WRITES = ("teams", "bindings", "prices")
 

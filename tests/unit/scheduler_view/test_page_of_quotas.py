@@ -13,6 +13,7 @@ from scheduler_view.domain.quota_key import KeyRefused, quota_key
 from scheduler_view.domain.split import SplitRule, SplitWish, divide
 from scheduler_view.domain.standing import limited_by, room
 from scheduler_view.domain.tier import TierSpec, next_class, tier_faults
+from scheduler_view.domain.wait_reason import WaitReason
 from scheduler_view.queries.quotas import QuotaRow
 from tests.unit.scheduler_view.domain.objects import quota
 
@@ -133,6 +134,10 @@ def test_queues(row: tuple[str, ...]) -> None:
     [facts] = queue_facts(found)
     shown = (facts.quota, facts.used, facts.borrowed, facts.borrowing_limit)
     assert tuple(map(str, shown)) == row[5:]
+
+
+def test_every_reason_to_wait_is_told() -> None:
+    assert {row[0] for row in rows("waits")} == {one.value for one in WaitReason}
 
 
 def test_fields() -> None:

@@ -1,5 +1,6 @@
 """The simulated cluster and its Kubernetes API are one: pods are shown, quotas are obeyed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,13 @@ from portal.demo.engine import Engine
 from portal.demo.mirror import Mirror
 from portal.demo.organisation import NAMESPACES
 from portal.demo.story import DAY_S, Story
-from scheduler_view.cluster.kinds import NAMESPACE, NODE, POD
+from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
 from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.wait_reason import (
+    asked_of_pod,
+    asked_of_refusal,
+    reason_of_pod,
+)
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(60)
@@ -136,3 +142,55 @@ def test_another_start_goes_on_with_what_was_changed(
     (quota,) = restored.store.all_of(QUOTA, "vision-train")[0]
     assert quota["spec"]["hard"] == {KEY: "3"}
     assert quota["metadata"]["managedFields"][0]["manager"] == "gpu-ledger"
+
+
+def test_pods_that_wait_say_why_as_a_scheduler_does(tmp_path: Path) -> None:
+    small = Engine(Story.ending_at(NOW_S, seed=3, weeks=1, gpus=60))
+    mirror = Mirror(small, tmp_path)
+    told: set[str] = set()
+    for hour in range(24):
+        now_s = NOW_S - DAY_S + hour * 3600
+        small.advance(now_s)
+        mirror.show(now_s)
+        for one in mirror.store.all_of(POD, "")[0]:
+            conditions = one["status"].get("conditions", [])
+            is_placed = "nodeName" in one["spec"] or one["status"]["phase"] != "Pending"
+            assert not (conditions and is_placed)
+            for said in conditions:
+                reason, words = reason_of_pod(one)
+                assert asked_of_pod(one)
+                found = re.match(r"0/(\d+) nodes are available: ", words)
+                assert found
+                assert int(found[1]) == len(small.nodes_at(now_s))
+                short = re.search(r"(\d+) Insufficient", words)
+                assert reason == ("no_free_gpu" if short else "no_fitting_node")
+                assert not short or 0 < int(short[1]) <= int(found[1])
+                told.add(said["message"])
+    assert told, "nothing ever waited in a day"
+
+
+def test_a_controller_that_a_quota_refuses_leaves_the_event_of_a_real_one(
+    engine: Engine, tmp_path: Path
+) -> None:
+    mirror = Mirror(engine, tmp_path)
+    for namespace in NAMESPACES:
+        limit(mirror.store, namespace, "0")
+    mirror.follow(NOW_S - DAY_S)
+    now_s = NOW_S - DAY_S // 2
+    engine.advance(now_s)
+    mirror.show(now_s)
+    events = mirror.store.all_of(EVENT, "")[0]
+    assert events
+    for one in events:
+        assert one["reason"] == "FailedCreate"
+        assert asked_of_refusal(one["message"])
+        assert "limited: requests.nvidia.com/gpu=0" in one["message"]
+        assert one["involvedObject"]["kind"] != "Pod"
+        assert one["firstTimestamp"] <= one["lastTimestamp"]
+    again = mirror.store.version
+    mirror.show(now_s)
+    assert mirror.store.version == again  # nothing new is written twice
+    later = now_s + 2 * 3600
+    engine.refusals.clear()
+    mirror.show(later)
+    assert mirror.store.all_of(EVENT, "")[0] == []

@@ -1,0 +1,58 @@
+"""What waits and why, what queues say, and who was pushed out: lists, nothing to change."""
+
+from django.http import Http404
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.access import scope_of
+from accounting.api.rows import RowsView
+from accounting.api.schema import lists
+from accounting.queries.queues import queue_rows
+from scheduler_view import serializers
+from scheduler_view.queries.held_up import held_up_rows
+from scheduler_view.queries.preempted import preempted_of
+from scheduler_view.queries.quotas import among
+
+
+class QueuesView(RowsView):
+    """Queues of batch schedulers."""
+
+    subject = "quotas"
+    parameters = ("cluster",)
+
+    @lists(serializers.QueueRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Every queue; teams share them, so only those who see all teams are told."""
+        if not scope_of(request.user).sees_all:
+            raise Http404
+        rows = among(queue_rows(), self.selection(request).filters)
+        return self.answer(request, [row.fields() for row in rows])
+
+
+class WaitingView(RowsView):
+    """What waits now."""
+
+    subject = "quotas"
+    parameters = ("cluster", "team")
+
+    @lists(serializers.HeldUpRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Pods on no node, and controllers that a quota refuses; the longest first."""
+        found = held_up_rows(scope_of(request.user), timezone.now())
+        rows = among(found, self.selection(request).filters)
+        return self.answer(request, [row.fields() for row in rows])
+
+
+class PreemptionsView(RowsView):
+    """Who was pushed out."""
+
+    subject = "quotas"
+    parameters = ("cluster", "team")
+
+    @lists(serializers.PreemptionRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Pods that the scheduler ended in 30 days to make room for others, newest first."""
+        found = preempted_of(scope_of(request.user), timezone.now())
+        rows = among(found, self.selection(request).filters)
+        return self.answer(request, [row.fields() for row in rows])

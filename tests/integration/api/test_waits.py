@@ -1,0 +1,143 @@
+"""`waiting`, `preemptions` and `queues` over the API: rows, filters, pages, and whose they are."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from accounting.models import Cluster, Namespace, QueueSample
+from scheduler_view.models import Observation, Preemption
+from tests.integration.accounting.support import report
+from tests.integration.api.conftest import CSV, Ask
+
+POOL = "nvidia.com/gpu"
+
+
+def places(ask: Ask) -> tuple[Cluster, dict[str, str]]:
+    """The story's cluster, and a namespace of each of two teams."""
+    del ask
+    cluster = Cluster.objects.order_by("name")[0]
+    names = set(
+        Namespace.objects.filter(cluster=cluster).values_list("name", flat=True)
+    )
+    found = {team: f"{team}-prod" for team in ("vision", "search")}
+    assert set(found.values()) <= names
+    return cluster, found
+
+
+def pending(cluster: Cluster, namespace: str, name: str) -> None:
+    """As the observer stores a pod that is on no node."""
+    said = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": f"0/4 nodes are available: 4 Insufficient {POOL}.",
+    }
+    Observation.objects.create(
+        cluster=cluster,
+        kind="Pod",
+        namespace=namespace,
+        name=name,
+        uid=f"uid-{name}",
+        manifest={
+            "metadata": {"name": name, "creationTimestamp": "2026-10-01T00:00:00Z"},
+            "spec": {"containers": [{"resources": {"limits": {POOL: "2"}}}]},
+            "status": {"phase": "Pending", "conditions": [said]},
+        },
+        changed_at=timezone.now(),
+    )
+
+
+def rows(client: Any, address: str) -> list[dict[str, Any]]:
+    answer = client.get(f"/api/v1/{address}")
+    assert answer.status_code == 200, answer.content
+    found: list[dict[str, Any]] = answer.json()["rows"]
+    return found
+
+
+def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
+    cluster, place = places(ask)
+    pending(cluster, place["vision"], "a")
+    pending(cluster, place["search"], "b")
+    pending(cluster, "nobodys", "c")
+    assert rows(ask("luis"), "waiting") == [
+        {
+            "cluster": cluster.name,
+            "team": "vision",
+            "namespace": place["vision"],
+            "kind": "Pod",
+            "name": "a",
+            "asked": {POOL: 2},
+            "priority_class": "",
+            "since": "2026-10-01T00:00:00Z",
+            "last": None,
+            "reason": "no_free_gpu",
+            "words": f"0/4 nodes are available: 4 Insufficient {POOL}.",
+        }
+    ]
+    assert {r["team"] for r in rows(ask("fin"), "waiting")} == {
+        "vision",
+        "search",
+        "unmapped",
+    }
+    assert [r["name"] for r in rows(ask("ana"), "waiting?team=unmapped")] == ["c"]
+    assert rows(ask("omar"), "waiting") == []
+    page = ask("ana").get("/api/v1/waiting?limit=2").json()
+    assert len(page["rows"]) == 2
+    rest = rows(ask("ana"), f"waiting?limit=2&cursor={page['next']}")
+    assert len(rest) == 1
+    text = ask("ana").get("/api/v1/waiting", headers=CSV).content.decode()
+    assert text.splitlines()[0].startswith("cluster,team,namespace,kind,name")
+    assert ask("ana").get("/api/v1/waiting?from=2026-01-01").status_code == 400
+    assert report("waiting") == rows(ask("ana"), "waiting")
+
+
+def test_who_was_pushed_out_is_told_to_those_whose_it_is(ask: Ask) -> None:
+    cluster, place = places(ask)
+    now = timezone.now()
+    for name, namespace, days in (
+        ("old", place["vision"], 31),
+        ("a", place["vision"], 1),
+        ("b", place["search"], 2),
+        ("c", "nobodys", 3),
+    ):
+        Preemption.objects.create(
+            cluster=cluster,
+            pod_uid=f"uid-{name}",
+            namespace=namespace,
+            pod=name,
+            at=now - timedelta(days=days),
+            words="Preempted by pod x",
+        )
+    found = rows(ask("ana"), "preemptions")
+    assert [(r["pod"], r["team"]) for r in found] == [
+        ("a", "vision"),
+        ("b", "search"),
+        ("c", "unmapped"),
+    ]
+    assert [r["pod"] for r in rows(ask("luis"), "preemptions")] == ["a"]
+    assert rows(ask("omar"), "preemptions") == []
+    assert report("preemptions") == found
+
+
+def test_queues_are_told_to_those_who_see_all_teams(ask: Ask) -> None:
+    cluster, _ = places(ask)
+    for field, value in (("quota", 4), ("used", 7), ("borrowing_limit", None)):
+        QueueSample.objects.create(
+            cluster=cluster,
+            scheduler="kueue",
+            queue="shared",
+            resource=POOL,
+            field=field,
+            part="a",
+            value=value,
+            at_ms=1_790_848_800_000,
+        )
+    [row] = rows(ask("fin"), f"queues?cluster={cluster.name}")
+    assert (row["queue"], row["borrowed"], row["borrowing_limit"]) == (
+        "shared",
+        3,
+        "unlimited",
+    )
+    assert report("queues") == [row]
+    assert ask("luis").get("/api/v1/queues").status_code == 404
