@@ -1,13 +1,14 @@
 """Named places at which a test can stop a worker; armed by the environment only.
 
 `GPU_LEDGER_FAILPOINT=name` ends the process there by SIGKILL, `name:kill:N` when it comes
-there for the N-th time; `name:raise` raises, `name:sleep:SECONDS` waits. Unarmed they cost
-one look-up.
+there for the N-th time; `name:raise` raises, `name:sleep:SECONDS` waits, `name:until:FILE`
+waits for a file. Unarmed they cost one look-up.
 """
 
 import os
 import signal
 import time
+from pathlib import Path
 
 NAMES = (  # of measuring
     "kept",
@@ -26,6 +27,7 @@ NAMES = (  # of measuring
 PLAN_NAMES = ("plan_tried",)
 PUSH_NAMES = ("step_marked", "step_sent", "step_recorded", "class_removed")
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")
+PATIENCE_S = 300.0  # with a test that has died
 _passed = 0  # times that the armed one was reached
 
 
@@ -50,8 +52,19 @@ def reach(name: str) -> None:
     if what.startswith("sleep:"):
         time.sleep(float(what.removeprefix("sleep:")))
         return
+    if what.startswith("until:"):
+        _wait_for(Path(what.removeprefix("until:")))
+        return
     if what != "raise":
         if _passed >= int(what.removeprefix("kill:") or 1):
             os.kill(os.getpid(), signal.SIGKILL)
         return
     raise FailpointError(f"failpoint {name}")
+
+
+def _wait_for(path: Path) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not path.exists():
+        if time.monotonic() > end:
+            raise FailpointError(f"{path} was not there for {PATIENCE_S:.0f} s")
+        time.sleep(0.05)

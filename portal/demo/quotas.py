@@ -1,10 +1,11 @@
 """The quotas and tiers that the story's people agreed on, brought in as anybody would.
 
 One change set, drafted, planned, approved and applied through the product: so the demo's
-first quotas have an author, a reason and a way back.
+first quotas have an author, a reason and a way back. It is of the day the demo begins, and
+says since when the story's cluster has had them.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.contrib.auth import get_user_model
 from django.utils import timezone
@@ -21,7 +22,7 @@ from scheduler_view.domain.tier import TierSpec
 from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.queries.namespaces import namespaces_by_team
 
-REASON = "Quotas and tiers for everybody, as agreed in the change of habits"
+REASON = "Takes over the quotas and tiers that are in force since"  # and the day
 UNDER_WAY = (ChangeState.DRAFT, ChangeState.PLANNED, ChangeState.APPROVED)
 _WORDS = {
     "interactive": "notebooks that people wait for",
@@ -37,7 +38,9 @@ def is_due() -> bool:
     if not cluster.kubernetes:
         return False
     first = ChangeSet.objects.filter(cluster=cluster).order_by("pk").first()
-    return first is None or (first.reason == REASON and first.state in UNDER_WAY)
+    return first is None or (
+        first.reason.startswith(REASON) and first.state in UNDER_WAY
+    )
 
 
 def establish(story: Story) -> str:
@@ -53,7 +56,7 @@ def establish(story: Story) -> str:
     made = ChangeSet.objects.filter(cluster=cluster).order_by("pk").first()
     if made is None:
         at = timezone.now()
-        draft = change_sets.Draft(_edits(story, at), REASON)
+        draft = change_sets.Draft(_edits(story, at), reason_of(story))
         made = change_sets.create(cluster=cluster, draft=draft, actor=author, at=at)
     for state, step in (
         (ChangeState.DRAFT, change_sets.request_plan),
@@ -65,6 +68,12 @@ def establish(story: Story) -> str:
             sweep.work(cluster.pk, now=timezone.now)
             made.refresh_from_db()
     return f"{made}: {made.get_state_display()} {made.error}".rstrip()
+
+
+def reason_of(story: Story) -> str:
+    """Why the demo's first change set is of today, and its quotas are weeks old."""
+    since = datetime.fromtimestamp(story.change_s, UTC)
+    return f"{REASON} {since:%d %b %Y}: from now on they are kept and changed here"
 
 
 def _edits(story: Story, at: datetime) -> list[Edit]:

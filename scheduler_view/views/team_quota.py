@@ -14,6 +14,7 @@ from accounting.queries.teams import TeamRef, visible_teams
 from accounting.views.gate import signed_in, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import change_rows
+from scheduler_view.queries.held_up import held_up_rows
 from scheduler_view.queries.history import QuotaMoment, quota_history
 from scheduler_view.queries.preempted import preempted_rows
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
@@ -22,7 +23,9 @@ from scheduler_view.views.proposal import Unfit, propose
 from scheduler_view.views.stages import states_of
 from scheduler_view.views.words import word
 
-WIDTH, HEIGHT, LEFT, TOP = 640, 120, 40, 12  # of the step line's drawing, in units
+WIDTH, HEIGHT, LEFT, TOP = 640, 120, 56, 14  # of the step line's drawing, in units
+
+APART = 24  # between two labels: a phone shows them at twice the size of the drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ def _page(
         "rows": rows,
         "lines": step_lines(rows, moments, visitor.now),
         "moments": moments[::-1],
+        "held_up": held_up_rows(visitor.scope, visitor.now, team=team.slug),
         "preempted": preempted_rows(team.id, visitor.now),
         "changes": states_of(change_rows(scope, team=team.slug, limit=20), visitor.now),
         "is_admin": scope.is_admin,
@@ -177,7 +181,7 @@ def _apart(levels: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
     """Labels that do not lie on each other."""
     found: list[tuple[float, int]] = []
     for level in levels:
-        if not found or level[0] - found[-1][0] >= 14:
+        if not found or level[0] - found[-1][0] >= APART:
             found.append(level)
     return found
 

@@ -32,7 +32,6 @@ pytestmark = [
     pytest.mark.redis,
     pytest.mark.timeout(300),
 ]
-SLOW = "step_marked:sleep:8"  # so that the cluster can change between plan and apply
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def keep_out(office: Office, namespace: str) -> None:
     """Its owner labels a namespace, and the policy follows."""
     change = {"metadata": {"labels": {"gpu-ledger/managed": "false"}}}
     office.world.admin.edit(f"/api/v1/namespaces/{namespace}", change)
-    wait_until(lambda: _is_kept_out(office, namespace), 7)
+    wait_until(lambda: _is_kept_out(office, namespace), 30)
 
 
 def _is_kept_out(office: Office, namespace: str) -> bool:
@@ -96,9 +95,12 @@ def test_one_of_two_objects_is_refused_and_everybody_is_told(
     other = f"{place.world.name}-b"
     words = f"namespace {other} is labelled gpu-ledger/managed=false"
     path = change_file(place, tmp_path / "change.yaml")
-    with started(environment(redis_url, SLOW), "change_set", "apply", path) as child:
+    changed = tmp_path / "changed"  # the cluster, between plan and apply
+    held = environment(redis_url, f"step_marked:until:{changed}")
+    with started(held, "change_set", "apply", path) as child:
         wait_until(has_sent_one, 60)
         keep_out(place, other)
+        changed.touch()
         said, complaint = child.communicate(timeout=120)
     change_set = ChangeSet.objects.get()
     assert child.returncode == 1, complaint
