@@ -33,6 +33,8 @@ _SOURCE = (
     "last_read_at",
     "last_sample_at",
     "last_error",
+    "file_from",
+    "file_to",
 )
 _DAY = ("day", "windows", "samples_seen", "samples_expected", "waiting", "ratio")
 

@@ -206,10 +206,10 @@ def _source_state(row: SourceRow, now: datetime) -> str:
         return "off"
     if row.last_error:
         return "failing"
-    if row.kind == SourceKind.OPENMETRICS:
-        return "answers"  # files come when somebody brings them
     if row.last_read_at is None:
         return "unread"
+    if row.kind == SourceKind.OPENMETRICS:
+        return "answers"  # files come when somebody brings them
     return "late" if now - row.last_read_at > LATE else "answers"
 
 

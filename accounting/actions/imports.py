@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
-from django.db.models import Max, Min
+from django.db.models import DateTimeField, Max, Min, Value
+from django.db.models.functions import Greatest, Now
 
 from accounting.actions import buffer, due, ingest, issues, names
 from accounting.actions.locks import lock
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import Actor, act
-from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
+from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period, to_instant
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster, IngestWindow, Source, SourceKind
@@ -81,6 +82,7 @@ def import_files(
             count = _mark(cluster, period) if new else 0
             issues.resolve_older(cluster.pk, (names.CODE,), period.start)
             _name_unknown(cluster, spooled, period)
+            _note(source, period)
     reach("kept")
     first = ingest.Ingested(0, 0, 0)
     if new:
@@ -116,6 +118,17 @@ def _source(cluster_name: str, actor: Actor) -> tuple[Cluster, Source]:
                 cluster=cluster, name=FILES, kind=SourceKind.OPENMETRICS
             )
     return cluster, source
+
+
+def _note(source: Source, period: Period) -> None:
+    """Keep for data health when a file came last, and what it covers."""
+    last = to_instant(period.end_ms - 1)
+    Source.objects.filter(pk=source.pk).update(
+        last_read_at=Now(),
+        last_sample_at=Greatest("last_sample_at", Value(last, DateTimeField())),
+        file_from=period.start,
+        file_to=last,
+    )
 
 
 def _name_unknown(cluster: Cluster, spooled: Spool, period: Period) -> None:

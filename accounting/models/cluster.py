@@ -93,7 +93,9 @@ class SourceKind(models.TextChoices):
     OPENMETRICS = "openmetrics"
 
 
-@pghistory.track(exclude=["last_read_at", "last_sample_at", "last_error"])
+@pghistory.track(
+    exclude=["last_read_at", "last_sample_at", "last_error", "file_from", "file_to"]
+)
 class Source(models.Model):
     """One place that a cluster's metrics are read from.
 
@@ -112,6 +114,8 @@ class Source(models.Model):
     is_active = models.BooleanField(default=True)
     last_read_at = models.DateTimeField(null=True, blank=True)
     last_sample_at = models.DateTimeField(null=True, blank=True)
+    file_from = models.DateTimeField(null=True, blank=True)  # of the newest file: its
+    file_to = models.DateTimeField(null=True, blank=True)  # first and last sample
     last_error = models.TextField(blank=True)
 
     class Meta:

@@ -53,6 +53,8 @@ class SourceRow:
     last_read_at: datetime | None
     last_sample_at: datetime | None
     last_error: str
+    file_from: datetime | None = None  # what the file covers that was imported last
+    file_to: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,8 @@ def source_rows(scope: Scope) -> list[SourceRow]:
             row.last_read_at,
             row.last_sample_at,
             row.last_error,
+            row.file_from,
+            row.file_to,
         )
         for row in rows
     ]

@@ -9,8 +9,7 @@ _QUERY = """
     SELECT
       (SELECT count(*) FROM accounting_source WHERE is_active),
       (SELECT count(*) FROM accounting_source
-       WHERE is_active AND last_error = ''
-         AND (last_read_at IS NOT NULL OR kind = 'openmetrics')),
+       WHERE is_active AND last_error = '' AND last_read_at IS NOT NULL),
       (SELECT string_agg(name || ': ' || left(last_error, 300), E'\\n' ORDER BY name)
        FROM accounting_source WHERE is_active AND last_error <> ''),
       (SELECT count(*) FROM accounting_gpu WHERE NOT is_placeholder),

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -74,6 +75,20 @@ def test_a_formula_in_a_file_is_text(sign_in: SignIn) -> None:
     Source.objects.update(last_error="=1+1")
     rows = rows_of(client.get("/data-health?csv=sources"))
     assert {row["last_error"] for row in rows} == {"'=1+1"}
+
+
+def test_data_health_tells_what_the_newest_file_covers(sign_in: SignIn) -> None:
+    begin = datetime(2026, 11, 1, 10, tzinfo=UTC)
+    end = begin + timedelta(hours=7, minutes=5)
+    Source.objects.update(file_from=begin, file_to=end)
+    page = sign_in("ana").get("/data-health").content.decode()
+    covered = re.search(r"A file: (.*?)</span>", page)
+    assert covered is not None
+    assert begin.isoformat() in covered[1]
+    assert end.isoformat() in covered[1]
+    [row, *_] = rows_of(sign_in("ana").get("/data-health?csv=sources"))
+    assert row["file_from"] == begin.isoformat()
+    assert row["file_to"] == end.isoformat()
 
 
 def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None:
