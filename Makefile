@@ -83,7 +83,7 @@ bench: $(VENV)/development ## speed and memory against the named rivals
 	@exec $(BIN)/python -m bench
 
 mutation: $(VENV)/development ## small faults in accounting/domain (MODULES, SAMPLE): do tests find them?
-	SAMPLE=$(SAMPLE) $(BIN)/python -m tests.mutation $(MODULES)
+	SAMPLE=$(SAMPLE) SEED=$(SEED) $(BIN)/python -m tests.mutation $(MODULES)
 
 soak: $(VENV)/development ## an hour with a worker killed every 30 s (SOAK_SECONDS), or STATEFUL_STEPS steps
 	@if [ -n "$(STATEFUL_STEPS)" ]; then \

@@ -203,10 +203,7 @@ def _scrapers(inventory: Inventory, everything: Everything, touched: Touched) ->
 
 
 def _model(inventory: Inventory, gpu: GpuKey, touched: Touched) -> None:
-    record = inventory.gpus.get(gpu.uuid)
-    if record is None:
-        record = inventory.gpus.setdefault(gpu.uuid, GpuRecord(gpu.uuid))
-        touched.gpus.add(gpu.uuid)
+    record = inventory.gpus[gpu.uuid]
     if gpu.model and not record.model:
         record.model = gpu.model
         touched.gpus.add(gpu.uuid)

@@ -1,7 +1,8 @@
 """`make mutation`: small faults in accounting/domain, module by module; do tests find them?
 
 Without arguments every module; else those that are named: `MODULES="rounding line"`. With
-`SAMPLE=25` at most that many faults of each module, drawn by a fixed seed. What became of
+`SAMPLE=25` at most that many faults of each module, drawn by a fixed seed; `SEED=2` draws
+others, since tests that were written for one sample are better judged by another. What became of
 each mutant is kept in `mutants/` beside a digest of the module and of the domain's tests; what
 has not changed since is not tried again. Survivors are printed with their change: each is to
 be killed by a test, or listed in `equivalent.toml` with the reason why none can.
@@ -106,7 +107,7 @@ def file_of(module: str, sample: int | None) -> Path:
     whole = RESULTS / f"{module}.{digest}.json"
     if sample is None or whole.exists():
         return whole
-    return RESULTS / f"{module}.{digest}.{sample}.json"
+    return RESULTS / f"{module}.{digest}.{sample}.{os.environ.get('SEED', '')}.json"
 
 
 def report(results: dict[str, dict[str, object]]) -> bool:

@@ -5,8 +5,8 @@ takes hours here. This one collects once, notes which tests enter which function
 forks for each mutant: the child runs the tests of its function, the quickest first, until
 one fails. `MUTANTS` is a JSON object: for each module the file for what became of its
 mutants, written when the module is through; `SAMPLE` is how many of a module are tried at
-most (all where empty). Both are read when this module is imported, before Django imports what
-is to be changed.
+most (all where empty), `SEED` which ones. They are read when this module is imported, before
+Django imports what is to be changed.
 """
 
 import difflib
@@ -31,6 +31,7 @@ from mutmut.state import state
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 MOST_SECONDS = 20.0  # of tests for one mutant; the slowest beyond that are left out
+LONG = 0.1  # seconds of a test: it is timed twice
 PATIENCE = 10  # times the processor time its tests take without it: then it hangs
 NO_TEST, SURVIVED, KILLED, HANGS = "no test", "survived", "killed", "hangs"
 
@@ -78,14 +79,15 @@ class Mutants(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         os.environ["MUTANT_UNDER_TEST"] = "stats"
         for item in session.items:
             state()._stats.clear()
-            _run(item)
+            self._time(item)
             for function in state()._stats:
                 self.entered[function].add(item.nodeid)
         os.environ["MUTANT_UNDER_TEST"] = ""
-        for item in session.items:  # again: what is made once is there by now
-            begin = time.process_time()
-            _run(item)
-            self.seconds[item.nodeid] = time.process_time() - begin
+        for item in session.items:
+            if (
+                self.seconds[item.nodeid] > LONG
+            ):  # again: what is made once is there now
+                self._time(item)
         if session.testsfailed:
             raise session.Failed("tests fail without any fault")
         gc.freeze()  # else every child copies all memory in its first collection
@@ -93,11 +95,16 @@ class Mutants(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             self._try_module(module, Path(results), session)
         return True
 
+    def _time(self, item: pytest.Item) -> None:
+        begin = time.process_time()
+        _run(item)
+        self.seconds[item.nodeid] = time.process_time() - begin
+
     def _try_module(self, module: str, results: Path, session: pytest.Session) -> None:
         importlib.import_module(module)
         names = list(self.made[module].mutant_names)
         # by a seed: the same of an unchanged module each time, and more contain fewer
-        random.Random(module).shuffle(names)
+        random.Random(f"{os.environ.get('SEED', '')}{module}").shuffle(names)
         found = {name: self._try(module, name, session) for name in names[: self.most]}
         results.write_text(json.dumps({"of": len(names), "mutants": found}, indent=1))
 
