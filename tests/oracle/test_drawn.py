@@ -11,6 +11,7 @@ from tests.oracle.ledger import Ledger
 from tests.oracle.oracle import settled
 from tests.oracle.plans import Plan, plans
 from tests.oracle.samples import Sample
+from tests.oracle.ways import same_ledgers
 
 COUNT = 15
 Fleet = tuple[list[Sample], Ledger, int | None]
@@ -46,3 +47,12 @@ def test_the_domain_says_what_the_rules_say(n: int, *, is_shaped: bool) -> None:
     facts, holds = computed(samples, interval)
     assert holds == expected_holds(book)
     assert facts == book.facts
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("is_shaped", [False, True], ids=["whole", "shaped"])
+@pytest.mark.parametrize("n", range(COUNT))
+def test_both_ways_give_the_same_ledger(n: int, *, is_shaped: bool) -> None:
+    """The short way of attribution gives the lines and issues of the long one."""
+    samples, _, _ = drawn(is_shaped=is_shaped)[n]
+    same_ledgers(samples)

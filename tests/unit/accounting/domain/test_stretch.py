@@ -49,3 +49,21 @@ def test_holders_of_a_shared_gpu_are_apart() -> None:
 
 def test_no_window_gives_no_stretch() -> None:
     assert stretches([]) == []
+
+
+def test_every_state_of_a_stretch_adds_up() -> None:
+    found = stretches(
+        [part(0, "a", 1, 10, 100), part(1, "a", 2, 20, 200), part(2, "a", 4, 40, 400)]
+    )
+    assert [(s.busy_ms, s.idle_ms, s.unknown_ms) for s in found] == [(7, 70, 700)]
+    assert found[0].end == START + timedelta(minutes=15)
+
+
+def test_stretches_are_in_order_of_their_start_and_then_by_pod() -> None:
+    found = stretches([part(0, "b"), part(0, "a"), part(2, "b"), part(3, "c")])
+    assert [(s.pod, (s.start - START).seconds // 300) for s in found] == [
+        ("a", 0),
+        ("b", 0),
+        ("b", 2),
+        ("c", 3),
+    ]

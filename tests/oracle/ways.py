@@ -1,0 +1,52 @@
+"""The two ways of attribution, which must give the same lines: at once, and one by one."""
+
+from collections.abc import Sequence
+
+from accounting.domain.attribution import WindowLedger, attribute
+from accounting.domain.derived import data_end_ms, derive
+from accounting.domain.inventory import Inventory
+from accounting.domain.line import Line
+from accounting.domain.observe import observe
+from accounting.domain.period import Period, window_of
+from accounting.domain.timeline import node_timelines
+from tests.oracle.domain import reading_of
+from tests.oracle.samples import Sample
+
+
+def both_ways(samples: Sequence[Sample]) -> list[list[WindowLedger]]:
+    """The ledgers of samples, the short way and the long way."""
+    reading, inventory = reading_of(samples), Inventory()
+    times = [s.at for s in samples]
+    period = Period(min(times), max(times) + 1)
+    observe(inventory, [reading], period)
+    until = data_end_ms(inventory)
+    whole = Period(window_of(period.start_ms).start_ms, max(until, period.end_ms))
+    windows = list(whole.windows())
+    whole = Period(windows[0].start_ms, windows[-1].end_ms)
+    derived = derive(inventory, Period(0, whole.end_ms + 3_600_000), until)
+    timelines = node_timelines(inventory, derived, whole, until)
+    return [
+        attribute(windows, [reading], timelines, one_by_one=one_by_one)
+        for one_by_one in (False, True)
+    ]
+
+
+def ordered(lines: Sequence[Line]) -> list[Line]:
+    """By GPU, node, instance and pod."""
+    return sorted(
+        lines, key=lambda line: (line.uuid, line.node, line.instance, line.pod_uid)
+    )
+
+
+def same_ledgers(samples: Sequence[Sample]) -> list[WindowLedger]:
+    """The ledgers of the short way; every line and issue of the long one is the same."""
+    short, long = both_ways(samples)
+    for a, b in zip(short, long, strict=True):
+        assert len(b.table) == 0
+        assert ordered(a.lines) == ordered(b.lines)
+        assert a.issues == b.issues
+        assert (a.samples_expected, a.samples_seen) == (
+            b.samples_expected,
+            b.samples_seen,
+        )
+    return short

@@ -1,0 +1,221 @@
+"""The samples of one metric for many GPUs at once, and how long they speak (N3-N6; T10, T22)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from accounting.domain.gauge import Samples, Told, told_of
+from accounting.domain.period import WINDOW_MS
+from accounting.domain.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.speech import Keys, Speech
+from accounting.domain.track import Steps, Track
+
+ONE, TWO = Scraper("a", "one"), Scraper("b", "two")
+NAN = float("nan")
+Pairs = Sequence[tuple[int, float]]
+
+
+def told(
+    samples: Pairs,
+    *,
+    scraper: Scraper = ONE,
+    pod: str = "",
+    exported: str = "",
+    name: str = "M",
+    node: str = "n",
+    interval_ms: int | None = None,
+) -> Told:
+    times = np.array([t * 1000 for t, _ in samples], np.int64)
+    values = np.array([value for _, value in samples], np.float64)
+    key = GpuKey(
+        "G",
+        node,
+        plain=PodName("ns", pod) if pod else None,
+        exported=PodName("ns", exported) if exported else None,
+    )
+    return Told(Series("m", name, scraper, times, values, gpu=key), interval_ms)
+
+
+def of(samples: Samples, n: int = 0) -> list[tuple[int, float]]:
+    """Seconds and values of one thing."""
+    part = slice(int(samples.first[n]), int(samples.first[n + 1]))
+    times, values = samples.times[part] // 1000, samples.values[part]
+    return list(zip(times.tolist(), values.tolist(), strict=True))
+
+
+def steps(samples: Samples) -> list[int]:
+    return [int(step) // 1000 for step in samples.steps]
+
+
+# --- which sample counts (N2, N3) ----------------------------------------------------
+
+
+def test_things_are_numbered_and_some_have_no_samples() -> None:
+    found = {("A", ""): [told([(0, 1.0), (30, 2.0)])], ("C", ""): [told([(60, 3.0)])]}
+    names = [("A", ""), ("B", ""), ("C", "")]
+    samples = Samples.of(told_of(found, names))
+    assert samples.first.tolist() == [0, 2, 2, 3]
+    assert samples.owners.tolist() == [0, 0, 2]
+    assert [of(samples, n) for n in range(3)] == [
+        [(0, 1.0), (30, 2.0)],
+        [],
+        [(60, 3.0)],
+    ]
+    assert samples.first.dtype == samples.times.dtype == samples.runs.dtype == np.int64
+    nothing = Samples.of([])
+    assert (nothing.first.tolist(), len(nothing.times), len(nothing.steps)) == (
+        [0],
+        0,
+        0,
+    )
+    empty = Samples.of([[]])
+    assert empty.first.tolist() == [0, 0]
+    assert {empty.times.dtype, empty.steps.dtype} == {np.dtype(np.int64)}
+
+
+def test_no_data_is_no_sample() -> None:
+    """N8."""
+    parts = [(0, NAN), (30, 2.0), (60, NAN), (90, 4.0)]
+    assert of(Samples.of([[told(parts)]])) == [(30, 2.0), (90, 4.0)]
+    both = [told(parts), told([(60, 3.0)], pod="a")]
+    assert of(Samples.of([both])) == [(30, 2.0), (60, 3.0), (90, 4.0)]
+
+
+def test_within_one_series_the_smaller_counts() -> None:
+    """N2."""
+    assert of(Samples.of([[told([(0, 3.0), (0, 1.0), (0, 2.0), (30, 5.0)])]])) == [
+        (0, 1.0),
+        (30, 5.0),
+    ]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_a_track_the_one_without_a_workload_counts_else_the_largest(
+    order: int,
+) -> None:
+    """Fine print N3: T10, T22."""
+    parts = [
+        told([(0, 9.0), (30, 9.0)], pod="a"),
+        told([(0, 1.0)]),
+        told([(30, 2.0)], exported="b"),
+        told([(0, 0.5)]),
+    ]
+    assert of(Samples.of([parts[::order]])) == [(0, 1.0), (30, 9.0)]
+
+
+def test_of_several_tracks_the_one_with_more_samples_speaks_in_a_window() -> None:
+    """N3: ties to the smaller scraper; runs say which is which."""
+    window = WINDOW_MS // 1000
+    first = told([(0, 1.0), (30, 1.0), (window, 1.0)], scraper=ONE)
+    second = told(
+        [(10, 2.0), (40, 2.0), (window, 2.0), (window + 30, 2.0)], scraper=TWO
+    )
+    for parts in ([first, second], [second, first]):
+        samples = Samples.of([parts])
+        assert of(samples) == [(0, 1.0), (30, 1.0), (window, 2.0), (window + 30, 2.0)]
+        runs = samples.runs.tolist()
+        assert runs[0] == runs[1] != runs[2] == runs[3]
+    names = [told([(0, 1.0)], name="B"), told([(0, 2.0)], name="A")]
+    assert of(Samples.of([names])) == [(0, 2.0)]
+
+
+def test_only_the_good_are_kept() -> None:
+    parts = [
+        [told([(0, 1.0), (30, 2.0)])],
+        [told([(0, 3.0)])],
+        [told([(0, 4.0), (30, 5.0)])],
+    ]
+    samples = Samples.of(parts)
+    kept = samples.only(samples.values % 2 == 1)
+    assert kept.first.tolist() == [0, 1, 2, 3]
+    assert [of(kept, n) for n in range(3)] == [[(0, 1.0)], [(0, 3.0)], [(30, 5.0)]]
+    none = samples.only(samples.values > 9)
+    assert none.first.tolist() == [0, 0, 0, 0]
+    assert len(none.steps) == len(none.runs) == 0
+
+
+# --- steps (N4) ----------------------------------------------------------------------
+
+
+def test_few_samples_take_the_step_of_others_on_the_node() -> None:
+    """N4: with fewer than three, that of the node's other tracks; declared it rules."""
+    parts = [
+        [told([(0, 1.0), (10, 1.0), (20, 1.0)])],
+        [told([(5, 1.0)])],
+        [told([(5, 1.0)], node="m")],
+        [],
+        [told([(5, 1.0)], interval_ms=45_000)],
+    ]
+    assert steps(Samples.of(parts)) == [10, 10, 10, 10, 30, 45]
+
+
+# --- how long they speak (N5, N6) ----------------------------------------------------
+
+
+def spoken(samples: Samples, changes: Sequence[Sequence[int]], base: int = 0) -> Speech:
+    values = np.rint(samples.values).astype(np.int64)
+    return samples.spoken(
+        Keys(base), values, [[at * 1000 for at in found] for found in changes]
+    )
+
+
+def spans(said: Speech) -> list[tuple[int, int]]:
+    start = (said.start_ms // 1000).tolist()
+    length = (said.length_ms // 1000).tolist()
+    return [(a, a + n) for a, n in zip(start, length, strict=True)]
+
+
+CASES: list[tuple[list[int], list[int]]] = [
+    ([0, 30, 60, 150, 180], []),
+    ([0, 30, 60, 105, 151], []),  # a gap of 1.5 steps is none
+    ([0, 30, 60, 90], [40]),
+    ([0, 30, 60, 90], [30, 60]),
+    ([0, 30, 60, 90], [31, 32, 89]),
+    ([100, 130, 160], [55, 99]),
+    ([100, 130, 160], [54]),
+    ([100, 130, 160], [165, 190, 191]),
+    ([100, 130, 160], [200]),
+    ([100], [90, 110]),
+]
+
+
+@pytest.mark.parametrize(("times", "changes"), CASES)
+def test_many_at_once_speak_as_one_alone(times: list[int], changes: list[int]) -> None:
+    """N5, N6: the same as `track.Track`; a neighbour's samples and changes do not count."""
+    own = [told([(t, 1.0) for t in times])]
+    other = [told([(t, 1.0) for t in range(0, 300, 7)], node="m")]
+    samples = Samples.of([other, own, other, []])
+    said = spoken(samples, [[3, 50, 170], changes, [0, 60, 161], [5]])
+    part = slice(int(samples.first[1]), int(samples.first[2]))
+    at = [t * 1000 for t in times]
+    track = Track(ONE, at, [1] * len(at), Steps(at))
+    cuts = [t * 1000 for t in changes]
+    expected = [track._validity(i, cuts) for i in range(len(at))]
+    assert spans(said)[part] == [(a // 1000, b // 1000) for a, b in expected]
+
+
+def test_sums_before_an_instant_are_of_one_gpu() -> None:
+    """N5: 2 for 30 s and 4 for 30 s; nothing before, nothing after."""
+    samples = Samples.of(
+        [[told([(0, 9.0), (30, 9.0)])], [told([(0, 2.0), (30, 4.0), (60, 0.0)])]]
+    )
+    said = spoken(samples, [[], []], base=100_000)
+    gpu = np.array([1])
+
+    def between(start: int, end: int) -> tuple[int, int, int]:
+        low, high = np.array([start * 1000]), np.array([end * 1000])
+        before, after = said.upto(gpu, low), said.upto(gpu, high)
+        count = said.count(gpu, high) - said.count(gpu, low)
+        return (
+            int((after[0] - before[0])[0]) // 1000,
+            int((after[1] - before[1])[0]) // 1000,
+            int(count[0]),
+        )
+
+    assert between(0, 60) == (60, 180, 2)
+    assert between(10, 50) == (40, 20 * 2 + 20 * 4, 1)
+    assert between(-100, 0) == (0, 0, 0)
+    assert between(-100, 900) == (90, 180, 3)
+    assert between(90, 900) == (0, 0, 0)
+    assert said.shown.tolist() == [0, 1, 2, 3, 4, 4]
