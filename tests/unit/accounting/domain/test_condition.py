@@ -43,10 +43,10 @@ def test_two_series_of_one_error_are_one_condition() -> None:
 def test_counts_of_memory_errors_are_one_condition_whatever_the_count() -> None:
     """T4: 3 and 4 errors are not two conditions."""
     assert shown(
-        series("ecc_uncorrected", {1100: 0.0, 1200: 3.0, 1300: 4.0}),
-        series("row_remap_failure", {1400: 1.0}, GpuKey("H", "n")),
         series("power_watts", {1400: 1.0}),
         series("xid", {1400: 1.0}, None),
+        series("ecc_uncorrected", {1100: 0.0, 1200: 3.0, 1300: 4.0}),
+        series("row_remap_failure", {1400: 1.0}, GpuKey("H", "n")),
     ) == [
         ("gpu_ecc", "G", 1200, 1300, "error"),
         ("gpu_row_remap", "H", 1400, 1400, "error"),
@@ -99,6 +99,9 @@ def test_other_things_are_not_the_same_measure() -> None:
     ]
     for other in others:
         assert twice(one, other) == []
+    assert twice(*others[:4], one, series("duty_util", {1100: 1}, name="Z")) == [
+        ("dcgm n:9400: A, Z", 1100, 1100, 0)
+    ]
     rest = [series("gpu_other", {1100: 1}, name=name) for name in "AB"]
     assert twice(*rest) == []
     assert twice(one, series("duty_util", {1100: 1}, name="A")) == []

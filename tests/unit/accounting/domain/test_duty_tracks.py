@@ -107,6 +107,7 @@ def test_samples_that_differ_at_one_time_are_told() -> None:
     assert (issue.code, issue.subject) == ("samples_differ", "G")
     assert (issue.first_ms, issue.last_ms) == (WINDOW.start_ms - 900_000, WINDOW.end_ms)
     assert issue.message.startswith("1 samples")
+    assert issue.at_stake_ms == 30_000  # one step
 
 
 # --- values that cannot be (N8) ------------------------------------------------------

@@ -1,0 +1,179 @@
+"""Which way a node goes, and what a window's ledger says beside its lines (N18, N22, N33).
+
+Whole GPUs that nobody shares go at once, divided and shared ones by integers, the rest one by
+one. What the ways say is compared on random fleets (oracle); here, that each is taken.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from accounting.domain.attribution import WindowLedger, attribute
+from accounting.domain.derived import derive
+from accounting.domain.inventory import Inventory
+from accounting.domain.observe import observe
+from accounting.domain.period import Period
+from accounting.domain.series import GpuKey, PodName, Scraper
+from accounting.domain.timeline import node_timelines
+from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
+
+
+def plain() -> Fleet:
+    """One pod on one of two GPUs, which names it."""
+    fleet = Fleet()
+    fleet.node("n", 2)
+    fleet.pod("a", "n", 0, fleet.scrapes)
+    fleet.gpu("G", "n", fleet.every(0.5), pod="a")
+    fleet.gpu("H", "n", fleet.every(0.25))
+    return fleet
+
+
+def chosen() -> Fleet:
+    """One pod, and two GPUs of which one must be chosen (N18)."""
+    fleet = Fleet()
+    fleet.node("n", 2)
+    fleet.pod("a", "n", 0, fleet.scrapes)
+    fleet.gpu("G", "n", fleet.every(0.5))
+    fleet.gpu("H", "n", fleet.every(0.25))
+    return fleet
+
+
+def doubled() -> Fleet:
+    """Two scrapers of one GPU (N3)."""
+    fleet = plain()
+    named = GpuKey("G", "n", plain=PodName("ns", "a"))
+    second = Scraper("job", "two")
+    fleet.add("duty_engine", fleet.every(0.5), gpu=named, scraper=second)
+    return fleet
+
+
+FLEETS: list[tuple[Callable[[], Fleet], bool]] = [
+    (plain, True),
+    (chosen, True),
+    (doubled, False),
+]
+
+
+@pytest.mark.parametrize(("make", "is_short"), FLEETS)
+def test_short_way_is_taken_where_it_can_be(
+    make: Callable[[], Fleet], is_short: bool
+) -> None:
+    for ledger in make().ledgers():
+        assert len(ledger.lines) == 2
+        assert bool(len(ledger.table)) is is_short
+        assert bool(ledger.singles) is not is_short
+        assert ledger.issues == ()
+
+
+@pytest.mark.parametrize(("make", "is_short"), FLEETS)
+def test_ledger_counts_samples_expected_and_seen(
+    make: Callable[[], Fleet], is_short: bool
+) -> None:
+    """N33: presence / step; ten of each GPU in five minutes."""
+    del is_short
+    found = [(x.samples_expected, x.samples_seen) for x in make().ledgers()]
+    assert found == [(20, 20), (20, 20)]
+
+
+def hardness(ledger: WindowLedger) -> dict[tuple[str, str], tuple[int, int]]:
+    """Observed and active milliseconds of SMs, by GPU and pod."""
+    table = ledger.intensity
+    return {
+        (table.gpus[row["gpu"]][1], table.uids[row["uid"]]): (
+            int(row["sm_seen_us"]) // 1000,
+            int(row["sm_active_us"]) // 1000,
+        )
+        for row in table.rows
+    }
+
+
+@pytest.mark.parametrize(("make", "is_short"), FLEETS)
+def test_second_column_is_of_those_who_hold(
+    make: Callable[[], Fleet], is_short: bool
+) -> None:
+    """Semantics section 0: how hard a GPU worked, by the line that held it."""
+    del is_short
+    fleet = make()
+    fleet.gpu("G", "n", fleet.every(0.4), metric="sm_active")
+    first, second = fleet.ledgers()
+    assert hardness(first) == hardness(second)
+    assert hardness(first)["G", "uid-a"] == (300_000, 120_000)
+
+
+def test_second_column_is_cut_where_holders_change() -> None:
+    """N6: a ends at 165, b begins then; the sample at 180 covers the time back to it."""
+    fleet = Fleet()
+    fleet.node("n", 1)
+    fleet.pod("a", "n", 0, fleet.scrapes, ended=165)
+    fleet.pod("b", "n", 165, [t for t in fleet.scrapes if t >= 165])
+    fleet.gpu("G", "n", fleet.every(0.5, end=165), pod="a")
+    fleet.gpu("G", "n", fleet.every(0.5, 165), pod="b")
+    fleet.gpu(
+        "G", "n", fleet.every(0.0, end=165) | fleet.every(1.0, 165), metric="sm_active"
+    )
+    found = hardness(fleet.ledgers()[0])
+    assert found["G", "uid-a"] == (165_000, 0)
+    assert found["G", "uid-b"] == (135_000, 135_000)
+
+
+def test_node_with_doubtful_zeros_goes_the_long_way_and_others_do_not() -> None:
+    """N21: its lines are void, and its second column is not counted twice."""
+    fleet = plain()
+    fleet.node("m", 1)
+    fleet.pod("b", "m", 0, fleet.scrapes)
+    fleet.gpu("Z", "m", fleet.every(0.0), pod="b")
+    fleet.gpu("Z", "m", fleet.every(0.9), pod="b", metric="duty_util")
+    fleet.gpu("Z", "m", fleet.every(0.4), metric="sm_active")
+    for ledger in fleet.ledgers():
+        assert [line.uuid for line in ledger.singles] == ["Z"]
+        assert sorted(line.uuid for line in ledger.table.lines()) == ["G", "H"]
+        assert [issue.code for issue in ledger.issues] == ["suspect_silence"]
+        assert hardness(ledger)["Z", "uid-b"] == (300_000, 120_000)
+
+
+def test_issues_are_of_their_window_in_order_of_code_and_subject() -> None:
+    fleet = Fleet()
+    fleet.node("n", 2)
+    for uuid in ("H", "G"):
+        fleet.pod(f"p{uuid}", "n", 0, fleet.scrapes)
+        zeros = fleet.every(0.0)
+        fleet.gpu(uuid, "n", zeros, pod=f"p{uuid}")
+        fleet.gpu(uuid, "n", fleet.every(0.9), pod=f"p{uuid}", metric="duty_util")
+    fleet.gpu("G", "n", {30.0: 1.5}, metric="sm_active")
+    first, second = fleet.ledgers()
+    assert [(i.code, i.subject) for i in first.issues] == [
+        ("suspect_silence", "G"),
+        ("suspect_silence", "H"),
+        ("intensity_out_of_range", "G sm_active"),  # those of the second column follow
+    ]
+    assert [
+        (i.subject, i.first_ms, i.last_ms, i.at_stake_ms) for i in second.issues
+    ] == [
+        ("G", ms(300), ms(600), 300_000),
+        ("H", ms(300), ms(600), 300_000),
+    ]
+
+
+def test_no_window_has_no_ledger_and_no_node_an_empty_one() -> None:
+    assert attribute([], [], {}) == []
+    [ledger] = attribute([Period(ZERO_MS, ms(300))], [], {})
+    assert (ledger.lines, ledger.issues, ledger.samples_expected) == ((), (), 0)
+
+
+def test_one_profile_that_cannot_be_is_told_with_what_is_derived() -> None:
+    """Nothing of it reaches a bill, and an issue names it."""
+    fleet = plain()
+    labels = {"namespace": "ns", "pod": "odd", "uid": "odd", "node": "n"}
+    ones = fleet.every(1.0)
+    fleet.add("kube_pod_info", ones, labels)
+    resource = {"container": "c", "resource": "nvidia_com_mig_9g_99gb"}
+    fleet.add("kube_pod_container_resource_requests", ones, labels | resource)
+    whole = Period(ZERO_MS, ms(600))
+    inventory = Inventory()
+    observe(inventory, [fleet.reading()], whole)
+    derived = derive(inventory, whole, whole.end_ms)
+    assert [issue.code for issue in derived.issues] == ["unknown_profile"]
+    assert [hold.uid for hold in derived.holds] == ["uid-a"]
+    assert derived.seen == (whole,)
+    nodes = node_timelines(inventory, derived, whole, whole.end_ms)
+    assert nodes["n"].pods == {"uid-a": ("ns", "a")}
