@@ -15,8 +15,11 @@ from accounting.domain.fraction import (
     requested,
     stand_ins,
 )
+from accounting.domain.geometry import Part
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import (
+    ClaimRecord,
+    Device,
     Inventory,
     NodeRecord,
     PodRecord,
@@ -144,14 +147,19 @@ def test_reservation_pod_of_the_node_and_group_stands_in() -> None:
 # --- holds ---------------------------------------------------------------------------
 
 
-def holds(*pods: PodRecord, capacity: int = 8) -> list[Hold]:
+def holds(
+    *pods: PodRecord,
+    labels: dict[str, str] | None = None,
+    claims: dict[tuple[str, str], ClaimRecord] | None = None,
+) -> list[Hold]:
     times = np.arange(0, 600, 30, dtype=np.int64) * 1000
     node = NodeRecord(
-        "n", [Span(0, 570_000, 30_000)], [(0, {GPU: capacity})], [(0, LABELS)]
+        "n", [Span(0, 570_000, 30_000)], [(0, {GPU: 8})], [(0, LABELS | (labels or {}))]
     )
     inventory = Inventory(
         pods={p.uid: p for p in pods},
         nodes={"n": node},
+        claims=claims or {},
         scrapers={KSM: ScraperRecord(KSM, kube_times=times)},
     )
     return derive_holds(inventory, kube_state(inventory), Labels(), 600_000)
@@ -188,6 +196,35 @@ def test_hold_by_hami_has_the_share_of_its_cores() -> None:
     [hold] = holds(pod(requests={GPU: 2, CORES: 30}))
     assert (hold.resource, hold.units, hold.share) == (GPU, 2, Fraction(3, 10))
     assert hold.is_unit
+
+
+def test_hold_of_replicas_is_shared() -> None:
+    """N17: several units stand for one GPU."""
+    assert not holds(pod(requests={GPU: 1}))[0].is_shared
+    [hold] = holds(
+        pod(requests={GPU: 1}), labels={"label_nvidia_com_gpu_replicas": "4"}
+    )
+    assert (hold.is_shared, hold.share) == (True, Fraction(1, 4))
+
+
+def test_claim_is_a_hold_of_its_devices_divided_over_those_who_have_it() -> None:
+    """N13: by the API; two pods have it at one time."""
+    device = Device("gpu.nvidia.com", "n", "gpu-0", "GPU-0", 2, "1g.5gb")
+    claims = {("ns", "c"): ClaimRecord("ns", "c", {device}, is_observed=True)}
+    product = {"label_nvidia_com_gpu_product": "NVIDIA-A100-SXM4-40GB"}
+    pods = [pod("u"), pod("v")]
+    for each in pods:
+        each.claims = {"c"}
+    first, second = holds(*pods, labels=product, claims=claims)
+    assert (first.uid, second.uid) == ("u", "v")
+    assert first.resource == "gpu.nvidia.com/mig-1g.5gb"
+    assert (first.units, first.share, first.kind) == (1, Fraction(1, 14), "1g.5gb")
+    assert first.parts == (Part("GPU-0", 2, "1g.5gb"),)
+    assert not first.is_unit
+    pods[1].scheduled_ms = 600_000  # after the first one's last sample
+    assert [h.share for h in holds(*pods, labels=product, claims=claims)] == [
+        Fraction(1, 7)
+    ] * 2
 
 
 def test_pod_without_a_node_or_a_request_holds_nothing() -> None:

@@ -128,6 +128,14 @@ def test_changed_places_touch_all_time_of_the_hold() -> None:
     assert remapped([(HOLD, HOLD)], known, turned) == []  # another order is no change
 
 
+def test_instance_counts_for_the_only_hold_of_a_pod_before_and_after() -> None:
+    """N18: nothing changed, so that no window is dirty."""
+    found = Labels()
+    put(found, Part("B", 1, MIG), [110])
+    assert remapped([(HOLD, HOLD)], found, found) == []
+    assert remapped([(HOLD, HOLD)], Labels(), found) == [Period(100, 200)]
+
+
 def test_other_hold_of_the_pod_limits_the_places_to_its_kind() -> None:
     """N18: with a second resource of the pod an instance is none of the whole units."""
     other = replace(HOLD, kind=MIG, resource=f"nvidia.com/mig-{MIG}")

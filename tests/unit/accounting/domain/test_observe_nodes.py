@@ -137,6 +137,16 @@ def test_nothing_new_touches_nothing() -> None:
     assert seen(labels, inventory=inventory)[1].nodes == {"n"}
 
 
+def test_node_that_is_sampled_on_is_touched_though_its_labels_are_known() -> None:
+    """N1: its time goes on; so does a new capacity beside the same labels."""
+    labels = of_node("labels", ones(0, 30), label_a="1")
+    inventory, _ = seen(labels)
+    longer = of_node("labels", ones(0, 30, 60), label_a="1")
+    assert seen(longer, inventory=inventory)[1].nodes == {"n"}
+    capacity = of_node("status_capacity", {60: 4}, resource="nvidia_com_gpu")
+    assert seen(longer, capacity, inventory=inventory)[1].nodes == {"n"}
+
+
 def test_series_of_a_node_without_name_or_samples_are_left_out() -> None:
     inventory, touched = seen(
         series("kube_node_info", ones(0), {"node": ""}),

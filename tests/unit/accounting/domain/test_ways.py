@@ -131,6 +131,19 @@ def test_node_with_doubtful_zeros_goes_the_long_way_and_others_do_not() -> None:
         assert hardness(ledger)["Z", "uid-b"] == (300_000, 120_000)
 
 
+def test_node_that_goes_the_long_way_leaves_the_others_on_theirs() -> None:
+    fleet = doubled()
+    fleet.node("z", 1)
+    fleet.gpu("Z", "z", fleet.every(0.5))
+    fleet.node("y", 2)
+    fleet.pod("c", "y", 0, fleet.scrapes)
+    fleet.gpu("X", "y", fleet.every(0.5))
+    fleet.gpu("Y", "y", fleet.every(0.25))
+    for ledger in fleet.ledgers():
+        assert sorted(line.uuid for line in ledger.singles) == ["G", "H"]
+        assert sorted(line.uuid for line in ledger.table.lines()) == ["X", "Y", "Z"]
+
+
 def test_issues_are_of_their_window_in_order_of_code_and_subject() -> None:
     fleet = Fleet()
     fleet.node("n", 2)
