@@ -4,15 +4,17 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
+from accounting.domain.distinct import distinct
 from accounting.domain.geometry import Part, part_in
 from accounting.domain.issue import Issue
 from accounting.domain.label import Ownership
 from accounting.domain.period import WINDOW_MS, Period
 from accounting.domain.pod_value import PodValues, pod_values
-from accounting.domain.series import Reading, Scraper, Series
+from accounting.domain.series import Reading, Scraper, Series, Times
 from accounting.domain.track import (
     BILLION,
     DEFAULT_STEP_MS,
@@ -21,7 +23,7 @@ from accounting.domain.track import (
     Steps,
     Track,
     Valid,
-    distinct,
+    believed,
     fill,
     lower_median_gap,
 )
@@ -78,7 +80,7 @@ def gpu_duties(
         whose: which labels are an exporter's own.
     """
     parts: dict[_TrackKey, list[Series]] = defaultdict(list)
-    nodes: dict[_TrackKey, tuple[str, int | None]] = {}
+    nodes: dict[_TrackKey, _Place] = {}
     duties: dict[Part, GpuDuty] = defaultdict(GpuDuty)
     issues: list[Issue] = []
     for reading in readings:
@@ -87,56 +89,73 @@ def gpu_duties(
             gpu = series.gpu
             if gpu is None:
                 continue
-            part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
             if series.metric in (ENGINE, UTIL):
-                checked = _without(series, rejected.get(series.name, ()))
-                issues.extend(_out_of_range(checked, period))
+                part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
                 key = (part, series.metric, series.scraper)
-                parts[key].append(checked)
+                parts[key].append(_without(series, rejected.get(series.name, ())))
                 nodes[key] = (gpu.node, reading.interval_ms)
-            elif part.instance >= 0:
+            elif gpu.instance and part_in(gpu).instance >= 0:
                 continue  # power is the whole card's, repeated for each instance
             elif series.metric == "power_watts":
-                duties[part].power.append(series)
+                duties[Part(gpu.uuid)].power.append(series)
             elif series.metric == "power_limit_watts":
-                duties[part].power_limit.append(series)
+                duties[Part(gpu.uuid)].power_limit.append(series)
+    issues.extend(_out_of_range(list(chain.from_iterable(parts.values())), period))
     issues.extend(_build_tracks(parts, nodes, duties, period, whose))
     return dict(duties), issues
 
 
 _TrackKey = tuple[Part, str, Scraper]  # part, metric, scraper
+_Place = tuple[str, int | None]  # node, declared interval
 
 
 def _build_tracks(
     parts: Mapping[_TrackKey, Sequence[Series]],
-    nodes: Mapping[_TrackKey, tuple[str, int | None]],
+    nodes: Mapping[_TrackKey, _Place],
     duties: dict[Part, GpuDuty],
     period: Period,
     whose: Ownership,
 ) -> list[Issue]:
     """Put the tracks of all series into `duties`, in order of their scrapers."""
-    issues: list[Issue] = []
-    by_node: dict[tuple[str, str], list[Steps]] = defaultdict(list)
-    known: dict[tuple[str, str, int | None, tuple[int, ...]], Steps] = {}
-    for key in sorted(parts):
+    keys = sorted(parts)
+    told = distinct([parts[key] for key in keys], whose.names_workload, believed)
+    amounts = np.rint(told.values * BILLION).astype(np.int64)
+    steps = _StepsOfNodes()
+    for n, key in enumerate(keys):
         part, metric, scraper = key
-        times, duty, differing = distinct(parts[key], whose.names_workload)
-        if differing:
-            issues.append(_differing(part.uuid, times, differing, period))
-        node, interval = nodes[key]
-        others = by_node[node, metric]
-        steps = known.setdefault(  # the GPUs of an exporter are sampled together
-            (node, metric, interval, tuple(times)), Steps(times, interval, others)
-        )
-        others.append(steps)
+        low, high = int(told.first[n]), int(told.first[n + 1])
+        times = told.times[low:high]
+        step = steps.of(nodes[key], metric, times)
         found = duties[part]
-        found.tracks[metric].append(Track(scraper, times, duty, steps))
+        found.tracks[metric].append(Track(scraper, times, amounts[low:high], step))
         found.has_util = part.instance < 0 or is_partition(part.kind)
         if metric == UTIL and len(parts[key]) > 1:
             values = pod_values(parts[key], whose)
             if values is not None:
                 found.by_pod[scraper] = values
-    return issues
+    return [
+        _differing(keys[n][0].uuid, told.of(n)[0].tolist(), count, period)
+        for n, count in told.differing.items()
+    ]
+
+
+@dataclass(slots=True)
+class _StepsOfNodes:
+    """The steps of tracks: the GPUs of an exporter are sampled together and share them."""
+
+    others: dict[tuple[str, str], list[Steps]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    known: dict[tuple[_Place, str, bytes], Steps] = field(default_factory=dict)
+
+    def of(self, place: _Place, metric: str, times: Times) -> Steps:
+        node, interval = place
+        key = (place, metric, times.tobytes())
+        others = self.others[node, metric]
+        if key not in self.known:
+            self.known[key] = Steps(times.tolist(), interval, others)
+        others.append(self.known[key])
+        return self.known[key]
 
 
 def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> WindowDuty:
@@ -151,7 +170,7 @@ def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> Window
     for track in ordered:
         pieces = fill(pieces, track.valid(window, changes))
     first = ordered[0]
-    times = tuple(t for t in _times_in(first, window))
+    times = tuple(first.times[_in(window, first)].tolist())
     return WindowDuty(
         pieces=tuple(pieces),
         metric=METRIC_CODE[metric],
@@ -162,9 +181,10 @@ def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> Window
     )
 
 
-def _times_in(track: Track, window: Period) -> list[int]:
+def _in(window: Period, track: Track) -> slice:
+    """Where a track's samples of a window are."""
     low, high = np.searchsorted(track.times, [window.start_ms, window.end_ms])
-    return track.times[int(low) : int(high)]
+    return slice(int(low), int(high))
 
 
 def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None:
@@ -181,14 +201,12 @@ def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None
 
 def is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
     """Zeros that other metrics contradict (N21)."""
-    low, high = np.searchsorted(chosen.times, [window.start_ms, window.end_ms])
-    values = chosen.duty[int(low) : int(high)]
-    if len(values) < SUSPECT_SAMPLES or any(values):
+    values = chosen.duty[_in(window, chosen)]
+    if len(values) < SUSPECT_SAMPLES or values.any():
         return False
     for track in duty.tracks[UTIL]:
-        a, b = np.searchsorted(track.times, [window.start_ms, window.end_ms])
-        seen = track.duty[int(a) : int(b)]
-        if seen and sum(seen) >= SUSPECT_UTIL * len(seen):
+        seen = track.duty[_in(window, track)]
+        if len(seen) and int(seen.sum()) >= SUSPECT_UTIL * len(seen):
             return True
     power, limit = _mean(duty.power, window), _mean(duty.power_limit, window)
     return power is not None and limit is not None and power > limit / 2
@@ -256,11 +274,23 @@ def _without(series: Series, periods: Sequence[Period]) -> Series:
     )
 
 
-def _out_of_range(series: Series, period: Period) -> list[Issue]:
+def _out_of_range(every: Sequence[Series], period: Period) -> list[Issue]:
+    """Duty that is no share, one issue for each series."""
+    if not every:
+        return []
+    values = np.concatenate([series.values for series in every])
+    with np.errstate(invalid="ignore"):
+        odd = np.flatnonzero((values > 1) | (values < 0))
+    if not len(odd):
+        return []
+    ends = np.cumsum([len(series.values) for series in every])
+    those = np.unique(np.searchsorted(ends, odd, "right")).tolist()
+    return [issue for n in those for issue in _out_of_range_of(every[n], period)]
+
+
+def _out_of_range_of(series: Series, period: Period) -> list[Issue]:
     with np.errstate(invalid="ignore"):
         odd = (series.values > 1) | (series.values < 0)
-    if not odd.any():
-        return []
     inside = (series.times_ms >= period.start_ms) & (series.times_ms < period.end_ms)
     times = series.times_ms[odd & inside]
     if not len(times) or series.gpu is None:

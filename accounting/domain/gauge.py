@@ -1,21 +1,22 @@
 """The samples of one metric for many GPUs (or instances), one row of them for each.
 
 Of several tracks the one with more samples in a window speaks there (rules.md N3); of several
-samples of a track at one time the one without a workload counts, else the largest: what an
-exporter repeats for each pod, container or instance is counted once (traps T10, T22).
+samples of a track at one time one counts (`distinct`).
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.distinct import distinct
 from accounting.domain.period import WINDOW_MS
 from accounting.domain.series import Scraper, Series, Times, Values
-from accounting.domain.speech import Integers, Keys, Speech, spoken
-from accounting.domain.track import Steps, steps_at
+from accounting.domain.speech import Integers, Keys, Speech, joined, spoken
+from accounting.domain.track import Steps, own_steps_at, steps_at
 
 _TrackName = tuple[Scraper, str]
 
@@ -43,19 +44,6 @@ class Samples:
     runs: Integers
     steps: Integers
 
-    @classmethod
-    def of(cls, told: Sequence[Sequence[Told]]) -> "Samples":
-        """The samples of each thing, by its number."""
-        merged = [_merge(parts) for parts in told]
-        lengths = [len(times) for times, _, _ in merged]
-        return cls(
-            first=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-            times=_joined([times for times, _, _ in merged], np.int64),
-            values=_joined([values for _, values, _ in merged], np.float64),
-            runs=_joined([runs for _, _, runs in merged], np.int64),
-            steps=_joined(_steps(told, [times for times, _, _ in merged]), np.int64),
-        )
-
     @property
     def owners(self) -> Integers:
         """The number of the thing that each sample is of."""
@@ -82,50 +70,86 @@ class Samples:
         return spoken(axis, self.first, self.times, amounts, self.steps, changes)
 
 
-def _joined(parts: Sequence["np.ndarray"], kind: type) -> "np.ndarray":
-    return np.concatenate(parts) if parts else np.empty(0, kind)
+Thing = tuple[str, str]  # uuid, instance or ""
 
 
-def _merge(told: Sequence[Told]) -> tuple[Times, Values, Integers]:
-    """Times, values and runs of one thing."""
-    if not told:
-        return np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
-    if len(told) == 1:
-        times, values = _clean([told[0].series])
-        return times, values, np.zeros(len(times), np.int64)
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The series of all metrics, and the steps that they have in common.
+
+    Attributes:
+        series: by metric and by what they tell of.
+        own_steps: of samples at such times; None where others have to be asked.
+    """
+
+    series: dict[str, dict[Thing, list[Told]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    own_steps: dict[tuple[int | None, bytes], Integers | None] = field(
+        default_factory=dict
+    )
+
+    def add(self, thing: Thing, told: Told) -> None:
+        """One series more."""
+        self.series[told.series.metric][thing].append(told)
+
+    def samples(self, metric: str, things: Sequence[Thing]) -> Samples:
+        """The samples of each thing, by its number."""
+        found = self.series[metric]
+        told = [found.get(thing, ()) for thing in things]
+        first, times, values, runs = _merged(told)
+        return Samples(first, times, values, runs, self._steps(told, first, times))
+
+    def _steps(
+        self, told: Sequence[Sequence[Told]], first: Integers, times: Times
+    ) -> Integers:
+        """The step of each sample; those sampled together share the work."""
+        ends = first.tolist()
+        found: list[Integers] = []
+        for n, parts in enumerate(told):
+            at = times[ends[n] : ends[n + 1]]
+            if not len(at):
+                continue
+            interval = parts[0].interval_ms
+            key = (interval, at.tobytes())
+            if key not in self.own_steps:
+                self.own_steps[key] = own_steps_at(at, interval)
+            own = self.own_steps[key]
+            if own is None:
+                return _steps_of_nodes(told, first, times)
+            found.append(own)
+        return joined(found)
+
+
+def _merged(
+    told: Sequence[Sequence[Told]],
+) -> tuple[Integers, Times, Values, Integers]:
+    """First sample of each thing, and times, values and runs of all samples."""
+    tracks = [_tracks_of(parts) for parts in told]
+    found = distinct(list(chain.from_iterable(tracks)), _names_workload)
+    if all(len(one) == 1 for one in tracks):
+        return found.first, found.times, found.values, np.zeros_like(found.times)
+    number = 0
+    merged: list[tuple[Times, Values, Integers]] = []
+    for one in tracks:
+        merged.append(_chosen([found.of(n) for n in range(number, number + len(one))]))
+        number += len(one)
+    first = np.zeros(len(told) + 1, np.int64)
+    np.cumsum([len(times) for times, _, _ in merged], out=first[1:])
+    times, values, runs = (
+        np.concatenate(column) for column in zip(*merged, strict=True)
+    )
+    return first, times, values, runs
+
+
+def _tracks_of(told: Sequence[Told]) -> list[list[Series]]:
+    """The series of one thing by track, in order of scrapers; one without any for none."""
+    if len(told) <= 1:
+        return [[part.series for part in told]]
     tracks: dict[_TrackName, list[Series]] = defaultdict(list)
     for part in told:
         tracks[part.series.scraper, part.series.name].append(part.series)
-    cleaned = [_clean(tracks[name]) for name in sorted(tracks)]
-    if len(cleaned) == 1:
-        return *cleaned[0], np.zeros(len(cleaned[0][0]), np.int64)
-    return _chosen(cleaned)
-
-
-def _clean(parts: Sequence[Series]) -> tuple[Times, Values]:
-    """One value a time of one track, ascending."""
-    if len(parts) == 1:
-        times, values = parts[0].times_ms, parts[0].values
-        good = ~np.isnan(values)
-        if not good.all():
-            times, values = times[good], values[good]
-        if len(times) < 2 or bool(np.all(times[1:] > times[:-1])):
-            return times, values
-        order = np.lexsort((values, times))  # N2: the smaller within a series
-    else:
-        times = np.concatenate([part.times_ms for part in parts])
-        values = np.concatenate([part.values for part in parts])
-        named = np.repeat(
-            [_names_workload(part) for part in parts],
-            [len(part.times_ms) for part in parts],
-        )
-        good = ~np.isnan(values)
-        times, values, named = times[good], values[good], named[good]
-        order = np.lexsort((-values, named, times))
-    times, values = times[order], values[order]
-    keep = np.ones(len(times), bool)
-    keep[1:] = times[1:] != times[:-1]
-    return times[keep], values[keep]
+    return [tracks[name] for name in sorted(tracks)]
 
 
 def _names_workload(part: Series) -> bool:
@@ -137,6 +161,8 @@ def _chosen(
     tracks: Sequence[tuple[Times, Values]],
 ) -> tuple[Times, Values, Integers]:
     """In each window the samples of the track that has most there; ties to the first."""
+    if len(tracks) == 1:
+        return *tracks[0], np.zeros(len(tracks[0][0]), np.int64)
     times = np.concatenate([track[0] for track in tracks])
     values = np.concatenate([track[1] for track in tracks])
     runs = np.repeat(np.arange(len(tracks)), [len(track[0]) for track in tracks])
@@ -148,30 +174,19 @@ def _chosen(
     return times[kept][order], values[kept][order], runs[kept][order]
 
 
-def _steps(told: Sequence[Sequence[Told]], times: Sequence[Times]) -> list[Integers]:
-    """The step of each sample of each thing; those sampled together share the work."""
+def _steps_of_nodes(
+    told: Sequence[Sequence[Told]], first: Integers, times: Times
+) -> Integers:
+    """The step of each sample, where a track with few asks the node's others (N4)."""
     by_node: dict[str, list[Steps]] = defaultdict(list)
-    known: dict[tuple[str, int | None, bytes], Steps] = {}
-    chosen: list[Steps] = []
-    for parts, at in zip(told, times, strict=True):
+    chosen: list[tuple[Steps, Times]] = []
+    ends = first.tolist()
+    for n, parts in enumerate(told):
         gpu = parts[0].series.gpu if parts else None
-        node = "" if gpu is None else gpu.node
-        interval = parts[0].interval_ms if parts else None
-        key = (node, interval, at.tobytes())
-        if key not in known:
-            known[key] = Steps(at.tolist(), interval, by_node[node])
-        by_node[node].append(known[key])
-        chosen.append(known[key])
-    found: dict[int, Integers] = {}
-    for steps, at in zip(chosen, times, strict=True):
-        if id(steps) not in found:
-            found[id(steps)] = steps_at(steps, at) if len(at) else np.empty(0, np.int64)
-    return [found[id(steps)] for steps in chosen]
-
-
-def told_of(
-    found: Mapping[tuple[str, str], Sequence[Told]],
-    things: Sequence[tuple[str, str]],
-) -> list[Sequence[Told]]:
-    """The series of each thing, by its number; none for one that nothing tells of."""
-    return [found.get(thing, ()) for thing in things]
+        if gpu is None:
+            continue
+        at = times[ends[n] : ends[n + 1]]
+        steps = Steps(at.tolist(), parts[0].interval_ms, by_node[gpu.node])
+        by_node[gpu.node].append(steps)
+        chosen.append((steps, at))
+    return joined([steps_at(steps, at) for steps, at in chosen if len(at)])

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from accounting.domain.energy import Energy
-from accounting.domain.gauge import Samples, Told, told_of
+from accounting.domain.gauge import Gathered, Told
 from accounting.domain.intensity_check import (
     ENERGY,
     MEMORY,
@@ -68,7 +68,7 @@ def intensities(
         A table for each window, and what was wrong with the values.
     """
     found = _gather(readings)
-    if not found or not stretches:
+    if not found.series or not stretches:
         return [NOTHING for _ in windows], []
     work = Work.of(windows, stretches)
     axis = Keys(windows[0].start_ms)
@@ -87,27 +87,22 @@ def intensities(
     return tables, issues
 
 
-_Found = dict[str, dict[tuple[str, str], list[Told]]]
-
-
-def _gather(readings: Sequence[Reading]) -> _Found:
-    """Series by metric and by what they tell of: (uuid, instance or "")."""
+def _gather(readings: Sequence[Reading]) -> Gathered:
     wanted = {*OF_PART, *OF_GPU, ENERGY}
-    found: _Found = defaultdict(lambda: defaultdict(list))
+    found = Gathered()
     for reading in readings:
         for series in reading.series:
             if series.metric not in wanted or series.gpu is None:
                 continue
             instance = series.gpu.instance if series.metric in OF_PART else ""
-            told = Told(series, reading.interval_ms)
-            found[series.metric][series.gpu.uuid, instance].append(told)
+            found.add((series.gpu.uuid, instance), Told(series, reading.interval_ms))
     return found
 
 
 def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
     work: Work,
     into: "np.ndarray",
-    found: _Found,
+    found: Gathered,
     changes: Changes,
     axis: Keys,
     whole: Period,
@@ -122,17 +117,17 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
     rows = work.cut[work.held["cut"]]
     start, end, part = rows["start"], rows["end"], work.held["part"]
     for metric in RATIOS:
-        if metric not in found:
+        if metric not in found.series:
             continue
-        samples = checked(metric, names, found[metric], whole, issues)
+        samples = checked(metric, names, found, whole, issues)
         amounts = np.rint(np.minimum(samples.values, 1.0) * MILLION).astype(np.int64)
         said = samples.spoken(axis, amounts, cuts)
         short = metric.removesuffix("_active")
         into[f"{short}_seen_us"], into[f"{short}_active_us"] = _over(
             said, part, start, end
         )
-    if MEMORY in found:
-        samples = checked(MEMORY, names, found[MEMORY], whole, issues)
+    if MEMORY in found.series:
+        samples = checked(MEMORY, names, found, whole, issues)
         amounts = np.rint(samples.values / MEBIBYTE).astype(np.int64)
         said = samples.spoken(axis, amounts, cuts)
         into["memory_seen_us"], into["memory_mib_ms"] = _over(said, part, start, end)
@@ -143,7 +138,7 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
 def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
     work: Work,
     into: "np.ndarray",
-    found: _Found,
+    found: Gathered,
     changes: Changes,
     axis: Keys,
     whole: Period,
@@ -162,22 +157,22 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
         THROTTLE: ("throttle_seen_us", "throttled_ms", 1),
     }
     for metric, (seen, amount, scale) in gauges.items():
-        if metric in found:
-            samples = checked(metric, names, found[metric], whole, issues)
+        if metric in found.series:
+            samples = checked(metric, names, found, whole, issues)
             values = samples.values
             if metric == THROTTLE:
                 values = (values.astype(np.int64) & THROTTLING > 0).astype(float)
             amounts = np.rint(values * scale).astype(np.int64)
             said = samples.spoken(axis, amounts, cuts)
             into[seen], into[amount] = _over(said, gpu, start, end)
-    if TEMPERATURE in found:
-        samples = checked(TEMPERATURE, names, found[TEMPERATURE], whole, issues)
+    if TEMPERATURE in found.series:
+        samples = checked(TEMPERATURE, names, found, whole, issues)
         degrees = np.rint(samples.values).astype(np.int64)
         said = samples.spoken(axis, degrees, cuts)
         into["temperature_seen_us"], _ = _over(said, gpu, start, end)
         into["temperature_peak_c"] = _peak(said, degrees, gpu, start, end)
-    if ENERGY in found:
-        energy = Energy.of(axis, Samples.of(told_of(found[ENERGY], names)))
+    if ENERGY in found.series:
+        energy = Energy.of(axis, found.samples(ENERGY, names))
         spent, known = energy.upto(gpu, end)
         spent_before, known_before = energy.upto(gpu, start)
         into["energy_mj"] = spent - spent_before

@@ -1,12 +1,12 @@
 """Samples of the second column that cannot be: no data, with an issue (trap T5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accounting.domain.energy import Energy
-from accounting.domain.gauge import Samples, Told, told_of
+from accounting.domain.gauge import Gathered, Samples
 from accounting.domain.issue import Issue
 from accounting.domain.period import Period
 from accounting.domain.speech import Integers
@@ -28,12 +28,12 @@ LIMITS = {  # the most that is believed of a metric, and what counts as it is
 def checked(
     metric: str,
     names: Sequence[tuple[str, str]],
-    found: Mapping[tuple[str, str], Sequence[Told]],
+    found: Gathered,
     whole: Period,
     issues: list[Issue],
 ) -> Samples:
     """Samples of a metric; what it cannot be is no data, with an issue (trap T5)."""
-    samples = Samples.of(told_of(found, names))
+    samples = found.samples(metric, names)
     most, all_of_it = LIMITS.get(metric, (MAX_RATIO, 1.0))
     good = (samples.values >= 0) & (samples.values <= most)
     inside = (samples.times >= whole.start_ms) & (samples.times < whole.end_ms)

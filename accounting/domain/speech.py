@@ -86,8 +86,8 @@ def speech(
     lengths = [0 if track is None else len(track.times) for track in tracks]
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     some = [track for track in tracks if track is not None]
-    times = _flat([track.times for track in some])
-    duty = _flat([track.duty for track in some])
+    times = joined([track.times for track in some])
+    duty = joined([track.duty for track in some])
     return spoken(axis, first, times, duty, _steps(some), changes)
 
 
@@ -125,6 +125,11 @@ def spoken(  # all that decides what samples say
     )
 
 
+def joined(parts: Sequence[Integers]) -> Integers:
+    """Arrays one after another."""
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
 def _flat(parts: Sequence[Sequence[int]]) -> Integers:
     count = sum(map(len, parts))
     return np.fromiter(chain.from_iterable(parts), np.int64, count)
@@ -142,10 +147,8 @@ def _steps(tracks: Sequence[Track]) -> Integers:
     known: dict[int, Integers] = {}
     for track in tracks:
         if id(track.steps) not in known:
-            known[id(track.steps)] = steps_at(track.steps, np.array(track.times))
-    if not tracks:
-        return np.empty(0, np.int64)
-    return np.concatenate([known[id(track.steps)] for track in tracks])
+            known[id(track.steps)] = steps_at(track.steps, track.times)
+    return joined([known[id(track.steps)] for track in tracks])
 
 
 def _validity(  # all that decides how long a sample speaks

@@ -5,14 +5,14 @@ billionths of one engine, so that milliseconds times duty stays exact.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accounting.domain.period import WINDOW_MS, Period, window_of
-from accounting.domain.series import Scraper, Series
+from accounting.domain.series import Scraper, Series, Values
 
 BILLION = 1_000_000_000
 STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
@@ -21,7 +21,7 @@ MAX_STEP_MS = 300_000  # N4
 MAX_DUTY = 1.1  # N8: above it a value is no data
 NOBODY = Scraper()
 
-Times = list[int]
+Integers = NDArray[np.int64]
 
 
 def lower_median_gap(times: Sequence[int], period: Period) -> int | None:
@@ -55,7 +55,7 @@ class Steps:
         others: the node's other tracks of the metric, asked with fewer than three samples.
     """
 
-    times: Times
+    times: list[int]
     interval_ms: int | None = None
     others: "Sequence[Steps]" = ()
     _known: dict[int, int] = field(default_factory=dict)
@@ -85,13 +85,23 @@ class Steps:
         return found[(len(found) - 1) // 2] if found else DEFAULT_STEP_MS
 
 
-def steps_at(steps: Steps, times: NDArray[np.int64]) -> NDArray[np.int64]:
+def steps_at(steps: Steps, times: Integers) -> Integers:
     """The step of each of a track's samples: those of a window have one (N4)."""
     windows = times - times % WINDOW_MS
     is_new = np.diff(windows, prepend=windows[:1] - 1) > 0
     found = np.array([steps.at(at) for at in windows[is_new].tolist()], np.int64)
-    every: NDArray[np.int64] = found[np.cumsum(is_new) - 1]
+    every: Integers = found[np.cumsum(is_new) - 1]
     return every
+
+
+def own_steps_at(times: Integers, interval_ms: int | None) -> Integers | None:
+    """The same from a track's own samples; None where others have to be asked (N4)."""
+    steps = Steps(times.tolist(), interval_ms)
+    if interval_ms is None:
+        windows = np.unique(times - times % WINDOW_MS).tolist()
+        if any(steps.own(window) is None for window in windows):
+            return None
+    return steps_at(steps, times)
 
 
 @dataclass(slots=True)
@@ -104,15 +114,14 @@ class Track:
     """
 
     scraper: Scraper
-    times: Times
-    duty: list[int]
+    times: Integers
+    duty: Integers
     steps: Steps
 
     def count(self, period: Period) -> int:
         """Samples in the period."""
-        return bisect_left(self.times, period.end_ms) - bisect_left(
-            self.times, period.start_ms
-        )
+        low, high = np.searchsorted(self.times, [period.start_ms, period.end_ms])
+        return int(high - low)
 
     def valid(self, period: Period, changes: Sequence[int]) -> list["Valid"]:
         """Where samples speak within a period, in order and disjoint (N5, N6).
@@ -121,30 +130,32 @@ class Track:
             period: what is asked for.
             changes: instants at which the holders of the GPU change, ascending.
         """
-        first = max(0, bisect_right(self.times, period.start_ms - 2 * MAX_STEP_MS) - 1)
-        last = bisect_left(self.times, period.end_ms + 2 * MAX_STEP_MS)
+        times, duty = self.times.tolist(), self.duty.tolist()
+        first = max(0, bisect_right(times, period.start_ms - 2 * MAX_STEP_MS) - 1)
+        last = bisect_left(times, period.end_ms + 2 * MAX_STEP_MS)
         found: list[Valid] = []
         for i in range(first, last):
-            start, end = self._validity(i, changes)
+            start, end = self._validity(times, i, changes)
             start, end = max(start, period.start_ms), min(end, period.end_ms)
             if start < end:
-                at, by = self.times[i], self.scraper
-                found.append(Valid(start, end, self.duty[i], at, by))
+                found.append(Valid(start, end, duty[i], times[i], self.scraper))
         return found
 
-    def _validity(self, i: int, changes: Sequence[int]) -> tuple[int, int]:
-        at = self.times[i]
+    def _validity(
+        self, times: Sequence[int], i: int, changes: Sequence[int]
+    ) -> tuple[int, int]:
+        at = times[i]
         step = self.steps.at(at)
         end = at + step
-        if i + 1 < len(self.times) and not far_apart(self.times[i + 1] - at, step):
-            end = self.times[i + 1]
+        if i + 1 < len(times) and not far_apart(times[i + 1] - at, step):
+            end = times[i + 1]
         start = at
         before = bisect_right(changes, at)
         if before < len(changes):
             end = min(end, changes[before])
         if before:
             change = changes[before - 1]
-            is_first = i == 0 or self.times[i - 1] < change
+            is_first = i == 0 or times[i - 1] < change
             if is_first and not far_apart(at - change, step):
                 start = change
         return start, end
@@ -177,61 +188,24 @@ def fill(primary: list[Valid], secondary: Iterable[Valid]) -> list[Valid]:
     return sorted([*primary, *found]) if found else primary
 
 
-def billionths(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Duty in integer billionths, half-even; -1 where a value is no data (N8)."""
+def believed(values: Values) -> Values:
+    """Duty as far as it is believed: up to 1.1 it counts as at most 1, else NaN (N8)."""
     with np.errstate(invalid="ignore"):
-        good = np.isfinite(values) & (values >= 0) & (values <= MAX_DUTY)
-    safe = np.where(good, values, 0.0)
-    scaled = np.rint(np.minimum(safe, 1.0) * BILLION).astype(np.int64)
-    return np.where(good, scaled, -1)
+        good = (values >= 0) & (values <= MAX_DUTY)
+    kept: Values = np.where(good, np.minimum(values, 1.0), np.nan)
+    return kept
 
 
-def distinct(
-    parts: Sequence[Series], names: Callable[[Series], bool] = lambda _: False
-) -> tuple[Times, list[int], int]:
-    """One value a time from the series of one track (N2, N3).
-
-    Of several samples at one time a number counts before no data, the one without a
-    workload before those with one, else the largest across series and the smaller within
-    one series.
-
-    Args:
-        parts: of one GPU (part), metric and scraper.
-        names: whether a series names a workload.
-
-    Returns:
-        times, duty in billionths, and at how many times one series disagreed with itself.
-    """
-    if len(parts) == 1:
-        return _distinct_of_one(parts[0])
-    times = np.concatenate([part.times_ms for part in parts])
-    duty = np.concatenate([of_one_series(part) for part in parts])
-    named = np.concatenate([np.full(len(part.times_ms), names(part)) for part in parts])
-    good = duty >= 0
-    times, duty, named = times[good], duty[good], named[good]
-    order = np.lexsort((-duty, named, times))
-    times, duty = times[order], duty[order]
-    keep = np.ones(len(times), bool)
-    keep[1:] = times[1:] != times[:-1]
-    return times[keep].tolist(), duty[keep].tolist(), 0
+def billionths(values: Values) -> Integers:
+    """Duty in integer billionths, half-even; -1 where a value is no data (N8)."""
+    kept = believed(values)
+    good = ~np.isnan(kept)
+    return np.where(good, np.rint(np.where(good, kept, 0.0) * BILLION), -1).astype(
+        np.int64
+    )
 
 
-def _distinct_of_one(part: Series) -> tuple[Times, list[int], int]:
-    duty = billionths(part.values)
-    good = duty >= 0
-    times, duty = part.times_ms[good], duty[good]
-    if len(times) < 2 or bool(np.all(times[1:] > times[:-1])):
-        return times.tolist(), duty.tolist(), 0
-    order = np.lexsort((duty, times))
-    times, duty = times[order], duty[order]
-    keep = np.ones(len(times), bool)
-    keep[1:] = times[1:] != times[:-1]
-    repeated = ~keep
-    differing = int(np.count_nonzero(repeated & (duty != np.roll(duty, 1))))
-    return times[keep].tolist(), duty[keep].tolist(), differing
-
-
-def of_one_series(part: Series) -> NDArray[np.int64]:
+def of_one_series(part: Series) -> Integers:
     """Duty of one series, with all but the counting sample of a time marked no data."""
     duty = billionths(part.values)
     times = part.times_ms

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from accounting.domain.duty import (
@@ -23,7 +24,7 @@ def track(
 ) -> Track:
     times = [ms(t) for t in seconds]
     values = [round(duty * BILLION)] * len(times)
-    return Track(scraper, times, values, Steps(times, step * 1000))
+    return Track(scraper, np.array(times), np.array(values), Steps(times, step * 1000))
 
 
 def duty_of(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.gauge import Samples, Told, told_of
+from accounting.domain.gauge import Gathered, Samples, Told
 from accounting.domain.period import WINDOW_MS
 from accounting.domain.series import GpuKey, PodName, Scraper, Series
 from accounting.domain.speech import Keys, Speech
@@ -37,6 +37,15 @@ def told(
     return Told(Series("m", name, scraper, times, values, gpu=key), interval_ms)
 
 
+def samples_of(things: Sequence[Sequence[Told]]) -> Samples:
+    gathered = Gathered()
+    names = [(f"G{n}", "") for n in range(len(things))]
+    for name, parts in zip(names, things, strict=True):
+        for part in parts:
+            gathered.add(name, part)
+    return gathered.samples("m", names)
+
+
 def of(samples: Samples, n: int = 0) -> list[tuple[int, float]]:
     """Seconds and values of one thing."""
     part = slice(int(samples.first[n]), int(samples.first[n + 1]))
@@ -52,9 +61,7 @@ def steps(samples: Samples) -> list[int]:
 
 
 def test_things_are_numbered_and_some_have_no_samples() -> None:
-    found = {("A", ""): [told([(0, 1.0), (30, 2.0)])], ("C", ""): [told([(60, 3.0)])]}
-    names = [("A", ""), ("B", ""), ("C", "")]
-    samples = Samples.of(told_of(found, names))
+    samples = samples_of([[told([(0, 1.0), (30, 2.0)])], [], [told([(60, 3.0)])]])
     assert samples.first.tolist() == [0, 2, 2, 3]
     assert samples.owners.tolist() == [0, 0, 2]
     assert [of(samples, n) for n in range(3)] == [
@@ -63,13 +70,13 @@ def test_things_are_numbered_and_some_have_no_samples() -> None:
         [(60, 3.0)],
     ]
     assert samples.first.dtype == samples.times.dtype == samples.runs.dtype == np.int64
-    nothing = Samples.of([])
+    nothing = samples_of([])
     assert (nothing.first.tolist(), len(nothing.times), len(nothing.steps)) == (
         [0],
         0,
         0,
     )
-    empty = Samples.of([[]])
+    empty = samples_of([[]])
     assert empty.first.tolist() == [0, 0]
     assert {empty.times.dtype, empty.steps.dtype} == {np.dtype(np.int64)}
 
@@ -77,14 +84,14 @@ def test_things_are_numbered_and_some_have_no_samples() -> None:
 def test_no_data_is_no_sample() -> None:
     """N8."""
     parts = [(0, NAN), (30, 2.0), (60, NAN), (90, 4.0)]
-    assert of(Samples.of([[told(parts)]])) == [(30, 2.0), (90, 4.0)]
+    assert of(samples_of([[told(parts)]])) == [(30, 2.0), (90, 4.0)]
     both = [told(parts), told([(60, 3.0)], pod="a")]
-    assert of(Samples.of([both])) == [(30, 2.0), (60, 3.0), (90, 4.0)]
+    assert of(samples_of([both])) == [(30, 2.0), (60, 3.0), (90, 4.0)]
 
 
 def test_within_one_series_the_smaller_counts() -> None:
     """N2."""
-    assert of(Samples.of([[told([(0, 3.0), (0, 1.0), (0, 2.0), (30, 5.0)])]])) == [
+    assert of(samples_of([[told([(0, 3.0), (0, 1.0), (0, 2.0), (30, 5.0)])]])) == [
         (0, 1.0),
         (30, 5.0),
     ]
@@ -101,7 +108,7 @@ def test_of_a_track_the_one_without_a_workload_counts_else_the_largest(
         told([(30, 2.0)], exported="b"),
         told([(0, 0.5)]),
     ]
-    assert of(Samples.of([parts[::order]])) == [(0, 1.0), (30, 9.0)]
+    assert of(samples_of([parts[::order]])) == [(0, 1.0), (30, 9.0)]
 
 
 def test_of_several_tracks_the_one_with_more_samples_speaks_in_a_window() -> None:
@@ -112,12 +119,12 @@ def test_of_several_tracks_the_one_with_more_samples_speaks_in_a_window() -> Non
         [(10, 2.0), (40, 2.0), (window, 2.0), (window + 30, 2.0)], scraper=TWO
     )
     for parts in ([first, second], [second, first]):
-        samples = Samples.of([parts])
+        samples = samples_of([parts])
         assert of(samples) == [(0, 1.0), (30, 1.0), (window, 2.0), (window + 30, 2.0)]
         runs = samples.runs.tolist()
         assert runs[0] == runs[1] != runs[2] == runs[3]
     names = [told([(0, 1.0)], name="B"), told([(0, 2.0)], name="A")]
-    assert of(Samples.of([names])) == [(0, 2.0)]
+    assert of(samples_of([names])) == [(0, 2.0)]
 
 
 def test_only_the_good_are_kept() -> None:
@@ -126,7 +133,7 @@ def test_only_the_good_are_kept() -> None:
         [told([(0, 3.0)])],
         [told([(0, 4.0), (30, 5.0)])],
     ]
-    samples = Samples.of(parts)
+    samples = samples_of(parts)
     kept = samples.only(samples.values % 2 == 1)
     assert kept.first.tolist() == [0, 1, 2, 3]
     assert [of(kept, n) for n in range(3)] == [[(0, 1.0)], [(0, 3.0)], [(30, 5.0)]]
@@ -147,7 +154,7 @@ def test_few_samples_take_the_step_of_others_on_the_node() -> None:
         [],
         [told([(5, 1.0)], interval_ms=45_000)],
     ]
-    assert steps(Samples.of(parts)) == [10, 10, 10, 10, 30, 45]
+    assert steps(samples_of(parts)) == [10, 10, 10, 10, 30, 45]
 
 
 # --- how long they speak (N5, N6) ----------------------------------------------------
@@ -185,19 +192,19 @@ def test_many_at_once_speak_as_one_alone(times: list[int], changes: list[int]) -
     """N5, N6: the same as `track.Track`; a neighbour's samples and changes do not count."""
     own = [told([(t, 1.0) for t in times])]
     other = [told([(t, 1.0) for t in range(0, 300, 7)], node="m")]
-    samples = Samples.of([other, own, other, []])
+    samples = samples_of([other, own, other, []])
     said = spoken(samples, [[3, 50, 170], changes, [0, 60, 161], [5]])
     part = slice(int(samples.first[1]), int(samples.first[2]))
     at = [t * 1000 for t in times]
-    track = Track(ONE, at, [1] * len(at), Steps(at))
+    track = Track(ONE, np.array(at), np.ones(len(at), np.int64), Steps(at))
     cuts = [t * 1000 for t in changes]
-    expected = [track._validity(i, cuts) for i in range(len(at))]
+    expected = [track._validity(at, i, cuts) for i in range(len(at))]
     assert spans(said)[part] == [(a // 1000, b // 1000) for a, b in expected]
 
 
 def test_sums_before_an_instant_are_of_one_gpu() -> None:
     """N5: 2 for 30 s and 4 for 30 s; nothing before, nothing after."""
-    samples = Samples.of(
+    samples = samples_of(
         [[told([(0, 9.0), (30, 9.0)])], [told([(0, 2.0), (30, 4.0), (60, 0.0)])]]
     )
     said = spoken(samples, [[], []], base=100_000)

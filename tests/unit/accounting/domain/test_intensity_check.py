@@ -7,9 +7,9 @@ import pytest
 
 from accounting.domain.advice import OF_WINDOWS, TEXTS, text_of
 from accounting.domain.energy import LONGEST_GAP_MS, Energy
-from accounting.domain.gauge import Samples, Told, told_of
+from accounting.domain.gauge import Gathered, Told
 from accounting.domain.hardness import Hardness, together
-from accounting.domain.intensity_check import LIMITS, checked, energy_issues
+from accounting.domain.intensity_check import ENERGY, LIMITS, checked, energy_issues
 from accounting.domain.issue import Issue
 from accounting.domain.period import Period
 from accounting.domain.series import GpuKey, Scraper, Series
@@ -31,9 +31,10 @@ def check(
     metric: str, first: Mapping[int, float], second: Mapping[int, float] | None = None
 ) -> tuple[list[float], list[Issue]]:
     issues: list[Issue] = []
-    found = {NAMES[0]: told(first)}
+    found = Gathered()
+    found.series[metric][NAMES[0]] = told(first)
     if second:
-        found[NAMES[1]] = told(second)
+        found.series[metric][NAMES[1]] = told(second)
     return checked(metric, NAMES, found, WHOLE, issues).values.tolist(), issues
 
 
@@ -79,8 +80,10 @@ def test_each_gpu_has_its_issue_and_only_for_the_period() -> None:
 
 
 def energy(*samples: Mapping[int, float]) -> Energy:
-    found = {name: told(it) for name, it in zip(NAMES, samples, strict=False)}
-    return Energy.of(Keys(0), Samples.of(told_of(found, NAMES)))
+    found = Gathered()
+    for name, it in zip(NAMES, samples, strict=False):
+        found.series[ENERGY][name] = told(it)
+    return Energy.of(Keys(0), found.samples(ENERGY, NAMES))
 
 
 def codes(

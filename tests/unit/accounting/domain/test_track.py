@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.series import Scraper
 from accounting.domain.track import (
     BILLION,
     Steps,
     Track,
     Valid,
     billionths,
-    distinct,
     fill,
 )
 from tests.unit.accounting.domain.fleet import ms
@@ -21,7 +20,8 @@ WINDOW = Period(ms(0), ms(300))
 
 def track(seconds: list[float], duty: list[int] | None = None) -> Track:
     times = [ms(t) for t in seconds]
-    return Track(Scraper(), times, duty or [BILLION] * len(times), Steps(times))
+    amounts = np.array(duty or [BILLION] * len(times))
+    return Track(Scraper(), np.array(times), amounts, Steps(times))
 
 
 @pytest.mark.parametrize(
@@ -75,32 +75,6 @@ def test_validity_is_cut_where_holders_change() -> None:
 )
 def test_what_is_no_duty_is_no_data(value: float, expected: int) -> None:
     assert billionths(np.array([value])).tolist() == [expected]
-
-
-def one(seconds: list[float], values: list[float], pod: str = "") -> Series:
-    named = PodName("ns", pod) if pod else None
-    times = np.array([ms(t) for t in seconds], np.int64)
-    key = GpuKey("G", "n", plain=named)
-    return Series("duty_engine", "x", Scraper(), times, np.array(values), gpu=key)
-
-
-def test_of_two_samples_at_one_time_the_smaller_number_counts() -> None:
-    times, duty, differing = distinct([one([0, 0, 30], [0.5, 0.25, 1.0])])
-    assert times == [ms(0), ms(30)]
-    assert duty == [BILLION // 4, BILLION]
-    assert differing == 1
-
-
-def test_number_counts_before_no_data() -> None:
-    _, duty, _ = distinct([one([0, 0], [float("nan"), 0.5])])
-    assert duty == [BILLION // 2]
-
-
-def test_device_series_counts_before_those_of_pods_and_copies_count_once() -> None:
-    """T15, T22: 0.6 of the device, 0.45 and 0.15 of two pods."""
-    parts = [one([0], [0.45], "a"), one([0], [0.6]), one([0], [0.15], "b")]
-    assert distinct(parts)[1] == [600_000_000]
-    assert distinct([parts[0], parts[2]])[1] == [450_000_000]
 
 
 def test_second_track_fills_only_what_the_first_leaves() -> None:

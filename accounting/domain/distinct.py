@@ -1,0 +1,133 @@
+"""One value a time for many tracks at once (rules.md N2, N3).
+
+Of several samples of a track at one time a number counts before no data, the one without a
+workload before those with one, else the largest across series and the smaller within one:
+what an exporter repeats for each pod, container or instance is counted once (traps T10, T22).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.series import Series, Times, Values
+
+Integers = NDArray[np.int64]
+Names = Callable[[Series], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The samples with data of numbered tracks, those of n at [first[n], first[n + 1]).
+
+    Attributes:
+        first: index of the first sample of each track, and of the end.
+        times: ascending and distinct within a track.
+        values: one for each time.
+        differing: by track, at how many times one of its series disagreed with itself.
+    """
+
+    first: Integers
+    times: Times
+    values: Values
+    differing: dict[int, int] = field(default_factory=dict)
+
+    def of(self, track: int) -> tuple[Times, Values]:
+        """Times and values of one track."""
+        low, high = int(self.first[track]), int(self.first[track + 1])
+        return self.times[low:high], self.values[low:high]
+
+
+def distinct(
+    tracks: Sequence[Sequence[Series]],
+    names_workload: Names,
+    clean: Callable[[Values], Values] = lambda values: values,
+) -> Distinct:
+    """What counts of the series of each track.
+
+    Args:
+        tracks: the series of each: of one GPU (part), metric and scraper.
+        names_workload: whether a series names a workload.
+        clean: the values of all series; NaN where one is no data.
+    """
+    every = [part for parts in tracks for part in parts]
+    if not every:
+        return Distinct(
+            np.zeros(len(tracks) + 1, np.int64), np.empty(0, np.int64), np.empty(0)
+        )
+    lengths = [len(part.times_ms) for part in every]
+    counts = [len(parts) for parts in tracks]
+    found = _Samples(
+        times=np.concatenate([part.times_ms for part in every]),
+        values=clean(np.concatenate([part.values for part in every])),
+        series=np.repeat(np.arange(len(every)), lengths),
+        track=np.repeat(np.repeat(np.arange(len(tracks)), counts), lengths),
+    )
+    good = ~np.isnan(found.values)
+    if not good.all():
+        found = found.at(good)
+    found, differing = _once_in_a_series(found)
+    if len(every) > len(tracks) - counts.count(0):
+        named = np.array([names_workload(part) for part in every])
+        found = _once_in_a_track(found, named, np.array(counts) > 1)
+    first = np.zeros(len(tracks) + 1, np.int64)
+    np.cumsum(np.bincount(found.track, minlength=len(tracks)), out=first[1:])
+    return Distinct(first, found.times, found.values, differing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Samples of all series, in order of their series, and so of their tracks."""
+
+    times: Times
+    values: Values
+    series: Integers
+    track: Integers
+
+    def at(self, where: Integers | NDArray[np.bool_]) -> "_Samples":
+        return _Samples(
+            self.times[where],
+            self.values[where],
+            self.series[where],
+            self.track[where],
+        )
+
+
+def _once_in_a_series(found: _Samples) -> tuple[_Samples, dict[int, int]]:
+    """The smaller value where a series has several at a time, and how many differed (N2)."""
+    together = found.series[1:] == found.series[:-1]
+    if not (together & (found.times[1:] <= found.times[:-1])).any():
+        return found, {}
+    ordered = found.at(np.lexsort((found.values, found.times, found.series)))
+    again = np.zeros(len(ordered.times), bool)
+    again[1:] = ordered.times[1:] == ordered.times[:-1]
+    again[1:] &= ordered.series[1:] == ordered.series[:-1]
+    differs = again.copy()
+    differs[1:] &= ordered.values[1:] != ordered.values[:-1]
+    tracks, counts = np.unique(ordered.track[differs], return_counts=True)
+    differing = dict(zip(tracks.tolist(), counts.tolist(), strict=True))
+    return ordered.at(~again), differing
+
+
+def _once_in_a_track(
+    found: _Samples, named: NDArray[np.bool_], is_shared: NDArray[np.bool_]
+) -> _Samples:
+    """One value a time of tracks with several series: without a workload, then the largest.
+
+    Args:
+        found: one value a time of each series.
+        named: whether a series names a workload.
+        is_shared: whether a track has several series.
+    """
+    asked = np.flatnonzero(is_shared[found.track])
+    those = found.at(asked)
+    order = np.arange(len(found.times))
+    order[asked] = asked[
+        np.lexsort((-those.values, named[those.series], those.times, those.track))
+    ]
+    ordered = found.at(order)
+    keep = np.ones(len(order), bool)
+    keep[1:] = ordered.times[1:] != ordered.times[:-1]
+    keep[1:] |= ordered.track[1:] != ordered.track[:-1]
+    return ordered.at(keep)
