@@ -56,19 +56,21 @@ class QuotaRowSerializer(_Base):
 
 
 class QueueRowSerializer(_Base):
-    """One queue of a scheduler and one resource, as its metrics last told."""
+    """One queue of a scheduler and one resource, in units; KAI counts fractions of GPUs."""
 
     cluster = serializers.CharField()
     scheduler = serializers.CharField()
     queue = serializers.CharField()
-    resource = serializers.CharField(allow_blank=True)
-    quota = serializers.IntegerField(allow_null=True)
+    resource = serializers.CharField(allow_blank=True, help_text="empty: of any kind")
+    quota = serializers.JSONField(
+        allow_null=True, help_text="units, `unlimited`, or null where it is not told"
+    )
     borrowing_limit = serializers.JSONField(
         allow_null=True, help_text="units, `unlimited`, or null where it is not told"
     )
-    used = serializers.IntegerField(allow_null=True)
-    borrowed = serializers.IntegerField(allow_null=True)
-    pending = serializers.IntegerField(allow_null=True)
+    used = serializers.FloatField(allow_null=True)
+    borrowed = serializers.FloatField(allow_null=True)
+    pending = serializers.FloatField(allow_null=True)
     waiting_workloads = serializers.IntegerField(allow_null=True)
     preempted_workloads = serializers.IntegerField(allow_null=True)
     preempting_workloads = serializers.IntegerField(allow_null=True)

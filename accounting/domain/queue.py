@@ -45,8 +45,10 @@ class QueueValue(NamedTuple):
 class QueueFacts:
     """One queue and resource, in units; None for what the scheduler does not tell.
 
+    Whole units, but for KAI, which counts fractions of GPUs.
+
     Attributes:
-        quota: what it is guaranteed (Kueue: nominal, Volcano: deserved).
+        quota: what it is guaranteed (Kueue: nominal, Volcano: deserved); KAI: or `unlimited`.
         borrowing_limit: above the quota; `unlimited` where none is set.
         borrowed: used above the quota, flavor by flavor.
         pending: asked for and not admitted.
@@ -59,18 +61,18 @@ class QueueFacts:
     scheduler: str
     queue: str
     resource: str
-    quota: int | None = None
-    borrowing_limit: int | str | None = None
-    used: int | None = None
-    borrowed: int | None = None
-    pending: int | None = None
+    quota: int | float | str | None = None
+    borrowing_limit: int | float | str | None = None
+    used: int | float | None = None
+    borrowed: int | float | None = None
+    pending: int | float | None = None
     waiting: int | None = None
     preempted: int | None = None
     preempting: int | None = None
     at_ms: int = 0
 
     @property
-    def figures(self) -> tuple[int | str | None, ...]:
+    def figures(self) -> tuple[int | float | str | None, ...]:
         """In the order of a table: quota, limit, used, borrowed, pending, workloads."""
         return (
             self.quota,

@@ -16,6 +16,7 @@ from portal.demo.organisation import NAMESPACES, QUOTAS, TIERS
 from portal.demo.setup import CLUSTER, PEOPLE
 from portal.demo.story import Story
 from scheduler_view.actions import change_sets, sweep
+from scheduler_view.actions.rounds import look_once
 from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit
 from scheduler_view.domain.split import SplitRule
 from scheduler_view.domain.tier import TierSpec
@@ -68,6 +69,13 @@ def establish(story: Story) -> str:
             sweep.work(cluster.pk, now=timezone.now)
             made.refresh_from_db()
     return f"{made}: {made.get_state_display()} {made.error}".rstrip()
+
+
+def look_now() -> None:
+    """What waits and why is shown from the start: the next look is up to five minutes away."""
+    cluster = Cluster.objects.get(name=CLUSTER)
+    if cluster.kubernetes:
+        look_once(cluster, now=timezone.now)
 
 
 def reason_of(story: Story) -> str:

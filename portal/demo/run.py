@@ -19,7 +19,7 @@ from portal.demo.engine import Engine
 from portal.demo.history import Stretch
 from portal.demo.load import load_next, progress, share
 from portal.demo.memory import Memory
-from portal.demo.quotas import establish, is_due
+from portal.demo.quotas import establish, is_due, look_now
 from portal.demo.server import HOST
 from portal.demo.setup import CLUSTER, Api, set_up, table
 from portal.demo.story import Story
@@ -157,6 +157,7 @@ def fill(plan: Plan, say: Say) -> None:
         return
     if words := establish(memory.story):
         say(words)
+    look_now()
     engine = Engine(memory.story, load(plan.home))
     engine.advance(memory.until_s)
 

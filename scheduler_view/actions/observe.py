@@ -27,7 +27,7 @@ from scheduler_view.cluster.kinds import (
 )
 from scheduler_view.cluster.live import Event, LiveObject
 from scheduler_view.domain.desired import ObjectKey
-from scheduler_view.domain.kept import LOCAL_QUEUE, kept
+from scheduler_view.domain.kept import KAI_QUEUE, LOCAL_QUEUE, kept
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from scheduler_view.domain.quota_key import NONE_ADDED, Added
 from scheduler_view.domain.wait_reason import OVER_QUOTA
@@ -93,6 +93,21 @@ def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
         note_error(cluster, [LOCAL_QUEUE], error)
         return
     store_all(cluster, LOCAL_QUEUE, objects, began)
+
+
+def observe_kai(cluster: Cluster, client: ClusterClient) -> None:
+    """KAI's queues; nothing is stored of a cluster that never had any."""
+    began = timezone.now()
+    try:
+        objects = client.list(KAI_QUEUE).objects
+    except NotFound:
+        if not Look.objects.filter(cluster=cluster, kind=KAI_QUEUE).exists():
+            return
+        objects = ()  # KAI was removed
+    except ClusterError as error:
+        note_error(cluster, [KAI_QUEUE], error)
+        return
+    store_all(cluster, KAI_QUEUE, objects, began)
 
 
 def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:

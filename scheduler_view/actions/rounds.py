@@ -20,6 +20,7 @@ from scheduler_view.actions.observe import (
     Seen,
     note_error,
     observe,
+    observe_kai,
     observe_queues,
     observe_refusals,
     store_all,
@@ -64,6 +65,7 @@ def look_once(
             seen = observe(cluster, client, kinds)
             if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
                 observe_queues(cluster, client)
+                observe_kai(cluster, client)
                 note_preemptions(cluster, client)
                 observe_refusals(cluster, client)
     except ClusterError as error:  # no credentials: nothing was asked

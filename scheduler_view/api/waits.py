@@ -8,17 +8,17 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
-from accounting.queries.queues import queue_rows
 from scheduler_view import serializers
 from scheduler_view.queries.held_up import held_up_rows
 from scheduler_view.queries.preempted import preempted_of
 from scheduler_view.queries.quotas import among
+from scheduler_view.queries.scheduler_queues import all_queue_rows
 
 
 class QueuesView(RowsView):
     """Queues of batch schedulers."""
 
-    subject = "quotas"
+    subject = "queues"
     parameters = ("cluster",)
 
     @lists(serializers.QueueRowSerializer, parameters)
@@ -26,14 +26,14 @@ class QueuesView(RowsView):
         """Every queue; teams share them, so only those who see all teams are told."""
         if not scope_of(request.user).sees_all:
             raise Http404
-        rows = among(queue_rows(), self.selection(request).filters)
+        rows = among(all_queue_rows(), self.selection(request).filters)
         return self.answer(request, [row.fields() for row in rows])
 
 
 class WaitingView(RowsView):
     """What waits now."""
 
-    subject = "quotas"
+    subject = "waiting"
     parameters = ("cluster", "team")
 
     @lists(serializers.HeldUpRowSerializer, parameters)
@@ -47,7 +47,7 @@ class WaitingView(RowsView):
 class PreemptionsView(RowsView):
     """Who was pushed out."""
 
-    subject = "quotas"
+    subject = "preemptions"
     parameters = ("cluster", "team")
 
     @lists(serializers.PreemptionRowSerializer, parameters)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from scheduler_view.domain.kept import LOCAL_QUEUE
+from scheduler_view.domain.kept import KAI_QUEUE, LOCAL_QUEUE
 from scheduler_view.domain.manifest import CLASS, QUOTA
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
@@ -47,6 +47,7 @@ KINDS: Mapping[str, Kind] = {
     POD: Kind("v1", "pods"),
     EVENT: Kind("v1", "events"),
     LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta2", "localqueues"),
+    KAI_QUEUE: Kind("scheduling.run.ai/v2", "queues", is_namespaced=False),
     OLD_LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta1", "localqueues"),
 }
 

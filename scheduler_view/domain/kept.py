@@ -4,13 +4,14 @@ Of pods only those that ask for GPUs; environment, images and annotations of any
 object are never stored, because they may hold what is nobody's business.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
 
 LOCAL_QUEUE = "LocalQueue"  # of Kueue: where a namespace sends its work
+KAI_QUEUE = "KaiQueue"  # `Queue` of scheduling.run.ai: others have that name too
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
 _EVENT_FIELDS = (
@@ -40,14 +41,7 @@ def kept(
         return found | _picked(manifest, *fields)
     if kind == "Pod":
         return _pod(found, manifest, added)
-    if kind == "Event":
-        return found | _picked(manifest, *_EVENT_FIELDS)
-    if kind == "Node":
-        return found | _node(manifest)
-    if kind == LOCAL_QUEUE:
-        return found | {"spec": _picked(manifest.get("spec") or {}, "clusterQueue")}
-    status = manifest.get("status") or {}
-    return found | _picked(manifest, "spec") | {"status": _picked(status, "phase")}
+    return found | _PARTS.get(kind, _other)(manifest)
 
 
 def _pod(
@@ -77,6 +71,15 @@ def _pod(
     return found
 
 
+def _kai_queue(manifest: Manifest) -> dict[str, Any]:
+    spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
+    gpu = _picked(spec.get("resources") or {}, "gpu")
+    return {
+        "spec": _picked(spec, "parentQueue", "priority") | {"resources": gpu},
+        "status": _picked(status, "allocated", "requested"),
+    }
+
+
 def _asks_gpus(containers: list[dict[str, Any]], added: Added) -> bool:
     for container in containers:
         resources = container.get("resources") or {}
@@ -101,3 +104,24 @@ def _node(manifest: Manifest) -> dict[str, Any]:
 
 def _picked(values: Manifest, *names: str) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
+
+
+def _event(manifest: Manifest) -> dict[str, Any]:
+    return _picked(manifest, *_EVENT_FIELDS)
+
+
+def _local_queue(manifest: Manifest) -> dict[str, Any]:
+    return {"spec": _picked(manifest.get("spec") or {}, "clusterQueue")}
+
+
+def _other(manifest: Manifest) -> dict[str, Any]:
+    status = manifest.get("status") or {}
+    return _picked(manifest, "spec") | {"status": _picked(status, "phase")}
+
+
+_PARTS: Mapping[str, Callable[[Manifest], dict[str, Any]]] = {
+    "Event": _event,
+    "Node": _node,
+    LOCAL_QUEUE: _local_queue,
+    KAI_QUEUE: _kai_queue,
+}

@@ -56,7 +56,7 @@ def lent_to(
     borrowed = [row.borrowed for row in rows if row.borrowed is not None]
     queued = [row.pending for row in rows if row.pending is not None]
     return Lent(
-        sum(borrowed) if borrowed else None,
-        sum(queued) if queued else None,
+        round(sum(borrowed)) if borrowed else None,  # whole: they are of Kueue
+        round(sum(queued)) if queued else None,
         tuple(row.queue for row in rows),
     )

@@ -57,6 +57,12 @@ def action_words(action: str) -> str:
 
 
 @register.filter
+def units_of(value: float) -> str:
+    """`1,024`; with a part where there is one: `0.5`."""
+    return f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"
+
+
+@register.filter
 def wait_words(reason: str) -> str:
     """Why something waits, in a few words; the server's own stand beside it."""
     return _WAITS.get(reason, reason)

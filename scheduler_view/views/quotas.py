@@ -12,7 +12,6 @@ from django.views.decorators.http import require_POST
 
 from accounting.domain.queue import QueueFacts
 from accounting.models import Cluster
-from accounting.queries.queues import queue_rows
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.views.download import csv_answer
 from accounting.views.gate import admins, signed_in, visitor_of
@@ -22,9 +21,10 @@ from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.held_up import HeldUpRow, held_up_rows
 from scheduler_view.queries.objects import quota_objects
 from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
+from scheduler_view.queries.scheduler_queues import all_queue_rows
 from scheduler_view.queries.sync import LookRow, look_rows
 from scheduler_view.queries.tiers import tier_rows
-from scheduler_view.views.edits import changed_quotas
+from scheduler_view.views.edits import changed_quotas, with_rules
 from scheduler_view.views.proposal import Unfit
 from scheduler_view.views.proposal import propose as propose_change
 from scheduler_view.views.words import word
@@ -86,6 +86,11 @@ class ClusterPart:
     held_up: Sequence[HeldUpRow]
 
     @property
+    def lends(self) -> bool:
+        """A queue of somebody's own is known; else nothing is borrowed here."""
+        return any(line.row.lent.queues for line in self.lines)
+
+    @property
     def into(self) -> int | None:
         """The change set that edits join, as chosen, or as offered first."""
         if self.form.is_bound:
@@ -129,7 +134,7 @@ def _page(
     typed = request.POST if refused else {}
     looks = look_rows()
     held_up = held_up_rows(scope, visitor.now, cluster=chosen)
-    queues = queue_rows(cluster=chosen) if scope.sees_all else []
+    queues = all_queue_rows(cluster=chosen) if scope.sees_all else []
     parts = [
         ClusterPart(
             name=one.name,
@@ -207,7 +212,7 @@ def propose(request: HttpRequest) -> HttpResponse:
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():
-        asked = form.asked(changed_quotas(request.POST))
+        asked = form.asked(with_rules(cluster, changed_quotas(request.POST)))
         try:
             made = propose_change(cluster, asked, visitor, request.user, plans=True)
         except Unfit as error:

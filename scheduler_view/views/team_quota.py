@@ -18,7 +18,7 @@ from scheduler_view.queries.held_up import held_up_rows
 from scheduler_view.queries.history import QuotaMoment, quota_history
 from scheduler_view.queries.preempted import preempted_rows
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
-from scheduler_view.views.edits import changed_quotas
+from scheduler_view.views.edits import changed_quotas, with_rules
 from scheduler_view.views.proposal import Unfit, propose
 from scheduler_view.views.stages import states_of
 from scheduler_view.views.words import word
@@ -111,7 +111,7 @@ def _request(request: HttpRequest, team: TeamRef) -> HttpResponse:
         if any(edit["team"] != team.slug for edit in edits):
             raise Http404("no such team")
         try:
-            asked = form.asked(edits)
+            asked = form.asked(with_rules(cluster, edits))
             made = propose(cluster, asked, visitor, request.user, plans=False)
         except Unfit as error:
             faults = error.faults

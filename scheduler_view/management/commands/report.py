@@ -11,11 +11,13 @@ from accounting.queries.selection import Selection, SelectionError, refuse_other
 from scheduler_view.queries.held_up import held_up_rows
 from scheduler_view.queries.preempted import preempted_of
 from scheduler_view.queries.quotas import among, quota_rows
+from scheduler_view.queries.scheduler_queues import all_queue_rows
 from scheduler_view.queries.tiers import tier_rows
 
 FILTERS = {
     "quotas": ("cluster", "team"),
     "tiers": ("cluster",),
+    "queues": ("cluster",),
     "waiting": ("cluster", "team"),
     "preemptions": ("cluster", "team"),
 }
@@ -29,7 +31,7 @@ class Command(report.Command):
         "Show usage, the ledger, holds, data issues, queues, quotas, priority tiers, what "
         "waits or who was pushed out."
     )
-    kinds = (*report.Command.kinds, *FILTERS)
+    kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"))
 
     def rows(
         self, options: Mapping[str, Any], selection: Selection
@@ -49,6 +51,7 @@ class Command(report.Command):
 _ROWS: dict[str, Callable[[], Sequence[Any]]] = {
     "quotas": lambda: quota_rows(EVERYTHING, timezone.now()),
     "tiers": tier_rows,
+    "queues": all_queue_rows,
     "waiting": lambda: held_up_rows(EVERYTHING, timezone.now()),
     "preemptions": lambda: preempted_of(EVERYTHING, timezone.now()),
 }

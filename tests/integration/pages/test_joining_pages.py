@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scheduler_view.models import ChangeSet
-from tests.integration.changes.office import Office
+from tests.integration.changes.office import Office, quota
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.integration.pages.test_quota_pages import act, edited, propose, text
@@ -138,3 +138,14 @@ def test_only_ones_own_open_changes_of_the_cluster_are_offered(
         assert said in text(answer)
     odd = edited(ana.get("/quotas"), search=9) | {"into": "x"}
     assert ana.post("/quotas/change", odd).status_code == 422
+
+
+def test_another_number_keeps_how_the_quota_is_divided(
+    desk: Office, sign_in: SignIn
+) -> None:
+    weights = {"vision-prod": 3}
+    desk.applied(quota(20, "vision", rule="weights", weights=weights))
+    change = propose(sign_in("ana"), vision=16, search=9)
+    rules = {e["team"]: (e["gpus"], e["rule"], e["weights"]) for e in change.edits}
+    assert rules["vision"] == (16, "weights", weights)
+    assert rules["search"] == (9, "evenly", {})
