@@ -8,7 +8,7 @@ import numpy as np
 from django.db import connection
 
 from accounting.actions import due, facts, partitions, windows
-from accounting.actions.ingest import write_windows
+from accounting.actions.outcomes import write_windows
 from accounting.actions.windows import Outcome
 from accounting.domain.period import Period
 from accounting.models import UsageWindow
@@ -157,7 +157,7 @@ def _repeat(count: int, what: str) -> Figure:
         held[:] = [claimed]
 
     def write() -> None:
-        """The write stage of `actions.ingest`, of facts that are computed."""
+        """The write stage of `actions.ingest` (`actions.outcomes`), of facts that are computed."""
         results = [
             (
                 Outcome(

@@ -15,6 +15,7 @@ from django.db.models.functions import Greatest, Now
 
 from accounting.actions import buffer, due, ingest, issues, names
 from accounting.actions.locks import lock
+from accounting.actions.observing import observe_period
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import Actor, act
@@ -191,7 +192,7 @@ def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
         part = Period(max(hour, period.start_ms), min(hour + HOUR_MS, period.end_ms))
         # asked before reading, so that all of them are read
         folded |= reader.block_ids(part, whole=True) or set()
-        ingest.observe_period(cluster, reader, reader.read(part), part)
+        observe_period(cluster, reader, reader.read(part), part)
     return folded
 
 

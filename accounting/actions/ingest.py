@@ -10,45 +10,31 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from django.db import Error, connection, transaction
+from django.db import Error
 
 from accounting.actions import (
-    derived,
-    due,
-    evidence,
-    evidence_save,
     facts,
     issues,
-    partitions,
-    queues,
     windows,
 )
 from accounting.actions.evidence_ids import Ids
-from accounting.actions.locks import lock
 from accounting.actions.names import look_for_unknown
+from accounting.actions.observing import State, observe_period
+from accounting.actions.outcomes import write_windows
 from accounting.actions.pause import no_cycle_search
-from accounting.actions.reading import ClusterReader, reader_of
+from accounting.actions.reading import reader_of
 from accounting.actions.windows import Claim, FenceError, Outcome
-from accounting.actions.workloads import resolve_pods
 from accounting.domain.attribution import WindowLedger, attribute
 from accounting.domain.condition import conditions, told_twice
-from accounting.domain.derived import Derived, data_end_ms, derive
-from accounting.domain.inventory import Inventory
 from accounting.domain.issue import Issue
-from accounting.domain.label import labels_of
-from accounting.domain.observe import observe
-from accounting.domain.period import Period, to_instant, to_ms
+from accounting.domain.period import Period
 from accounting.domain.place import misplaced
 from accounting.domain.series import Reading, content_hash
 from accounting.domain.spelling import Spellings, spellings
 from accounting.domain.timeline import node_timelines
-from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster
-from accounting.queries.windows import database_now
 from accounting.sources.errors import SourceError
-
-BACK_COVER_MS = MAX_STEP_MS + MAX_STEP_MS // 2  # 1.5 steps (rules.md N6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +45,6 @@ class Ingested:
     rows_written: int
     samples_seen: int
     failed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """A cluster's evidence and what it says, for one period."""
-
-    inventory: Inventory
-    ids: Ids
-    derived: Derived
-    until_ms: int
 
 
 @no_cycle_search()
@@ -154,83 +130,10 @@ def ingest_all(
             return total
 
 
-@no_cycle_search()
-def observe_period(
-    cluster: Cluster,
-    reader: ClusterReader,
-    readings: Sequence[Reading],
-    period: Period,
-    *,
-    is_observed: bool = False,
-) -> _State:
-    """Fold a period's samples into the evidence and derive holds and presence from it.
-
-    One transaction under the cluster's evidence lock. Windows outside `period` in which
-    somebody's time changed become due again (rules.md N1).
-    """
-    uids = {
-        series.labels.get("uid", "")
-        for reading in readings
-        for series in reading.series
-        if series.metric.startswith("kube_pod_")
-    }
-    with transaction.atomic():
-        lock("evidence", cluster.pk)
-        inventory, ids = evidence.load(cluster, period, uids)
-        labels_before = None
-        if not is_observed:
-            labels_before = labels_of(inventory)
-            touched = observe(inventory, readings, period)
-            evidence_save.save(cluster, inventory, ids, touched, period)
-            queues.store(cluster, readings, period)
-        _declare_intervals(inventory, readings)
-        until = data_end_ms(inventory)
-        if reader.is_live:  # it answers to the window's end, and never for the future
-            until = max(until, min(period.end_ms, to_ms(database_now())))
-        wide = Period(
-            max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
-        )
-        now = derive(inventory, wide, until)
-        reach_of_labels = evidence.label_period(period)
-        changed = derived.store(
-            cluster, inventory, now, ids, reach_of_labels, labels_before
-        )
-        holding = {ids.pods[hold.uid] for hold in now.holds}
-        if not is_observed:
-            resolve_pods(cluster, holding)
-        outside = _outside(changed, period)
-        due.mark_existing(cluster.pk, outside, "late")
-        reach("folded")
-    return _State(inventory, ids, now, until)
-
-
-def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:
-    """Give every kube-state scraper the interval of its source (rules.md N4, N9)."""
-    for reading in readings:
-        for series in reading.series:
-            record = inventory.scrapers.get(series.scraper)
-            if record is not None and series.metric.startswith("kube_"):
-                record.interval_ms = reading.interval_ms
-
-
-def _outside(changed: Sequence[Period], period: Period) -> list[Period]:
-    """The parts of changed periods that lie outside the windows being computed."""
-    found: list[Period] = []
-    for span in changed:
-        before = span.intersection(
-            Period(min(span.start_ms, period.start_ms), period.start_ms)
-        )
-        after = span.intersection(
-            Period(period.end_ms, max(span.end_ms, period.end_ms))
-        )
-        found.extend(part for part in (before, after) if part is not None)
-    return found
-
-
 def _attribute(
     claimed: Claim,
     readings: Sequence[Reading],
-    state: _State,
+    state: State,
     started: float,
     reading_hash: bytes,
 ) -> Ingested:
@@ -278,67 +181,6 @@ def _results(
         )
         results.append((outcome, stored))
     return results
-
-
-def write_windows(
-    claimed: Claim,
-    results: Sequence[tuple[Outcome, facts.Facts]],
-    found: Sequence[Issue] = (),
-) -> int:
-    """Facts, dirty hours and ledger in one transaction; unchanged windows write no facts.
-
-    Where nothing changed and nothing was found, one statement is the transaction: the live
-    windows of every cluster are read again and again, and round trips are most of it.
-
-    Args:
-        claimed: whose fences must still hold.
-        results: of each window its outcome and all its facts.
-        found: issues of these windows.
-
-    Returns:
-        How many facts were written.
-
-    Raises:
-        FenceError: a window was taken over meanwhile; nothing was written.
-    """
-    replaced = [
-        (to_instant(outcome.window.start_ms), stored)
-        for outcome, stored in results
-        if claimed.hashes.get(outcome.window.start_ms) != outcome.content_hash
-    ]
-    outcomes = [outcome for outcome, _ in results]
-    if not replaced and not found and windows.finish_quietly(claimed, outcomes):
-        reach("committed")
-        return 0
-    cluster_id, period = claimed.cluster_id, claimed.period
-    for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
-        partitions.ensure(table, period.start, period.end)
-    with transaction.atomic():
-        if replaced:
-            lock("facts", cluster_id)
-            facts.replace_windows(cluster_id, replaced)
-            mark_hours(cluster_id, [window for window, _ in replaced], "facts")
-        windows.finish(claimed, outcomes)
-        issues.record(cluster_id, found)
-        issues.resolve_gone(cluster_id, period, found)
-        reach("before_commit")
-    reach("committed")
-    return sum(len(stored.rows) for _, stored in replaced)
-
-
-def mark_hours(cluster_id: int, instants: Sequence[object], reason: str) -> None:
-    """Mark the UTC hours of instants dirty; a mark that is there is renewed."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
-            SELECT DISTINCT %s, date_trunc('hour', at, 'UTC'), statement_timestamp(), %s
-            FROM unnest(%s::timestamptz[]) AS at
-            ON CONFLICT (cluster_id, hour_start) DO UPDATE
-                SET marked_at = excluded.marked_at, reason = excluded.reason
-            """,
-            [cluster_id, reason, list(instants)],
-        )
 
 
 def _all_issues(

@@ -34,7 +34,8 @@ from hypothesis.stateful import (
 )
 
 from accounting.actions import due, windows
-from accounting.actions.ingest import ingest_all, mark_hours
+from accounting.actions.ingest import ingest_all
+from accounting.actions.outcomes import mark_hours
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.windows import FenceError, Outcome
 from accounting.domain.period import Period, to_instant

@@ -9,6 +9,8 @@ from tests.traps.shapes import shared_node
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+MEMORY = "DCGM_FI_DEV_FB_USED"
+
 
 def told_of(a: float, b: float, containers: tuple[str, ...] = ("main",)) -> Scene:
     """Device utilisation 60 beside per-process values of two pods."""
@@ -59,3 +61,22 @@ def test_t15_the_device_is_counted_once(
     assert {row["allocated_ms"] for row in rows.values()} == {HOUR_MS // 2}
     # a division by measured values is no estimate (N19)
     assert {row["estimated"] for row in rows.values()} == {a == b}
+
+
+def test_t15_memory_of_a_shared_gpu_is_the_gpus(tmp_path: Path) -> None:
+    """What each process used is not added to it, and is nobody's own peak."""
+    told = told_of(45, 15)
+    told.gpu("GPU-a", 40_960, metric=MEMORY)
+    for n, (pod, value) in enumerate({"a": 30_720, "b": 10_240}.items()):
+        labels = {"namespace": "vision", "pod": pod, "vgpu": str(n)}
+        told.gpu("GPU-a", value, labels, metric=MEMORY)
+    shown = [s.value for s in told.samples if s.name == MEMORY and s.at == START]
+    assert sum(shown) == 81_920
+
+    told.read(tmp_path)
+
+    rows = usage("pod")
+    assert {pod: row["peak_memory_bytes"] for pod, row in rows.items()} == {
+        "a": 40_960 * 2**20,
+        "b": 40_960 * 2**20,
+    }

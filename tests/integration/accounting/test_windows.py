@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accounting.actions import due, facts, windows
-from accounting.actions.ingest import write_windows
+from accounting.actions.outcomes import write_windows
 from accounting.actions.windows import FenceError, Outcome
 from accounting.domain.period import WINDOW_MS, Period
 from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind

@@ -1,0 +1,106 @@
+"""Samples of a period into the evidence, and what the evidence says then."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from accounting.actions import derived, due, evidence, evidence_save, queues
+from accounting.actions.evidence_ids import Ids
+from accounting.actions.locks import lock
+from accounting.actions.pause import no_cycle_search
+from accounting.actions.reading import ClusterReader
+from accounting.actions.workloads import resolve_pods
+from accounting.domain.derived import Derived, data_end_ms, derive
+from accounting.domain.inventory import Inventory
+from accounting.domain.label import labels_of
+from accounting.domain.observe import observe
+from accounting.domain.period import Period, to_ms
+from accounting.domain.series import Reading
+from accounting.domain.track import MAX_STEP_MS
+from accounting.failpoints import reach
+from accounting.models import Cluster
+from accounting.queries.windows import database_now
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A cluster's evidence and what it says, for one period."""
+
+    inventory: Inventory
+    ids: Ids
+    derived: Derived
+    until_ms: int
+
+
+@no_cycle_search()
+def observe_period(
+    cluster: Cluster,
+    reader: ClusterReader,
+    readings: Sequence[Reading],
+    period: Period,
+    *,
+    is_observed: bool = False,
+) -> State:
+    """Fold a period's samples into the evidence and derive holds and presence from it.
+
+    One transaction under the cluster's evidence lock. Windows outside `period` in which
+    somebody's time changed become due again (rules.md N1).
+    """
+    uids = {
+        series.labels.get("uid", "")
+        for reading in readings
+        for series in reading.series
+        if series.metric.startswith("kube_pod_")
+    }
+    with transaction.atomic():
+        lock("evidence", cluster.pk)
+        inventory, ids = evidence.load(cluster, period, uids)
+        labels_before = None
+        if not is_observed:
+            labels_before = labels_of(inventory)
+            touched = observe(inventory, readings, period)
+            evidence_save.save(cluster, inventory, ids, touched, period)
+            queues.store(cluster, readings, period)
+        _declare_intervals(inventory, readings)
+        until = data_end_ms(inventory)
+        if reader.is_live:  # it answers to the window's end, and never for the future
+            until = max(until, min(period.end_ms, to_ms(database_now())))
+        wide = Period(
+            max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
+        )
+        now = derive(inventory, wide, until)
+        reach_of_labels = evidence.label_period(period)
+        changed = derived.store(
+            cluster, inventory, now, ids, reach_of_labels, labels_before
+        )
+        holding = {ids.pods[hold.uid] for hold in now.holds}
+        if not is_observed:
+            resolve_pods(cluster, holding)
+        outside = _outside(changed, period)
+        due.mark_existing(cluster.pk, outside, "late")
+        reach("folded")
+    return State(inventory, ids, now, until)
+
+
+def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:
+    """Give every kube-state scraper the interval of its source (rules.md N4, N9)."""
+    for reading in readings:
+        for series in reading.series:
+            record = inventory.scrapers.get(series.scraper)
+            if record is not None and series.metric.startswith("kube_"):
+                record.interval_ms = reading.interval_ms
+
+
+def _outside(changed: Sequence[Period], period: Period) -> list[Period]:
+    """The parts of changed periods that lie outside the windows being computed."""
+    found: list[Period] = []
+    for span in changed:
+        before = span.intersection(
+            Period(min(span.start_ms, period.start_ms), period.start_ms)
+        )
+        after = span.intersection(
+            Period(period.end_ms, max(span.end_ms, period.end_ms))
+        )
+        found.extend(part for part in (before, after) if part is not None)
+    return found
