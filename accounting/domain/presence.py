@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from accounting.domain.inventory import Inventory, NodeRecord, Span
 from accounting.domain.kube import KubeState
-from accounting.domain.node import NodeLife, as_of, node_facts, node_lives
+from accounting.domain.node import NodeLife, node_facts, node_lives
 from accounting.domain.period import HOUR_MS
 from accounting.domain.place import in_one_place
 from accounting.domain.track import far_apart
-from accounting.domain.unit import NodeFacts, gpu_count
+from accounting.domain.unit import gpu_count
 
 Added = Mapping[str, Fraction]
 
@@ -161,13 +161,18 @@ class _Node:
 
 
 def _most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | None:
-    """The highest number of GPUs that a node's capacity has stood for."""
-    if record is None:
+    """The highest number of GPUs that a node's capacity has stood for.
+
+    Labels say what a unit of it is, and may change while the number of units stays.
+    """
+    if record is None or not record.capacity:
         return None
+    first_ms = record.capacity[0][0]
+    changes = {at for at, _ in (*record.capacity, *record.labels)}
     counts = [
-        gpu_count(NodeFacts(capacity, as_of(record.labels, at) or {}), added)
-        for at, capacity in record.capacity
-        if at <= until_ms
+        gpu_count(node_facts(record, at), added)
+        for at in sorted(changes)
+        if first_ms <= at <= until_ms
     ]
     return max(counts, default=None)
 

@@ -258,6 +258,28 @@ def test_mixed_partitions_stand_for_the_gpus_of_their_label() -> None:
     assert cluster.placeholders() == [("n/0", 60, 100), ("n/1", 0, 200)]
 
 
+def test_labels_alone_can_raise_what_a_capacity_stands_for() -> None:
+    """N15: six sevenths are one GPU; re-partitioned, six units of two sevenths are two."""
+    cluster = Cluster()
+    cluster.node("n", (0, 570), gpus={0: 6})
+    cluster.inventory.nodes["n"].labels = [
+        (
+            at * 1000,
+            {
+                "label_nvidia_com_mig_strategy": "single",
+                "label_nvidia_com_gpu_count": "6",
+                "label_nvidia_com_gpu_product": f"NVIDIA-A100-SXM4-80GB-MIG-{profile}",
+            },
+        )
+        for at, profile in ((0, "1g.10gb"), (200, "2g.20gb"))
+    ]
+    cluster.gpu("A", "n", (0, 180))
+    cluster.gpu("B", "n", (150, 570))
+    assert cluster.real() == [("A", "n", 0, None), ("B", "n", 150, None)]
+    cluster.gpu("A", "n", (0, 90))  # silent while it is one GPU
+    assert cluster.real() == [("A", "n", 0, 120), ("B", "n", 150, None)]
+
+
 # --- placeholders (N16) --------------------------------------------------------------
 
 
