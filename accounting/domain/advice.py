@@ -116,8 +116,8 @@ TEXTS: Mapping[str, Text] = {
     ),
     "unknown_profile": Text(
         "A MIG profile that is in no table",
-        "Nothing is booked for it. Compare the profile with docs/metering.md; report it if"
-        " the GPU is new.",
+        "Nothing is booked for a pod that asks for it; an instance of it is stranded."
+        " Compare the profile with docs/metering.md; report it if the GPU is new.",
         "the pod's time, as of one GPU",
     ),
     "share_above_one": Text(
@@ -138,8 +138,8 @@ TEXTS: Mapping[str, Text] = {
     ),
     "claim_without_device": Text(
         "A claim without a device",
-        "Its hold has no GPU, its time is unknown. Let the portal read ResourceClaims, or"
-        " let the exporter show `dra_*` labels.",
+        "Nothing is booked for it. Let the portal read ResourceClaims, or let the exporter"
+        " show `dra_*` labels.",
         "the pod's time, as of one GPU",
     ),
     "foreign_gpu": Text(
