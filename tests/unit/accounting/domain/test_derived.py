@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from accounting.domain.derived import data_end_ms
 from accounting.domain.inventory import (
@@ -15,6 +16,7 @@ from accounting.domain.inventory import (
     merged,
 )
 from accounting.domain.request import effective_requests, units_of
+from accounting.domain.resource import is_counted, sanitised
 from accounting.domain.series import GpuKey, Reading, Scraper, Series, content_hash
 from accounting.domain.unit import NodeFacts
 
@@ -103,6 +105,23 @@ def test_units_are_those_that_can_be_on_the_node() -> None:
         for r, n, unit in units_of(pod, facts, {"x/y": Fraction(1, 2)})
     ]
     assert found == [(GPU, 2, Fraction(1, 4)), ("x/y", 3, Fraction(1, 2))]
+
+
+@pytest.mark.parametrize(
+    ("resource", "is_known"),
+    [
+        (GPU, True),
+        ("nvidia.com/mig-1g.10gb.me", True),
+        ("nvidia.com/gpucores", True),
+        ("example.com/NPU-x", True),  # added by an administrator
+        ("example.com/npu-x", False),
+        ("nvidia_com_gpu", False),  # kube-state's spelling is not Kubernetes'
+        ("cpu", False),
+    ],
+)
+def test_resources_that_are_counted(resource: str, is_known: bool) -> None:
+    assert is_counted(resource, {"example.com/NPU-x"}) is is_known
+    assert sanitised("example.com/NPU-x") == "example_com_NPU_x"
 
 
 # --- equal readings (N1) -------------------------------------------------------------

@@ -86,3 +86,9 @@ def test_series_of_no_job_and_of_other_metrics_say_nothing() -> None:
         series(STARTED, {1: 20.0}, "b"),
     ]
     assert held(*two) == {JobName("ns", "b"): HeldJob(10_000, 20_000)}
+
+
+def test_job_without_a_creation_hides_no_other() -> None:
+    first, second = series(SUSPENDED, {1: 1.0}, "a"), series(STARTED, {1: 99.0}, "b")
+    made = series(CREATED, {1: 10.0}, "b")
+    assert held(first, second, made) == {JobName("ns", "b"): HeldJob(10_000, 99_000)}
