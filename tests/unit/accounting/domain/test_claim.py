@@ -74,6 +74,18 @@ def test_a_claim_behind_an_extended_resource_is_counted_once() -> None:
     assert Claims.of(known).of_pod(one) == []
 
 
+def test_a_claim_of_the_schedulers_name_is_behind_an_extended_resource() -> None:
+    """T21: KEP-5004's names; beside a request it is counted once, alone it holds."""
+    name = "a-extended-resources-x"
+    asks = {("main", "main", "nvidia.com/gpu"): 1}
+    one = pod("a", requests=asks, claims={name, "c"})
+    known = inventory(one, devices={device(0)})
+    known.claims["vision", name] = ClaimRecord("vision", name, {device(1)})
+    assert [record.name for record in Claims.of(known).of_pod(one)] == ["c"]
+    one.requests = {}
+    assert [record.name for record in Claims.of(known).of_pod(one)] == [name, "c"]
+
+
 def test_the_api_names_the_pods_of_a_claim() -> None:
     one = pod("a")
     known = inventory(one, devices={device(0)})

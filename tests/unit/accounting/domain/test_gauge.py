@@ -76,6 +76,7 @@ def test_things_are_numbered_and_some_have_no_samples() -> None:
         0,
         0,
     )
+    assert {nothing.times.dtype, nothing.runs.dtype} == {np.dtype(np.int64)}
     empty = samples_of([[]])
     assert empty.first.tolist() == [0, 0]
     assert {empty.times.dtype, empty.steps.dtype} == {np.dtype(np.int64)}

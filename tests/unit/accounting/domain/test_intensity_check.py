@@ -130,6 +130,12 @@ def test_energy_is_spread_evenly_between_two_samples() -> None:
     assert spent(known, 0, 30, gpu=1) == (15_000, 15_000)
 
 
+def test_counter_that_stands_still_spends_nothing() -> None:
+    known = energy({0: 5.0, 30: 5.0, 60: 5.0})
+    assert spent(known, 0, 60) == (0, 60_000)
+    assert codes(known) == []
+
+
 def test_long_gap_tells_nothing() -> None:
     """A window must not depend on how much around it was read."""
     gap = LONGEST_GAP_MS // 1000

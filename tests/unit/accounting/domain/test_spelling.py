@@ -75,3 +75,8 @@ def test_samples_without_data_name_nothing() -> None:
 def test_series_of_one_name_count_together() -> None:
     old = [series(OLD, [0]), series(OLD, [30_000])]
     assert within(*old, series(NEW, [60_000])) == {("G", ENGINE): NAMES[OLD]}
+
+
+def test_zeros_are_data() -> None:
+    idle = series(OLD, [0, 30_000], value=0.0)
+    assert within(idle, series(NEW, [60_000])) == {("G", ENGINE): NAMES[OLD]}

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from accounting.domain.comparison import average_gpus, change, share
 from accounting.domain.line import STATES
 from accounting.domain.report import LedgerRow, UsageRow
-from accounting.domain.summary import ledger_words, price_amounts, rounded, total_of
+from accounting.domain.summary import (
+    ledger_sum,
+    ledger_words,
+    price_amounts,
+    rounded,
+    total_of,
+)
 
 HOUR = 3_600_000
 
@@ -89,6 +95,25 @@ def test_words_add_up_to_the_wall_time_and_its_money() -> None:
     assert sum(word.charge or 0 for word in words) == Decimal("2.33")
 
 
+def test_money_of_a_state_without_a_price_is_unknown() -> None:
+    """N26: never 0; the other words keep theirs."""
+    ledger = LedgerRow(
+        key={},
+        milliseconds={state: (i + 1) * HOUR for i, state in enumerate(STATES)},
+        charges={
+            state: None if i == 1 else Decimal(2) for i, state in enumerate(STATES)
+        },
+        currency="EUR",
+    )
+    words = ledger_words(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
+    assert [(w.name, w.milliseconds, w.charge) for w in words] == [
+        ("Held", 6 * HOUR, None),
+        ("Rest", 22 * HOUR, Decimal("8.00")),
+    ]
+    both = ledger_sum([ledger, ledger])
+    assert both == {state: 2 * (i + 1) * HOUR for i, state in enumerate(STATES)}
+
+
 def test_prices_times_hours_add_up() -> None:
     found = price_amounts([(HOUR // 3, Decimal("1.00"))] * 3 + [(HOUR, None)], 2)
     assert found[3] is None
@@ -111,6 +136,16 @@ def test_a_change_from_almost_nothing_has_no_percentage() -> None:
     assert moved is not None
     assert moved.ratio is None
     assert change(None, Decimal(1)) is None
+
+
+def test_change_says_which_side_was_not_observed() -> None:
+    late = change(1, 2, seen_before=0.95, seen_after=0.5)  # the floor itself is enough
+    assert late is not None
+    assert late.doubt == "only 50% of this range was observed"
+    assert late.ratio == 1.0  # from one unit of currency on
+    calm = change(Decimal(-1), 2, seen_before=0.95, seen_after=0.95)
+    assert calm is not None
+    assert (calm.doubt, calm.ratio) == ("", -3.0)
 
 
 def test_averages_and_shares_of_nothing_are_unknown() -> None:

@@ -75,6 +75,29 @@ def test_ledger_counts_samples_expected_and_seen(
     assert found == [(20, 20), (20, 20)]
 
 
+def test_divided_gpu_goes_at_once_with_what_its_instances_leave() -> None:
+    """N21, N23: 1g.5gb is 1/7 of 300,000 ms; 42,857.14 + 257,142.86, rounded once.
+
+    Half of the instance is active: of two equal remainders free has the larger part.
+    """
+    fleet = Fleet()
+    fleet.node("n", 1)
+    key = GpuKey("M", "n", "1", "1g.5gb", "NVIDIA-A100-SXM4-40GB")
+    fleet.add("duty_engine", fleet.every(0.5), gpu=key)
+    fleet.add("sm_active", fleet.every(0.5), gpu=key)
+    for ledger in fleet.ledgers():
+        assert ledger.singles == ()
+        found = {line.instance: line for line in ledger.table.lines()}
+        assert {
+            at: (x.free_ms, x.stray_ms, x.stranded_ms) for at, x in found.items()
+        } == {
+            -1: (0, 0, 257_143),
+            1: (21_429, 21_428, 0),
+        }
+        assert (found[-1].samples_expected, found[1].samples_expected) == (0, 10)
+        assert ledger.samples_expected == 10
+
+
 def hardness(ledger: WindowLedger) -> dict[tuple[str, str], tuple[int, int]]:
     """Observed and active milliseconds of SMs, by GPU and pod."""
     table = ledger.intensity
