@@ -110,7 +110,10 @@ class PriceForm(AccessibleForm):
         required=False,
     )
     tier = forms.CharField(
-        max_length=253, required=False, help_text="A PriorityClass; empty: any."
+        max_length=253,
+        required=False,
+        help_text="A PriorityClass; empty: any.",
+        widget=forms.TextInput(attrs={"list": "tiers", "autocomplete": "off"}),
     )
     cluster = forms.ModelChoiceField(
         queryset=Cluster.objects.order_by("name"),
@@ -168,9 +171,13 @@ class BindingForm(AccessibleForm):
         max_length=253,
         label="Value",
         help_text="A name, or a pattern with * and ?, e.g. vision-*.",
+        widget=forms.TextInput(attrs={"list": "values", "autocomplete": "off"}),
     )
     team = TeamField(
-        queryset=Team.objects.order_by("name"), to_field_name="slug", empty_label=None
+        queryset=Team.objects.order_by("name"),
+        to_field_name="slug",
+        empty_label="Choose a team",
+        error_messages={"required": "Choose the team that gets the usage."},
     )
     valid_from = forms.DateField(
         label="Valid from",

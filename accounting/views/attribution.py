@@ -135,6 +135,7 @@ def _form(
         "is_checked": form.is_bound and not form.errors,
         "days": TRIAL_DAYS,
         "currency": visitor.billing.currency,
+        "unmapped": unmapped_rows(PageState(request, compares=False).selection()),
     }
     status = 422 if form.errors else 200
     return render(request, "accounting/binding_form.html", context, status=status)

@@ -14,10 +14,12 @@ from accounting.actions.prices import set_unit_price
 from accounting.domain.calendar import midnight
 from accounting.forms import PriceForm, tomorrow
 from accounting.queries.directory import PriceRow, price_rows
+from accounting.queries.facets import values_held
 from accounting.queries.models import models_in_use
 from accounting.queries.price_effect import PriceEffect, price_effect
 from accounting.views import figures
 from accounting.views.gate import Visitor, admins, sees_all, visitor_of
+from accounting.views.state import PageState
 
 
 @sees_all
@@ -121,11 +123,13 @@ def _form(
     form: PriceForm,
     effect: PriceEffect | None = None,
 ) -> HttpResponse:
+    held = values_held(PageState(request, compares=False).selection(), ("tier",))
     context = {
         "form": form,
         "effect": effect,
         "currency": visitor.billing.currency,
         "models": models_in_use(),
+        "tiers": [tier for tier in held["tier"] if tier],
     }
     status = 422 if form.errors else 200
     return render(request, "accounting/price_form.html", context, status=status)

@@ -223,6 +223,7 @@ def test_a_price_is_changed_from_its_row(sign_in: SignIn, story: Story) -> None:
 def test_a_wrong_form_says_what_is_wrong(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/attribution/new?namespace=scratch")
     page.get_by_label("Looks at").select_option("pod_label")
+    page.get_by_label("Team", exact=True).select_option("sandbox")
     page.get_by_label("Reason").fill("Scratch belongs to the sandbox")
     page.get_by_role("button", name="Try it").click()
     expect(page.get_by_text("A rule on a label needs the label's key.")).to_be_visible()

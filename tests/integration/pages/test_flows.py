@@ -5,6 +5,7 @@ from datetime import timedelta
 import pghistory.models
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import connection
 from django.test import Client
 
 from accounting.models import ApiToken, Binding, DirtyHour, Person, UnitPrice
@@ -156,6 +157,26 @@ def test_a_rule_is_tried_before_it_is_saved(sign_in: SignIn, story: Story) -> No
     rule = Binding.objects.get(glob="scratch")
     assert rule.team.slug == "sandbox"
     assert rule.position > Binding.objects.exclude(pk=rule.pk).count() - 1
+
+
+def test_a_rule_offers_what_is_there_and_chooses_no_team(sign_in: SignIn) -> None:
+    """The first team in the alphabet gets nothing by a slip."""
+    client = sign_in("ana")
+    form = client.get("/attribution/new")
+    assert [row.namespace for row in form.context["unmapped"]] == ["scratch"]
+    assert b'<option value="" selected>Choose a team</option>' in form.content
+    refused = client.post("/attribution/new", RULE | {"team": ""})
+    assert refused.status_code == 422
+    assert b"Choose the team that gets the usage." in refused.content
+
+
+def test_a_price_offers_the_tiers_that_held_gpus(sign_in: SignIn) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE usage_hour SET tier = 'gold' WHERE namespace_id <> 0")
+        cursor.execute("UPDATE usage_day SET tier = 'gold' WHERE namespace_id <> 0")
+    form = sign_in("ana").get("/prices/new")
+    assert form.context["tiers"] == ["gold"]
+    assert b'<option value="gold"></option>' in form.content
 
 
 def test_a_rule_that_comes_too_late_says_who_decides(sign_in: SignIn) -> None:
