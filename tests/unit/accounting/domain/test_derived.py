@@ -42,6 +42,8 @@ def test_data_end_one_step_after_the_latest_sample_of_any_track() -> None:
     times = np.array([0, 60_000, 120_000], np.int64)
     scrapers = {ksm: ScraperRecord(ksm, kube_times=times)}
     assert data_end_ms(Inventory(gpus=gpus, scrapers=scrapers)) == 180_000
+    once = {ksm: ScraperRecord(ksm, kube_times=times[:1])}
+    assert data_end_ms(Inventory(scrapers=once)) == 30_000
     assert data_end_ms(Inventory()) == 0
 
 

@@ -75,6 +75,8 @@ def test_instance_has_no_utilisation() -> None:
         ),  # without a sample in the window the first that reaches in
         ([-40], [-10], 2, 20),
         ([-40], [-40], 0, 0),
+        ([-10], [270], 2, 30),  # with a sample in the window that metric counts
+        ([270], [-10], 1, 30),
     ],
 )
 def test_metric_that_reaches_into_the_window_counts(

@@ -51,7 +51,8 @@ def test_tracks_are_by_part_metric_and_scraper() -> None:
     assert [t.scraper for t in engine] == [ONE, TWO]
     assert [t.duty.tolist() for t in engine] == [[BILLION // 4], [BILLION // 2] * 2]
     assert found[G].tracks[UTIL][0].duty.tolist() == [BILLION * 3 // 4]
-    assert (len(found[G].power), len(found[G].power_limit)) == (1, 1)
+    power = [it.values.tolist() for it in (*found[G].power, *found[G].power_limit)]
+    assert power == [[100], [400]]
     assert (found[part].power, found[part].power_limit) == ([], [])
     assert found[G].has_util
     assert not found[part].has_util

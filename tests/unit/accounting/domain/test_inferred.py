@@ -125,6 +125,7 @@ def node(capacity: dict[str, int], labels_: dict[str, str] | None = None) -> Inv
         ({GPU: 8}, "", GPU, Fraction(1)),
         ({"amd.com/gpu": 8}, "", "amd.com/gpu", Fraction(1)),
         ({"amd.com/gpu": 0, GPU: 1}, "", GPU, Fraction(1)),  # none of it is there
+        ({"gpu.intel.com/i915": 8, GPU: 1}, "", GPU, Fraction(1)),  # the shortest name
         ({"nvidia.com/mig-1g.5gb": 7}, "1g.5gb", "nvidia.com/mig-1g.5gb", Fraction(1, 7)),
         ({GPU: 8}, "1g.5gb", "nvidia.com/mig-1g.5gb", Fraction(1, 7)),
         ({}, "1g.5gb+me", "nvidia.com/mig-1g.5gb.me", Fraction(1, 7)),

@@ -232,6 +232,45 @@ def test_cutting_time_finer_changes_nothing() -> None:
     assert lines(parts, pieces)[0] == at_once
 
 
+def test_a_holder_that_ends_with_a_window_has_nothing_of_the_next() -> None:
+    """Half-open: the sample at 285 speaks beyond the border, to whoever comes then."""
+    two = [WINDOW, Period(WINDOW.end_ms, WINDOW.end_ms + 300_000)]
+    samples = [(at, 60.0) for at in range(15, 300, 30)]
+    stretches = [whole(ALL), whole(Part("b", -1, 1, 1), start=300, end=600)]
+    found, _ = lines([series("temperature_celsius", samples)], stretches, windows=two)
+    assert set(found) == {(0, "a", -1), (1, "b", -1)}
+
+
+def test_every_gpu_and_holder_has_its_own_sums() -> None:
+    """Two GPUs at 300 W and 100 W; b has one of them twice, a the rest of its time."""
+    parts = [
+        series("power_watts", every(30, 300.0)),
+        series("power_watts", every(30, 100.0), uuid="GPU-2"),
+    ]
+    b = Part("b", -1, 1, 1)
+    stretches = [
+        whole(ALL, end=60),
+        whole(b, start=60, end=120),
+        whole(start=120, end=240),
+        whole(b, start=240),
+        Stretch("n1", "GPU-2", T0, T0 + 300_000, (Part("b", -1, 1, 4),)),
+    ]
+    tables, _ = intensities([WINDOW], [Reading(tuple(parts))], stretches, {})
+    [table] = tables
+    found = {
+        (table.gpus[row["gpu"]][1], table.uids[row["uid"]]): int(row["power_mj"])
+        for row in table.rows
+    }
+    assert len(found) == len(table.rows)
+    assert found == {
+        ("GPU-1", "a"): 60 * 300_000,
+        ("GPU-1", "b"): 120 * 300_000,
+        ("GPU-1", ""): 120 * 300_000,
+        ("GPU-2", "b"): 75 * 100_000,
+        ("GPU-2", ""): 225 * 100_000,
+    }
+
+
 def test_busy_without_tensor_or_memory_work_is_pointless() -> None:
     spinning = Hardness(
         tensor_seen_us=1000, tensor_active_us=10, dram_seen_us=1000, dram_active_us=5

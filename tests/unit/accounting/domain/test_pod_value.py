@@ -195,6 +195,12 @@ def test_only_time_inside_the_period_is_covered() -> None:
     assert (nobody.busy, nobody.excess, nobody.stray) == ([], *[25 * BILLION] * 2)
 
 
+def test_a_millisecond_counts() -> None:
+    """N2: whole milliseconds."""
+    found = measure(share(Fraction(1)), Period(0, 100), duty(piece(99, 130, 1.0)), NODE)
+    assert (found.covered, found.busy) == (1, [BILLION])
+
+
 def test_instance_has_its_part_of_the_activity() -> None:
     """N21: duty x share."""
     part = share(Fraction(1, 7), own=Fraction(1, 7))
