@@ -30,6 +30,7 @@ from tests.processes import wait_until
 pytestmark = [pytest.mark.prometheus, pytest.mark.timeout(240)]
 
 ROOT = Path(__file__).resolve().parents[3]
+ROLE = "ledger_compose"  # roles are the whole server's
 SECRET = "only for the compose demo of the tests"
 
 
@@ -62,6 +63,7 @@ def environment(tmp_path: Path, embedded: Places) -> Iterator[dict[str, str]]:
             "DEMO_PROMETHEUS": f"http://127.0.0.1:{free_port()}",
         }
         connection.execute("DROP DATABASE compose WITH (FORCE)")
+        connection.execute(f"DROP ROLE IF EXISTS {ROLE}")
 
 
 def command(*words: str) -> list[str]:
@@ -132,11 +134,16 @@ def test_portal_is_told_and_history_is_imported(
     environment: dict[str, str], prometheus: str
 ) -> None:
     wait_until(lambda: bool(ask(prometheus, "up")), 60)
-    words = [sys.executable, "manage.py", "migrate", "--no-input", "-v0"]
-    subprocess.run(words, cwd=ROOT, env=environment, check=True)
+    # As in the file: the owner migrates, and history is imported by the services' role.
+    owner = environment["DATABASE_URL"]
+    where = owner.partition("@")[2]
+    services = environment | {"DATABASE_URL": f"postgres://{ROLE}:a-secret@{where}"}
+    told = environment | {"APP_DATABASE_URL": services["DATABASE_URL"]}
+    words = [sys.executable, "-m", "portal.services.roles", "migrate"]
+    subprocess.run(words, cwd=ROOT, env=told, check=True, stdout=subprocess.DEVNULL)
     words = [sys.executable, "-m", "portal.demo.compose", "history"]
     found = subprocess.run(
-        words, cwd=ROOT, env=environment, check=False, capture_output=True, text=True
+        words, cwd=ROOT, env=services, check=False, capture_output=True, text=True
     )
     assert found.returncode == 0, found.stderr
     with psycopg.connect(environment["DATABASE_URL"]) as connection:
