@@ -112,7 +112,7 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
     def say(code: EffectCode, text: str) -> None:
         found.append(Effect(code, text, facts.team, facts.pool))
 
-    who, what = facts.name, units(facts.pool)
+    who, what = facts.name, units(facts.pool, facts.in_use)
     of_tier = f" in tier {facts.tier}" if facts.tier else ""
     if facts.after is None:
         say(
@@ -198,14 +198,16 @@ def class_effects(facts: ClassFacts) -> list[Effect]:
     return found
 
 
-def units(pool: str) -> str:
-    """What one unit of a pool is called."""
+def units(pool: str, number: int | None = None) -> str:
+    """What units of a pool are called; the word for one where it is one GPU."""
     if pool.endswith(".deviceclass.resource.k8s.io/devices"):
         return f"devices of {pool.partition('.deviceclass.')[0]}"
     name = pool.rpartition("/")[2]
     if name.startswith("mig-"):
         return f"MIG {name.removeprefix('mig-')}"
-    return "GPUs" if name == "gpu" else f"{name} units"
+    if name == "gpu":
+        return "GPU" if number == 1 else "GPUs"
+    return f"{name} units"
 
 
 def counted(number: int, noun: str) -> str:

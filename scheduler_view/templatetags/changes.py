@@ -39,9 +39,9 @@ _WORDS = {
 
 
 @register.filter
-def pool_name(pool: str) -> str:
-    """`GPUs`, `MIG 1g.10gb`: what one unit of a pool is called."""
-    return units(pool)
+def pool_name(pool: str, number: int | None = None) -> str:
+    """`GPUs`, `MIG 1g.10gb`: what units of a pool are called; `GPU` for one."""
+    return units(pool, number)
 
 
 @register.filter

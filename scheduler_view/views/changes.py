@@ -129,6 +129,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         "change": row,
         "at": standing(row, visitor.scope, request.user.get_username(), visitor.now),
         "asked": asked,
+        "warnings": warning_texts(row.warnings),
         "steps": lines,
         "tickable": [line for line in lines if line.may_tick],
         "moving": sum(step.action != Action.KEEP for step in row.steps),
@@ -145,6 +146,21 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         "scheduler_view/_change.html" if is_fragment else "scheduler_view/change.html"
     )
     return render(request, name, context)
+
+
+def warning_texts(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each warning once; what holds for several namespaces alike names them all."""
+    places: dict[str, list[str]] = {}
+    for one in warnings:
+        about, text = str(one["about"]), str(one["text"])
+        mark = f" in {about}:"
+        is_alike = bool(about) and text.count(mark) == 1
+        form = text.replace(mark, " in {}:") if is_alike else text
+        places.setdefault(form, []).append(about)
+    return [
+        form.replace(" in {}:", f" in {', '.join(dict.fromkeys(found))}:")
+        for form, found in places.items()
+    ]
 
 
 def _result(row: ChangeRow) -> str:
