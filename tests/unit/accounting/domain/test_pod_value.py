@@ -46,6 +46,11 @@ def test_values_of_pods_stand_beside_one_of_the_device() -> None:
     assert found == {0: {A: HALF, B: TENTH}, 30: {A: TENTH}}
 
 
+def test_zero_of_the_device_is_a_value_beside_which_pods_stand() -> None:
+    """N22: a number, though nothing is divided by it."""
+    assert at(series(None, {0: 0.0}), series(A, {0: 0.5})) == {0: {A: HALF}}
+
+
 def test_device_or_pods_alone_are_no_per_pod_values() -> None:
     assert at(series(None, {0: 0.6})) is None
     assert at(series(A, {0: 0.6}), series(B, {0: 0.1})) is None

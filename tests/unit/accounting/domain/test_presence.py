@@ -1,78 +1,15 @@
 """When each GPU was there, and on which node (rules N14-N16)."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from accounting.domain.inventory import (
-    GpuRecord,
-    Inventory,
-    NodeRecord,
-    Place,
     ScraperRecord,
-    Span,
 )
-from accounting.domain.kube import kube_state
 from accounting.domain.period import HOUR_MS
-from accounting.domain.presence import Presence, derive_presences
-from accounting.domain.series import Scraper
-
-KSM, DCGM = Scraper("ksm"), Scraper("dcgm")
-STEP = 30
-GPU = "nvidia.com/gpu"
-
-
-class Cluster:
-    """Evidence in seconds; kube-state is read every 30 s in [0, `read`)."""
-
-    def __init__(self, read: int = 600) -> None:
-        self.inventory = Inventory()
-        if read:
-            times = np.arange(0, read, STEP, dtype=np.int64) * 1000
-            self.inventory.scrapers[KSM] = ScraperRecord(KSM, kube_times=times)
-
-    def node(
-        self,
-        name: str,
-        *spans: tuple[int, int],
-        gpus: dict[int, int] | None = None,
-        labels: dict[str, str] | None = None,
-    ) -> None:
-        """A node object with spans, and its capacity from instants on."""
-        self.inventory.nodes[name] = NodeRecord(
-            name,
-            [Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans],
-            [(at * 1000, {GPU: n}) for at, n in (gpus or {}).items()],
-            [(0, labels)] if labels else [],
-        )
-
-    def gpu(self, uuid: str, node: str, *spans: tuple[int, int]) -> None:
-        """A GPU sampled on a node."""
-        record = self.inventory.gpus.setdefault(uuid, GpuRecord(uuid))
-        record.spans[Place(node, DCGM)] = [
-            Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans
-        ]
-
-    def presences(self, until: int = 600) -> list[Presence]:
-        """All that the evidence shows."""
-        state = kube_state(self.inventory)
-        return derive_presences(self.inventory, state, until * 1000)
-
-    def real(self, until: int = 600) -> list[tuple[str, str, int, int | None]]:
-        """UUID, node, start and end of those with a UUID."""
-        return [
-            (p.uuid, p.node, p.start_ms // 1000, p.end_ms and p.end_ms // 1000)
-            for p in self.presences(until)
-            if not p.is_placeholder
-        ]
-
-    def placeholders(self, until: int = 600) -> list[tuple[str, int, int | None]]:
-        """Name, start and end of those without."""
-        return [
-            (p.uuid, p.start_ms // 1000, p.end_ms and p.end_ms // 1000)
-            for p in self.presences(until)
-            if p.is_placeholder
-        ]
-
+from tests.unit.accounting.domain.cluster import KSM, STEP, Cluster
 
 # --- start and silence (N14, N15) ----------------------------------------------------
 
@@ -280,53 +217,13 @@ def test_labels_alone_can_raise_what_a_capacity_stands_for() -> None:
     assert cluster.real() == [("A", "n", 0, 120), ("B", "n", 150, None)]
 
 
-# --- placeholders (N16) --------------------------------------------------------------
-
-
-def test_capacity_without_uuids_is_placeholders() -> None:
-    """N16: from the first sample of the capacity on; 3 of 3, then 2 as one is named."""
+def test_units_of_an_added_resource_stand_for_gpus() -> None:
+    """N15: two units of a half each are one GPU."""
     cluster = Cluster()
-    cluster.node("n", (0, 570), gpus={60: 3})
-    assert cluster.placeholders() == [(f"n/{n}", 60, None) for n in range(3)]
-    cluster.gpu("G", "n", (120, 570))
-    assert cluster.placeholders() == [
-        ("n/0", 60, 120),
-        ("n/1", 60, None),
-        ("n/2", 60, None),
-    ]
-
-
-def test_placeholders_follow_the_latest_capacity() -> None:
-    """N16: n is less than the latest capacity stands for."""
-    cluster = Cluster()
-    cluster.node("n", (0, 570), gpus={0: 1, 120: 3, 240: 2, 360: 0})
-    assert cluster.placeholders() == [
-        ("n/0", 0, 360),
-        ("n/1", 120, 360),
-        ("n/2", 120, 240),
-    ]
-
-
-def test_placeholders_end_with_the_node_object_and_begin_with_the_next() -> None:
-    """N16."""
-    cluster = Cluster()
-    cluster.node("n", (0, 90), (300, 570), gpus={0: 1})
-    assert cluster.placeholders() == [("n/0", 0, 120), ("n/0", 300, None)]
-    assert cluster.placeholders(until=120) == [("n/0", 0, None)]
-
-
-def test_gpu_that_ends_leaves_a_placeholder() -> None:
-    """N16: not less than the number of UUIDs there."""
-    cluster = Cluster()
-    for name in "mn":
-        cluster.node(name, (0, 570), gpus={0: 1})
-    cluster.gpu("G", "n", (0, 90))
-    cluster.gpu("G", "m", (300, 570))
-    assert cluster.placeholders() == [("m/0", 0, 300), ("n/0", 120, None)]
-
-
-def test_node_without_capacity_or_object_has_no_placeholders() -> None:
-    cluster = Cluster()
+    cluster.inventory.added = {"x/y": Fraction(1, 2)}
     cluster.node("n", (0, 570))
-    cluster.node("m", gpus={0: 2})
-    assert cluster.presences() == []
+    cluster.inventory.nodes["n"].capacity = [(0, {"x/y": 2})]
+    cluster.gpu("A", "n", (0, 90))
+    cluster.gpu("B", "n", (300, 570))
+    assert cluster.real() == [("A", "n", 0, 120), ("B", "n", 300, None)]
+    assert cluster.placeholders() == [("n/0", 120, 300)]

@@ -1,0 +1,73 @@
+"""Evidence of nodes and GPUs in seconds, and the presences that it shows."""
+
+
+import numpy as np
+
+from accounting.domain.inventory import (
+    GpuRecord,
+    Inventory,
+    NodeRecord,
+    Place,
+    ScraperRecord,
+    Span,
+)
+from accounting.domain.kube import kube_state
+from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.series import Scraper
+
+KSM, DCGM = Scraper("ksm"), Scraper("dcgm")
+STEP = 30
+GPU = "nvidia.com/gpu"
+
+
+class Cluster:
+    """Evidence in seconds; kube-state is read every 30 s in [0, `read`)."""
+
+    def __init__(self, read: int = 600) -> None:
+        self.inventory = Inventory()
+        if read:
+            times = np.arange(0, read, STEP, dtype=np.int64) * 1000
+            self.inventory.scrapers[KSM] = ScraperRecord(KSM, kube_times=times)
+
+    def node(
+        self,
+        name: str,
+        *spans: tuple[int, int],
+        gpus: dict[int, int] | None = None,
+        labels: dict[str, str] | None = None,
+    ) -> None:
+        """A node object with spans, and its capacity from instants on."""
+        self.inventory.nodes[name] = NodeRecord(
+            name,
+            [Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans],
+            [(at * 1000, {GPU: n}) for at, n in (gpus or {}).items()],
+            [(0, labels)] if labels else [],
+        )
+
+    def gpu(self, uuid: str, node: str, *spans: tuple[int, int]) -> None:
+        """A GPU sampled on a node."""
+        record = self.inventory.gpus.setdefault(uuid, GpuRecord(uuid))
+        record.spans[Place(node, DCGM)] = [
+            Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans
+        ]
+
+    def presences(self, until: int = 600) -> list[Presence]:
+        """All that the evidence shows."""
+        state = kube_state(self.inventory)
+        return derive_presences(self.inventory, state, until * 1000)
+
+    def real(self, until: int = 600) -> list[tuple[str, str, int, int | None]]:
+        """UUID, node, start and end of those with a UUID."""
+        return [
+            (p.uuid, p.node, p.start_ms // 1000, p.end_ms and p.end_ms // 1000)
+            for p in self.presences(until)
+            if not p.is_placeholder
+        ]
+
+    def placeholders(self, until: int = 600) -> list[tuple[str, int, int | None]]:
+        """Name, start and end of those without."""
+        return [
+            (p.uuid, p.start_ms // 1000, p.end_ms and p.end_ms // 1000)
+            for p in self.presences(until)
+            if p.is_placeholder
+        ]
