@@ -1,6 +1,5 @@
 """Evidence of nodes and GPUs in seconds, and the presences that it shows."""
 
-
 import numpy as np
 
 from accounting.domain.inventory import (

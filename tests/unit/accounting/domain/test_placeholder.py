@@ -1,8 +1,5 @@
 """GPUs that a capacity stands for before any sample names them (rules N16)."""
 
-
-
-
 from tests.unit.accounting.domain.cluster import Cluster
 
 # --- placeholders (N16) --------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Lists as pages show them: money adds up to the cent, unpriced time is told apart."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from hypothesis import given
@@ -154,3 +155,27 @@ def test_averages_and_shares_of_nothing_are_unknown() -> None:
     assert share(1, 0) is None
     assert share(None, 5) is None
     assert share(Decimal(1), Decimal(4)) == 0.25
+
+
+def test_total_adds_every_time_and_the_money_that_is_known() -> None:
+    """N26: what has no price is left out and said; of rows without any it is unknown."""
+    one = replace(
+        row(1, "2.00", "0.50"), unknown_ms=5, samples_expected=10, samples_used=9
+    )
+    two = replace(
+        row(3, None, None, unpriced=7), unknown_ms=6, samples_expected=4, samples_used=2
+    )
+    total = total_of([two, replace(one, estimated=True)])
+    assert (total.busy_ms, total.idle_ms, total.unknown_ms) == (4 * HOUR, 2 * HOUR, 11)
+    assert (total.charge, total.idle_charge) == (Decimal("2.00"), Decimal("0.50"))
+    assert (total.samples_expected, total.samples_used, total.unpriced_ms) == (
+        14,
+        11,
+        7,
+    )
+    assert (total.currency, total.estimated) == ("EUR", True)
+    assert not total_of([one, two]).estimated
+    unknown, nothing = total_of([two]), total_of([])
+    assert (unknown.charge, unknown.idle_charge) == (None, None)
+    assert (nothing.charge, nothing.idle_charge) == (Decimal(0), Decimal(0))
+    assert nothing.currency == ""

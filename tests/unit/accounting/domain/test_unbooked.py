@@ -117,6 +117,24 @@ def test_instance_that_no_gpu_of_the_model_has_is_told_for_as_long_as_it_is_ther
     assert told(gpus=geometry((999, ((1, ""),)))) == [(code, "G ", 999, 1000, "error")]
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "stake"),
+    [(0, 2000, 900), (300, 700, 400), (300, 2000, 700), (0, 100, 0), (999, 999, 0)],
+)
+def test_time_at_stake_is_that_of_the_pod_in_the_period(
+    first: int, last: int, stake: int
+) -> None:
+    """From its bind to its last sample, clipped to the period."""
+    asks = pod(
+        first, last, resource=NONE, annotations={"gpu_fraction": "2"}, claims={"c"}
+    )
+    away = pod(node="", uid="away")
+    inventory = Inventory(pods={"away": away, "u": asks})
+    found = {i.code: i.at_stake_ms for i in unbooked(inventory, PERIOD)}
+    codes = ("unknown_profile", "share_above_one", "claim_without_device")
+    assert found == dict.fromkeys(codes, stake)
+
+
 # --- room (N11) ----------------------------------------------------------------------
 
 
