@@ -186,6 +186,7 @@ def test_several_rows_as_one() -> None:
     assert (both.sm_seen_us, both.sm_active, both.flags) == (40, 0.25, 1)
     assert (both.memory_peak_bytes, both.temperature_peak_c) == (7, 60)
     assert together([]) == Hardness()
+    assert together([two, two]).flags == 0
     assert Hardness(sm_seen_us=3_000_000, sm_active_us=1).sm_active == 0.0
 
 

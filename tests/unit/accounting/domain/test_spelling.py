@@ -52,6 +52,7 @@ def test_a_name_outside_the_table_is_another() -> None:
         ([0, 30_000, 60_000], [90_000, 120_000], OLD),
         ([0, 30_000], [60_000, 90_000, 120_000], NEW),
         ([0, 30_000], [60_000, 90_000], NEW),  # the later one, of as many
+        ([30_000, 45_000], [0, 60_000], NEW),
         ([0, 30_000], [0, 30_000], OLD),  # the smaller name, of alike ones
         ([-30_000, -1], [-60_000], OLD),  # none within: the last one before
         ([-60_000], [-30_000, -1], NEW),
