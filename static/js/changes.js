@@ -21,6 +21,7 @@ function countEdits(form) {
   const fresh = all('[name="new-team"]').filter((field) => field.form === form && field.value).length;
   const count = rows.size + fresh;
   one("[data-count]", form).textContent = count === 1 ? "1 edit." : `${count} edits.`;
+  form.classList.toggle("has-edits", count > 0);
   one("[data-review]", form).disabled = count === 0;
   one("[data-reset]", form).disabled = count === 0;
 }

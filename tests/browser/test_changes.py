@@ -228,13 +228,17 @@ def test_edits_are_counted_and_taken_back(desk: Office, sign_in: SignIn) -> None
     del desk
     page = sign_in("ana").open("/quotas")
     review = page.get_by_role("button", name="Review plan")
+    footer = page.locator("form[data-edits]")
     expect(review).to_be_disabled()
+    expect(footer).to_have_css("position", "static")  # nothing to say: in nobody's way
     field = page.get_by_role("textbox", name="Quota of Vision")
     before = field.input_value()
     field.fill("7")
     expect(page.locator("tr.edited")).to_have_count(1)
+    expect(footer).to_have_css("position", "sticky")
     field.fill(before)
     expect(review).to_be_disabled()
+    expect(footer).to_have_css("position", "static")
     field.fill("7")
     page.get_by_role("button", name="Discard").click()
     expect(field).to_have_value(before)
