@@ -69,7 +69,13 @@ def distinct(
         found = found.at(good)
     found, differing = _once_in_a_series(found)
     if len(every) > len(tracks) - counts.count(0):
-        named = np.array([names_workload(part) for part in every])
+        named = np.array(
+            [
+                len(parts) > 1 and names_workload(part)
+                for parts in tracks
+                for part in parts
+            ]
+        )
         found = _once_in_a_track(found, named, np.array(counts) > 1)
     first = np.zeros(len(tracks) + 1, np.int64)
     np.cumsum(np.bincount(found.track, minlength=len(tracks)), out=first[1:])

@@ -30,6 +30,7 @@ from accounting.domain.track import (
 from accounting.domain.unit import is_partition
 
 ENGINE, UTIL = "duty_engine", "duty_util"
+POWERS = ("power_watts", "power_limit_watts")
 METRIC_CODE = {ENGINE: 1, UTIL: 2}  # the rungs of N7
 SUSPECT_SAMPLES = 5  # N21
 SUSPECT_UTIL = BILLION // 5  # N21: mean of GPU_UTIL of 0.2 or more
@@ -92,13 +93,19 @@ def gpu_duties(
             if series.metric in (ENGINE, UTIL):
                 part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
                 key = (part, series.metric, series.scraper)
-                parts[key].append(_without(series, rejected.get(series.name, ())))
+                parts[key].append(
+                    _without(series, rejected.get(series.name, ()))
+                    if rejected
+                    else series
+                )
                 nodes[key] = (gpu.node, reading.interval_ms)
+            elif series.metric not in POWERS:
+                continue
             elif gpu.instance and part_in(gpu).instance >= 0:
                 continue  # power is the whole card's, repeated for each instance
-            elif series.metric == "power_watts":
+            elif series.metric == POWERS[0]:
                 duties[Part(gpu.uuid)].power.append(series)
-            elif series.metric == "power_limit_watts":
+            else:
                 duties[Part(gpu.uuid)].power_limit.append(series)
     issues.extend(_out_of_range(list(chain.from_iterable(parts.values())), period))
     issues.extend(_build_tracks(parts, nodes, duties, period, whose))

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,7 @@ from accounting.domain.track import Steps, own_steps_at, steps_at
 _TrackName = tuple[Scraper, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """A series and the interval that its source declares."""
 
     series: Series
@@ -144,11 +144,12 @@ def _merged(
 
 def _tracks_of(told: Sequence[Told]) -> list[list[Series]]:
     """The series of one thing by track, in order of scrapers; one without any for none."""
-    if len(told) <= 1:
-        return [[part.series for part in told]]
+    series = [part.series for part in told]
+    if len(series) < 2 or len({(one.scraper, one.name) for one in series}) == 1:
+        return [series]
     tracks: dict[_TrackName, list[Series]] = defaultdict(list)
-    for part in told:
-        tracks[part.series.scraper, part.series.name].append(part.series)
+    for one in series:
+        tracks[one.scraper, one.name].append(one)
     return [tracks[name] for name in sorted(tracks)]
 
 

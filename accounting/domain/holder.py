@@ -25,6 +25,7 @@ class Holder:
 
 
 Holders = tuple[Holder, ...]
+_NOTHING = Fraction(0)
 Order = dict[Part, tuple[bool, int, Part]]
 
 
@@ -36,16 +37,20 @@ def holders_of(
     found: dict[Part, Holders] = dict.fromkeys(segment.parts, ())
     for part, items in segment.mapped.items():
         own = segment.parts[part]
-        total = sum((share for _, share in items), Fraction(0))
-        scale = max(Fraction(1), total / own)
-        flag = 0
+        total = items[0][1] if len(items) == 1 else sum((s for _, s in items), _NOTHING)
+        scale, flag = None, 0
         if total > own:
+            scale = total / own
             whole = all(share == own for _, share in items)
             code = "two_on_exclusive" if whole else "too_many_holders"
             issues.append(_too_much(code, part_name(part), segment.period, "a GPU"))
             flag = ESTIMATED
         found[part] = tuple(
-            Holder(uid, share / scale, flag | _inferred(uid, segment, timeline))
+            Holder(
+                uid,
+                share / scale if scale else share,
+                flag | _inferred(uid, segment, timeline),
+            )
             for uid, share in items
         )
     if segment.pools:
@@ -100,16 +105,18 @@ def _fill(  # all that decides about a pool
         code = "more_held_than_there"
         issues.append(_too_much(code, timeline.node, segment.period, "a node's GPUs"))
         flag |= ESTIMATED
+    shares: dict[Fraction, list[Holder]] = {}  # by what a part has room for
     for part in those:
         take = min(rooms[part], left)
         if not take:
             continue  # another kind of unit has filled this placeholder
         left -= take
         rooms[part] -= take
-        found[part] = _joined(
-            found[part],
-            [Holder(item.uid, take * item.weight / wanted, flag) for item in pool],
-        )
+        if take not in shares:
+            shares[take] = [
+                Holder(item.uid, take * item.weight / wanted, flag) for item in pool
+            ]
+        found[part] = _joined(found[part], shares[take])
     return issues
 
 

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +18,15 @@ Times = NDArray[np.int64]  # milliseconds since 1970, ascending
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Scraper:
+class Scraper(NamedTuple):
     """Who took the samples: `job`, `instance` and replica labels (rules.md N3)."""
 
     job: str = ""
     instance: str = ""
-    replica: str = (
-        ""  # prometheus_replica, replica, __replica__, prometheus; joined by ","
-    )
+    replica: str = ""  # prometheus_replica, replica, __replica__, prometheus; with ","
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class PodName:
+class PodName(NamedTuple):
     """A pod as a metric label names it; `uid` is empty where the exporter gives none."""
 
     namespace: str
@@ -37,8 +34,7 @@ class PodName:
     uid: str = ""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Claimed:
+class Claimed(NamedTuple):
     """The device of a resource claim that an exporter's series speaks of (`dra_*`)."""
 
     namespace: str
@@ -48,8 +44,7 @@ class Claimed:
     device: str
 
 
-@dataclass(frozen=True, slots=True)
-class GpuKey:
+class GpuKey(NamedTuple):
     """Which GPU (part) an exporter's series speaks of, and whom it names.
 
     `exported` comes from `exported_*` labels, `plain` from plain ones; which of them is a
