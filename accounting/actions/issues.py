@@ -15,7 +15,9 @@ _GONE = "interval '1 day'"  # of data without it
 def record(cluster_id: int, issues: Iterable[Issue]) -> None:
     """Add issues or extend the ones that are known (same code and subject).
 
-    What is known already writes nothing.
+    What is known already writes nothing. What windows find adds up: of time that was told of
+    before nothing counts again, of a period that reaches beyond it the part that is new.
+    Other issues come with all that is at stake.
     """
     merged: dict[tuple[str, str], Issue] = {}
     for issue in issues:
@@ -27,7 +29,10 @@ def record(cluster_id: int, issues: Iterable[Issue]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_FRESH, [cluster_id])
         since = cursor.fetchone()[0]
-        rows = [(*_row(cluster_id, i), since, since) for i in merged.values()]
+        rows = [
+            (*_row(cluster_id, i), i.code in OF_WINDOWS, since, since)
+            for i in merged.values()
+        ]
         cursor.executemany(_UPSERT, rows)
 
 
@@ -104,7 +109,22 @@ def resolve_gone(cluster_id: int, period: Period, found: Iterable[Issue]) -> Non
         )
 
 
-_UPSERT = """
+# How much of the time of a new finding lies outside that of the known one: 0 to 1.
+_NEW_SHARE = """
+    CASE WHEN excluded.first_seen = excluded.last_seen THEN
+        (excluded.last_seen > accounting_dataissue.last_seen
+            OR excluded.first_seen < accounting_dataissue.first_seen)::int
+    ELSE (
+        greatest(0, extract(epoch FROM excluded.last_seen
+            - greatest(excluded.first_seen, accounting_dataissue.last_seen)))
+        + greatest(0, extract(epoch FROM
+            least(excluded.last_seen, accounting_dataissue.first_seen)
+            - excluded.first_seen))
+        ) / extract(epoch FROM excluded.last_seen - excluded.first_seen)
+    END
+"""
+
+_UPSERT = f"""
     INSERT INTO accounting_dataissue
         (cluster_id, code, subject, severity, message, advice, first_seen, last_seen,
          at_stake_ms, count)
@@ -114,7 +134,10 @@ _UPSERT = """
         advice = excluded.advice,
         first_seen = least(accounting_dataissue.first_seen, excluded.first_seen),
         last_seen = greatest(accounting_dataissue.last_seen, excluded.last_seen),
-        at_stake_ms = greatest(accounting_dataissue.at_stake_ms, excluded.at_stake_ms),
+        at_stake_ms = greatest(
+            excluded.at_stake_ms,
+            accounting_dataissue.at_stake_ms + CASE WHEN %s THEN
+                round(excluded.at_stake_ms * ({_NEW_SHARE}))::bigint ELSE 0 END),
         count = accounting_dataissue.count
             + (excluded.last_seen > accounting_dataissue.last_seen)::int,
         resolved_at = CASE

@@ -25,13 +25,13 @@ class Distinct:
         first: index of the first sample of each track, and of the end.
         times: ascending and distinct within a track.
         values: one for each time.
-        differing: by track, at how many times one of its series disagreed with itself.
+        differing: by track, when one of its series disagreed with itself; of some only.
     """
 
     first: Integers
     times: Times
     values: Values
-    differing: dict[int, int] = field(default_factory=dict)
+    differing: dict[int, Times] = field(default_factory=dict)
 
     def of(self, track: int) -> tuple[Times, Values]:
         """Times and values of one track."""
@@ -100,8 +100,8 @@ class _Samples:
         )
 
 
-def _once_in_a_series(found: _Samples) -> tuple[_Samples, dict[int, int]]:
-    """The smaller value where a series has several at a time, and how many differed (N2)."""
+def _once_in_a_series(found: _Samples) -> tuple[_Samples, dict[int, Times]]:
+    """The smaller value where a series has several at a time, and when they differed (N2)."""
     together = found.series[1:] == found.series[:-1]
     if not (together & (found.times[1:] <= found.times[:-1])).any():
         return found, {}
@@ -111,9 +111,12 @@ def _once_in_a_series(found: _Samples) -> tuple[_Samples, dict[int, int]]:
     again[1:] &= ordered.series[1:] == ordered.series[:-1]
     differs = again.copy()
     differs[1:] &= ordered.values[1:] != ordered.values[:-1]
-    tracks, counts = np.unique(ordered.track[differs], return_counts=True)
-    differing = dict(zip(tracks.tolist(), counts.tolist(), strict=True))
-    return ordered.at(~again), differing
+    odd = ordered.at(differs)
+    if not len(odd.times):
+        return ordered.at(~again), {}
+    tracks, starts = np.unique(odd.track, return_index=True)
+    parts = np.split(odd.times, starts[1:])
+    return ordered.at(~again), dict(zip(tracks.tolist(), parts, strict=True))
 
 
 def _once_in_a_track(

@@ -19,7 +19,6 @@ from accounting.domain.track import (
     BILLION,
     DEFAULT_STEP_MS,
     MAX_DUTY,
-    STEP_LOOKBACK_MS,
     Steps,
     Track,
     Valid,
@@ -141,8 +140,9 @@ def _build_tracks(
             if values is not None:
                 found.by_pod[scraper] = values
     return [
-        _differing(keys[n][0].uuid, told.of(n)[0].tolist(), count, period)
-        for n, count in told.differing.items()
+        issue
+        for n, times in told.differing.items()
+        for issue in _differing(keys[n][0].uuid, told.of(n)[0], times, period)
     ]
 
 
@@ -318,13 +318,21 @@ def _out_of_range_of(series: Series, period: Period) -> list[Issue]:
     ]
 
 
-def _differing(uuid: str, times: Sequence[int], count: int, period: Period) -> Issue:
-    step_ms = lower_median_gap(times, period) or DEFAULT_STEP_MS
-    return Issue(
-        code="samples_differ",
-        subject=uuid,
-        message=f"{count} samples of one series differ at one time; the smaller counts.",
-        first_ms=period.start_ms - STEP_LOOKBACK_MS,
-        last_ms=period.end_ms,
-        at_stake_ms=count * step_ms,
-    )
+def _differing(
+    uuid: str, every: Times, differing: Times, period: Period
+) -> list[Issue]:
+    inside = differing[(differing >= period.start_ms) & (differing < period.end_ms)]
+    if not len(inside):
+        return []  # of the windows before
+    count = len(inside)
+    step_ms = lower_median_gap(every.tolist(), period) or DEFAULT_STEP_MS
+    return [
+        Issue(
+            code="samples_differ",
+            subject=uuid,
+            message=f"{count} samples of one series differ at one time; the smaller counts.",
+            first_ms=int(inside[0]),
+            last_ms=int(inside[-1]),
+            at_stake_ms=count * step_ms,
+        )
+    ]

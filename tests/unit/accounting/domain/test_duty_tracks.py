@@ -106,9 +106,21 @@ def test_samples_that_differ_at_one_time_are_told() -> None:
     found, [issue] = duties(doubled)
     assert found[G].tracks[ENGINE][0].duty.tolist() == [BILLION // 4, BILLION]
     assert (issue.code, issue.subject) == ("samples_differ", "G")
-    assert (issue.first_ms, issue.last_ms) == (WINDOW.start_ms - 900_000, WINDOW.end_ms)
+    assert (issue.first_ms, issue.last_ms) == (ms(0), ms(0))
     assert issue.message.startswith("1 samples")
     assert issue.at_stake_ms == 30_000  # one step
+
+
+def test_samples_that_differ_before_the_windows_are_of_those_windows() -> None:
+    """Else what is at stake would be counted again with each window."""
+    part = series(ENGINE, {0: 0.5})
+    times = np.array([ms(-30), ms(-30), ms(0)], np.int64)
+    doubled = Series(
+        ENGINE, ENGINE, ONE, times, np.array([0.5, 0.25, 1.0]), gpu=part.gpu
+    )
+    found, issues = duties(doubled)
+    assert found[G].tracks[ENGINE][0].duty.tolist() == [BILLION // 4, BILLION]
+    assert issues == []
 
 
 # --- values that cannot be (N8) ------------------------------------------------------
