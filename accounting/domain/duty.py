@@ -1,7 +1,7 @@
 """The duty of every GPU: its tracks, and which of them counts in a window (N3, N7, N8, N21)."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -9,22 +9,25 @@ from itertools import chain
 import numpy as np
 
 from accounting.domain.distinct import distinct
+from accounting.domain.duty_check import (
+    differing_samples,
+    out_of_range,
+    without,
+    wrong_scales,
+)
 from accounting.domain.geometry import Part, part_in
 from accounting.domain.issue import Issue
 from accounting.domain.label import Ownership
-from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.period import Period
 from accounting.domain.pod_value import PodValues, pod_values
 from accounting.domain.series import Reading, Scraper, Series, Times
 from accounting.domain.track import (
     BILLION,
-    DEFAULT_STEP_MS,
-    MAX_DUTY,
     Steps,
     Track,
     Valid,
     believed,
     fill,
-    lower_median_gap,
 )
 from accounting.domain.unit import is_partition
 
@@ -84,7 +87,8 @@ def gpu_duties(
     duties: dict[Part, GpuDuty] = defaultdict(GpuDuty)
     issues: list[Issue] = []
     for reading in readings:
-        rejected = _wrong_scales(reading, period, issues)
+        duty = (one for one in reading.series if one.metric in (ENGINE, UTIL))
+        rejected = wrong_scales(duty, period, issues)
         for series in reading.series:
             gpu = series.gpu
             if gpu is None:
@@ -93,7 +97,7 @@ def gpu_duties(
                 part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
                 key = (part, series.metric, series.scraper)
                 parts[key].append(
-                    _without(series, rejected.get(series.name, ()))
+                    without(series, rejected.get(series.name, ()))
                     if rejected
                     else series
                 )
@@ -106,7 +110,7 @@ def gpu_duties(
                 duties[Part(gpu.uuid)].power.append(series)
             else:
                 duties[Part(gpu.uuid)].power_limit.append(series)
-    issues.extend(_out_of_range(list(chain.from_iterable(parts.values())), period))
+    issues.extend(out_of_range(list(chain.from_iterable(parts.values())), period))
     issues.extend(_build_tracks(parts, nodes, duties, period, whose))
     return dict(duties), issues
 
@@ -142,7 +146,7 @@ def _build_tracks(
     return [
         issue
         for n, times in told.differing.items()
-        for issue in _differing(keys[n][0].uuid, told.of(n)[0], times, period)
+        for issue in differing_samples(keys[n][0].uuid, told.of(n)[0], times, period)
     ]
 
 
@@ -226,113 +230,3 @@ def _mean(parts: Sequence[Series], window: Period) -> float | None:
         values.extend(part.values[int(low) : int(high)].tolist())
     good = [value for value in values if not math.isnan(value)]
     return sum(good) / len(good) if good else None
-
-
-def _wrong_scales(
-    reading: Reading, period: Period, issues: list[Issue]
-) -> dict[str, list[Period]]:
-    """Windows in which a `_RATIO` name plainly carries percent (N8)."""
-    high: dict[str, Counter[int]] = defaultdict(Counter)  # samples by window
-    gpus: dict[str, Counter[int]] = defaultdict(Counter)
-    for series in reading.series:
-        if series.metric in (ENGINE, UTIL) and series.name.endswith("_RATIO"):
-            wrong = (series.values > MAX_DUTY) & (series.values <= 100)
-            if wrong.any():
-                times = series.times_ms[wrong]
-                starts = (times - times % WINDOW_MS).tolist()
-                high[series.name].update(starts)
-                gpus[series.name].update(set(starts))
-    rejected: dict[str, list[Period]] = {}
-    for name, counts in high.items():
-        bad = sorted(start for start, count in counts.items() if count >= 3)
-        rejected[name] = [Period(s, s + WINDOW_MS) for s in bad]
-        inside = [s for s in bad if period.contains(s)]
-        if inside:
-            issues.append(
-                Issue(
-                    code="duty_scale",
-                    subject=name,
-                    message=f"{name} carries values above 1: percent under a ratio's name.",
-                    advice=f"Declare `scales: {{{name}: percent}}` for this source.",
-                    first_ms=inside[0],
-                    last_ms=inside[-1] + WINDOW_MS,
-                    at_stake_ms=sum(gpus[name][s] for s in inside) * WINDOW_MS,
-                    severity="error",
-                )
-            )
-    return rejected
-
-
-def _without(series: Series, periods: Sequence[Period]) -> Series:
-    if not periods:
-        return series
-    values = series.values.copy()
-    for period in periods:
-        low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
-        values[int(low) : int(high)] = np.nan
-    return Series(
-        series.metric,
-        series.name,
-        series.scraper,
-        series.times_ms,
-        values,
-        series.labels,
-        series.gpu,
-    )
-
-
-def _out_of_range(every: Sequence[Series], period: Period) -> list[Issue]:
-    """Duty that is no share, one issue for each series."""
-    if not every:
-        return []
-    values = np.concatenate([series.values for series in every])
-    with np.errstate(invalid="ignore"):
-        odd = np.flatnonzero((values > 1) | (values < 0))
-    if not len(odd):
-        return []
-    ends = np.cumsum([len(series.values) for series in every])
-    those = np.unique(np.searchsorted(ends, odd, "right")).tolist()
-    return [issue for n in those for issue in _out_of_range_of(every[n], period)]
-
-
-def _out_of_range_of(series: Series, period: Period) -> list[Issue]:
-    with np.errstate(invalid="ignore"):
-        odd = (series.values > 1) | (series.values < 0)
-    inside = (series.times_ms >= period.start_ms) & (series.times_ms < period.end_ms)
-    times = series.times_ms[odd & inside]
-    if not len(times) or series.gpu is None:
-        return []
-    with np.errstate(invalid="ignore"):
-        lost = odd & inside & ((series.values > MAX_DUTY) | (series.values < 0))
-    step_ms = lower_median_gap(series.times_ms.tolist(), period) or DEFAULT_STEP_MS
-    return [
-        Issue(
-            code="duty_out_of_range",
-            subject=f"{series.gpu.uuid} {series.name}",
-            message="Duty outside 0 to 1: up to 1.1 it counts as 1, else as no data.",
-            first_ms=int(times[0]),
-            last_ms=int(times[-1]),
-            at_stake_ms=int(np.count_nonzero(lost)) * step_ms,
-            severity="info",
-        )
-    ]
-
-
-def _differing(
-    uuid: str, every: Times, differing: Times, period: Period
-) -> list[Issue]:
-    inside = differing[(differing >= period.start_ms) & (differing < period.end_ms)]
-    if not len(inside):
-        return []  # of the windows before
-    count = len(inside)
-    step_ms = lower_median_gap(every.tolist(), period) or DEFAULT_STEP_MS
-    return [
-        Issue(
-            code="samples_differ",
-            subject=uuid,
-            message=f"{count} samples of one series differ at one time; the smaller counts.",
-            first_ms=int(inside[0]),
-            last_ms=int(inside[-1]),
-            at_stake_ms=count * step_ms,
-        )
-    ]
