@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from django.db import connection
 
 from accounting.actions.partitions import FACT_DAYS
-from accounting.domain.period import WINDOW_MS, Period, to_instant
+from accounting.domain.period import FAR_MS, WINDOW_MS, Period, to_instant
 
 ASKED_AGAIN_DAYS = 7  # Prometheus may have forgotten what is older (N1)
 
@@ -131,7 +131,7 @@ def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> in
                     "reason": reason,
                     "cluster": cluster_id,
                     "after": to_instant(period.start_ms - WINDOW_MS),
-                    "before": to_instant(min(period.end_ms, 253_402_300_799_000)),
+                    "before": to_instant(min(period.end_ms, FAR_MS)),
                     "kept_days": FACT_DAYS,
                     "again_days": ASKED_AGAIN_DAYS,
                 },

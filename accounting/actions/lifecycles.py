@@ -9,13 +9,12 @@ from itertools import pairwise
 
 from django.db import connection
 
-from accounting.domain.period import WINDOW_MS, to_ms
+from accounting.domain.period import FAR_MS, WINDOW_MS, to_ms
 from accounting.models import NodeFact
 
 Life = Sequence[
     tuple[int, str]
 ]  # since when (ms), which lifecycle; the first for ever before
-EVER_MS = 253_402_300_799_000  # the year 9999
 
 
 def lifecycles_of(facts: Iterable[NodeFact]) -> dict[int, list[tuple[int, str]]]:
@@ -29,7 +28,7 @@ def lifecycles_of(facts: Iterable[NodeFact]) -> dict[int, list[tuple[int, str]]]
 
 def differing(before: Life, after: Life) -> list[tuple[int, int]]:
     """[start, end) in ms where two accounts of a node's lifecycle differ."""
-    edges = sorted({0, EVER_MS, *(at for at, _ in before), *(at for at, _ in after)})
+    edges = sorted({0, FAR_MS, *(at for at, _ in before), *(at for at, _ in after)})
     return [
         (start, end)
         for start, end in pairwise(edges)

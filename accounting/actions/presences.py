@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_nodes
-from accounting.domain.period import Period
+from accounting.domain.period import FAR_MS, Period
 from accounting.domain.presence import Presence
 from accounting.models import Cluster, Gpu, GpuPresence, NodeFact
-
-FAR_MS = 253_402_300_799_000  # the year 9999: "still there"
 
 
 def store(cluster: Cluster, presences: Sequence[Presence], ids: Ids) -> list[Period]:

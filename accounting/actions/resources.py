@@ -5,11 +5,9 @@ from fractions import Fraction
 
 from accounting.actions import due
 from accounting.audit import Actor, act
-from accounting.domain.period import Period
+from accounting.domain.period import FAR_MS, Period
 from accounting.models import AddedResource, Cluster
 from accounting.queries.resources import added_resources
-
-END_MS = 253_402_300_799_000  # the year 9999
 
 
 def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) -> bool:
@@ -33,5 +31,5 @@ def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) 
                     share_denominator=share.denominator,
                 )
         for cluster in Cluster.objects.all():
-            due.mark_existing(cluster.pk, [Period(0, END_MS)], "resources")
+            due.mark_existing(cluster.pk, [Period(0, FAR_MS)], "resources")
     return True

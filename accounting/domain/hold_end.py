@@ -8,10 +8,9 @@ from accounting.domain.inventory import NodeRecord, PodRecord
 from accounting.domain.kube import KubeState
 from accounting.domain.label import Labels
 from accounting.domain.node import node_facts, node_lives
+from accounting.domain.period import FAR_MS
 from accounting.domain.request import units_of
 from accounting.domain.unit import NodeFacts
-
-FAR_MS = 253_402_300_799_000  # the year 9999
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ WINDOW_MS = 300_000  # rules.md N1
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FAR_MS = (
+    253_402_300_799_000  # the last second of 9999: "for ever", as `datetime` knows it
+)
 
 
 def to_ms(instant: datetime) -> int:

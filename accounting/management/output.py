@@ -3,8 +3,9 @@
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any
 
+from django.core.management.base import OutputWrapper
 from rich.console import Console
 from rich.table import Table
 
@@ -13,7 +14,9 @@ from accounting.queries.fields import csv_lines
 DONE, FINDING, WRONG_USE = 0, 1, 2  # how commands end (design section 9)
 
 
-def write_rows(rows: Sequence[Mapping[str, Any]], kind: str, out: TextIO) -> None:
+def write_rows(
+    rows: Sequence[Mapping[str, Any]], kind: str, out: OutputWrapper
+) -> None:
     """Print rows in a format: table, json or csv."""
     if kind == "json":
         json.dump({"rows": list(rows)}, out, indent=1)
@@ -24,7 +27,7 @@ def write_rows(rows: Sequence[Mapping[str, Any]], kind: str, out: TextIO) -> Non
         _table(rows, out)
 
 
-def _table(rows: Sequence[Mapping[str, Any]], out: TextIO) -> None:
+def _table(rows: Sequence[Mapping[str, Any]], out: OutputWrapper) -> None:
     if not rows:
         out.write("No rows.\n")
         return
@@ -38,7 +41,8 @@ def _table(rows: Sequence[Mapping[str, Any]], out: TextIO) -> None:
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in shown))
     width = None if out.isatty() else 400
-    Console(file=out, width=width, highlight=False, markup=False).print(table)
+    printer = Console(file=out, width=width, highlight=False, markup=False)  # type: ignore[arg-type]  # it writes text
+    printer.print(table)
 
 
 def _cell(value: Any) -> str:

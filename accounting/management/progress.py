@@ -2,10 +2,16 @@
 
 import time
 from types import TracebackType
-from typing import TextIO
 
+from django.core.management.base import OutputWrapper
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
 
 EVERY_S = 5.0
@@ -14,7 +20,7 @@ EVERY_S = 5.0
 class Progress:
     """Tells what is being done; use as a context."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: OutputWrapper) -> None:
         self._out = out
         self._is_terminal = out.isatty()
         self._bar = Bar(
@@ -22,10 +28,10 @@ class Progress:
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            console=Console(file=out),
+            console=Console(file=out),  # type: ignore[arg-type]  # it writes text
             transient=True,
         )
-        self._tasks: dict[str, object] = {}
+        self._tasks: dict[str, TaskID] = {}
         self._last = time.monotonic()
 
     def __enter__(self) -> "Progress":
@@ -49,7 +55,7 @@ class Progress:
         if self._is_terminal:
             if what not in self._tasks:
                 self._tasks[what] = self._bar.add_task(what, total=total)
-            self._bar.update(self._tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+            self._bar.update(self._tasks[what], completed=done, total=total)
         elif time.monotonic() - self._last > EVERY_S:
             self._last = time.monotonic()
             self._out.write(f"{what}: {done} of {total}\n")

@@ -5,12 +5,11 @@ edits of one object the later stands, and the record keeps the earlier. Its plan
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from accounting.audit import Actor
 from scheduler_view.actions.change_sets import OPEN, Draft, Moved, Refused, edit
-from scheduler_view.domain.edit import MOST_EDITS, Edit, stored_edit
+from scheduler_view.domain.edit import MOST_EDITS, Edit, same_wish, stored_edit
 from scheduler_view.models import ChangeSet
 
 
@@ -53,7 +52,7 @@ def join(
         )
     _write(change_set, laid, reason, version, actor, at)
     asked = {one.key: one for one in edits}
-    return [one for one in replaced if _wish(one) != _wish(asked[one.key])]
+    return [one for one in replaced if not same_wish([one], [asked[one.key]])]
 
 
 def leave_out(
@@ -110,7 +109,3 @@ def _write(
         change_set.ends_at,
     )
     edit(change_set, draft=draft, version=version, actor=actor, at=at)
-
-
-def _wish(one: Edit) -> Edit:
-    return replace(one, version=None)

@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models import QuerySet
 
-from scheduler_view.domain.edit import stored_edit
+from scheduler_view.domain.edit import Edit, edit_fields, same_wish, stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
 
 MOST_OFFERED = 20
@@ -74,20 +74,19 @@ def asked_before(number: int) -> dict[tuple[str, ...], Values]:
     have left the change set, are not in it.
     """
     lists = _events(number).values_list("edits", flat=True)
-    now: dict[tuple[str, ...], Values] = {}
-    before: dict[tuple[str, ...], Values] = {}
+    now: dict[tuple[str, ...], Edit] = {}
+    before: dict[tuple[str, ...], Edit] = {}
     for edits in lists:
-        found: dict[tuple[str, ...], Values] = {
-            stored_edit(one).key: one for one in edits
-        }
+        found: dict[tuple[str, ...], Edit] = {}
+        found |= {edit.key: edit for edit in map(stored_edit, edits)}
         for key, one in found.items():
-            if key in now and _wish(now[key]) != _wish(one):
+            if key in now and not same_wish([now[key]], [one]):
                 before[key] = now[key]
         now = found
     return {
-        key: one
+        key: edit_fields(one)
         for key, one in before.items()
-        if key in now and _wish(now[key]) != _wish(one)
+        if key in now and not same_wish([now[key]], [one])
     }
 
 
@@ -111,7 +110,3 @@ def _events(number: int) -> QuerySet[Any]:
     events = apps.get_model("scheduler_view", "ChangeSetEvent")
     found: QuerySet[Any] = events.objects.filter(pgh_obj_id=number)
     return found.order_by("pgh_id")
-
-
-def _wish(values: Values) -> Values:
-    return {name: value for name, value in values.items() if name != "version"}

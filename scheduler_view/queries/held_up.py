@@ -5,7 +5,7 @@ Work that a queue holds back without pods is told by its queue only (`queries.le
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounting.access import Scope
+from accounting.domain.report import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.domain.wait_reason import (
     WaitReason,
@@ -21,10 +22,9 @@ from scheduler_view.domain.wait_reason import (
     reason_of_pod,
 )
 from scheduler_view.models import Observation
-from scheduler_view.queries.namespaces import known_namespaces, namespaces_by_team
+from scheduler_view.queries.namespaces import owners
 from scheduler_view.queries.resources import added_names
 
-UNMAPPED = "unmapped"  # as usage of nobody's is called
 STILL_TRIES = timedelta(
     minutes=20
 )  # Kubernetes' controllers try again within 17 minutes
@@ -85,13 +85,7 @@ def held_up_rows(
         rows = [*_pods(one), *_refused(one, now)]
         if not rows:
             continue
-        labels: dict[str, dict[str, str]] = {row.namespace: {} for row in rows}
-        labels |= known_namespaces(one.pk)
-        owner = {
-            name: number
-            for number, names in namespaces_by_team(labels, now).items()
-            for name in names
-        }
+        owner = owners(one.pk, (row.namespace for row in rows), now)
         for row in rows:
             number = owner.get(row.namespace)
             slug = UNMAPPED if number is None else slugs[number]
@@ -99,13 +93,8 @@ def held_up_rows(
                 number is not None and scope.sees_team(number)
             )
             if is_theirs and team in ("", slug):
-                found.append(_of(row, slug))
+                found.append(replace(row, team=slug))
     return sorted(found, key=lambda row: (row.since or now, row.namespace, row.name))
-
-
-def _of(row: HeldUpRow, team: str) -> HeldUpRow:
-    values = {name: getattr(row, name) for name in HeldUpRow.__slots__}
-    return HeldUpRow(**values | {"team": team})
 
 
 def _pods(cluster: Cluster) -> Iterator[HeldUpRow]:

@@ -1,7 +1,7 @@
 """Which namespaces of a cluster are a team's, by the bindings that hold now."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 
@@ -36,6 +36,17 @@ def namespaces_by_team(
         if team is not None:
             found.setdefault(team, []).append(name)
     return found
+
+
+def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int]:
+    """Team id by namespace, of these and of all that metrics showed; nobody's are left out."""
+    labels: dict[str, dict[str, str]] = {name: {} for name in names}
+    labels |= known_namespaces(cluster_id)
+    return {
+        name: team
+        for team, own in namespaces_by_team(labels, at).items()
+        for name in own
+    }
 
 
 def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounting.access import Scope
+from accounting.domain.report import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.models import Preemption
-from scheduler_view.queries.namespaces import known_namespaces, namespaces_by_team
+from scheduler_view.queries.namespaces import owners
 
-UNMAPPED = "unmapped"  # as usage of nobody's is called
 LOOK_BACK = timedelta(days=30)
 MOST = 100  # rows of a page
 
@@ -64,15 +64,9 @@ def _rows(
     found = Preemption.objects.filter(at__gte=now - LOOK_BACK, at__lte=now)
     for cluster in Cluster.objects.filter(pk__in=found.values("cluster_id")):
         own = found.filter(cluster=cluster)
-        names = own.values_list("namespace", flat=True).distinct()
-        labels: dict[str, dict[str, str]] = {name: {} for name in names}
-        labels |= known_namespaces(cluster.pk)
-        owner = {
-            name: number
-            for number, names in namespaces_by_team(labels, now).items()
-            for name in names
-        }
-        places = [name for name in labels if is_meant(owner.get(name))]
+        names = set(own.values_list("namespace", flat=True))
+        owner = owners(cluster.pk, names, now)
+        places = [name for name in names if is_meant(owner.get(name))]
         rows += [
             PreemptedRow(
                 cluster.name,

@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import and print what became of it."""
-        with Progress(self.stderr) as progress:  # type: ignore[arg-type]
+        with Progress(self.stderr) as progress:
             try:
                 done = import_files(
                     options["cluster"],

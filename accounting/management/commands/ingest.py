@@ -74,7 +74,7 @@ class Command(BaseCommand):
     def _round(self, cluster: Cluster) -> int:
         live.scrape_cluster(cluster)
         live.find_due(cluster)
-        with Progress(self.stderr) as progress:  # type: ignore[arg-type]
+        with Progress(self.stderr) as progress:
             done = ingest_all(
                 cluster,
                 newest_first=False,

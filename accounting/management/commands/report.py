@@ -67,7 +67,7 @@ class Command(BaseCommand):
         except SelectionError as error:
             self.stderr.write(f"report: {error}")
             sys.exit(WRONG_USE)
-        write_rows(rows, options["format"], self.stdout)  # type: ignore[arg-type]
+        write_rows(rows, options["format"], self.stdout)
         if options["format"] == "table" and options["what"] in ("usage", "ledger"):
             named = ", ".join(policies_in(selection)) or Policy.COMPUTE.value
             self.stdout.write(f"Shares of divided GPUs: {named}.")

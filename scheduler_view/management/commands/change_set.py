@@ -97,10 +97,10 @@ class Command(BaseCommand):
         rows = [_planned(found, i) for i in range(len(found.steps))]
         words = words_of(cluster, found, timezone.now())
         if kind == "json":
-            write_rows(rows, "json", self.stdout)  # type: ignore[arg-type]
+            write_rows(rows, "json", self.stdout)
         else:
             self.stdout.write(words["summary"])
-            write_rows(rows, "table", self.stdout)  # type: ignore[arg-type]
+            write_rows(rows, "table", self.stdout)
             for one in (*words["effects"], *words["warnings"]):
                 self.stdout.write(f"- {one['text']}")
         if not changes_nothing(found):
@@ -144,11 +144,11 @@ class Command(BaseCommand):
             self._found(f"{found} cannot be planned: {found.error}")
         self._say(found.plan["summary"])
         rows = [_step(step) for step in found.steps.all()]
-        write_rows(rows, kind, self.stdout)  # type: ignore[arg-type]
+        write_rows(rows, kind, self.stdout)
 
     def _result(self, change_set: ChangeSet, kind: str) -> None:
         rows = [_step(step) for step in change_set.steps.all()]
-        write_rows(rows, kind, self.stdout)  # type: ignore[arg-type]
+        write_rows(rows, kind, self.stdout)
         if change_set.state in (ChangeState.APPLIED, ChangeState.SCHEDULED):
             self._say(f"{change_set} is {change_set.get_state_display().lower()}")
             return

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.actions.lifecycles import EVER_MS, differing
+from accounting.actions.lifecycles import differing
+from accounting.domain.period import FAR_MS
 from accounting.models import DirtyHour
 from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import run
@@ -48,9 +49,9 @@ def test_a_label_that_comes_last_prices_hours_that_no_fact_changes(
     [
         ([], [], []),
         ([], [(50, "unknown")], []),
-        ([], [(50, "spot")], [(0, 50), (50, EVER_MS)]),  # the first is for ever before
+        ([], [(50, "spot")], [(0, 50), (50, FAR_MS)]),  # the first is for ever before
         ([(50, "spot")], [(20, "spot")], []),
-        ([(50, "spot")], [(50, "spot"), (80, "reserved")], [(80, EVER_MS)]),
+        ([(50, "spot")], [(50, "spot"), (80, "reserved")], [(80, FAR_MS)]),
         (
             [(10, "spot"), (80, "spot")],
             [(10, "spot"), (40, "x"), (80, "spot")],

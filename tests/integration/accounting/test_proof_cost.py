@@ -46,7 +46,7 @@ def facts() -> None:
                 f"""INSERT INTO {table} (cluster_id, window_start, gpu_id, node_id)
                     SELECT %s, at, gpu, 1
                     FROM generate_series(%s, %s - interval '5 min', '5 min') AS at,
-                         generate_series(1, 20) AS gpu""",  # noqa: S608
+                         generate_series(1, 20) AS gpu""",  # noqa: S608  # a table named above
                 [cluster.pk, START, END],
             )
             cursor.execute(f"ANALYZE {table}")
@@ -54,7 +54,7 @@ def facts() -> None:
 
 @pytest.mark.parametrize("table", ["usage_window", "intensity_window"])
 def test_the_oldest_window_is_looked_up(facts: None, table: str) -> None:
-    naive = f"SELECT min(window_start) FROM {table}"  # noqa: S608
+    naive = f"SELECT min(window_start) FROM {table}"  # noqa: S608  # a table named above
     assert read_rows(naive, {}) == ROWS  # what this is not
     wanted = f"SELECT {oldest(table, 'window_start', 'window_start')}"
     assert read_rows(wanted, {}) <= 3  # the first of each partition at most

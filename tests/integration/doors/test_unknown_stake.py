@@ -4,7 +4,7 @@ The same hour through each door: on n1 and n3 the exporter has a name that nobod
 it has none at all; only n3 shows a duty too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,11 @@ def test_a_prometheus_is_asked_for_the_nodes_of_a_name(
     expect(HOUR_MS, "2.100000")
 
 
+def clock(second: int) -> Callable[[], int]:
+    """A clock that stands `second` seconds into the hour."""
+    return lambda: (HOUR_ZERO + second) * 1000
+
+
 def test_a_scrape_weighs_the_hour_before_it(configure: Configure) -> None:
     second = 0
 
@@ -104,11 +109,11 @@ def test_a_scrape_weighs_the_hour_before_it(configure: Configure) -> None:
         targets = [{"job": "all", "urls": [address]}]
         cluster: Cluster = configure({"kind": "scrape", "targets": targets})
         for second in range(0, 1200, 30):  # `answer` reads it
-            live.scrape_cluster(cluster, lambda: (HOUR_ZERO + second) * 1000)  # noqa: B023
+            live.scrape_cluster(cluster, clock(second))
         assert issues()[NEW]["at_stake_ms"] == 0  # no window is computed yet
         due.mark(cluster.pk, [HOUR], "asked", create=True)
         ingest_all(cluster)
         roll_up_dirty_hours(cluster.pk)
-        live.scrape_cluster(cluster, lambda: (HOUR_ZERO + 1200) * 1000)
+        live.scrape_cluster(cluster, clock(1200))
     [held] = [row for row in report("usage", by="pod") if row["pod"] == "on-n1"]
     assert issues()[NEW]["at_stake_ms"] == held["unknown_ms"] >= 1_190_000

@@ -84,7 +84,8 @@ class Portal:
             suppress(psycopg.OperationalError),
             psycopg.connect(self.places.database_url) as database,
         ):
-            found = database.execute(f"SELECT count(*) FROM accounting_{of}").fetchone()  # noqa: S608
+            counted = f"SELECT count(*) FROM accounting_{of}"  # noqa: S608  # a test's own word
+            found = database.execute(counted).fetchone()
             return int(found[0]) if found else -1
         return -1
 

@@ -36,7 +36,7 @@ def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
 
 def offered(answer: object) -> list[tuple[str, bool, str]]:
     """What edits may go into: number, chosen first, words."""
-    page = answer.content.decode()  # type: ignore[attr-defined]
+    page = answer.content.decode()  # type: ignore[attr-defined]  # a response of the test client
     part = page.split('name="into"')[1].split("</select>")[0] if "into" in page else ""
     return [(number, bool(on), words) for number, on, words in OFFERED.findall(part)]
 

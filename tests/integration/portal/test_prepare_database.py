@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -35,7 +36,9 @@ class Base:
     owner: dict[str, str]
     services: dict[str, str]
 
-    def sql(self, statement: str, *, who: dict[str, str] | None = None) -> list[tuple]:  # type: ignore[type-arg]
+    def sql(
+        self, statement: str, *, who: dict[str, str] | None = None
+    ) -> list[tuple[Any, ...]]:
         """Run one statement as the owner, or as somebody."""
         address = (who or self.owner)["DATABASE_URL"]
         with psycopg.connect(address, autocommit=True) as connection:

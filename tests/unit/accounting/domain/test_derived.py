@@ -139,11 +139,11 @@ def series(**more: object) -> Series:
         "labels": {"a": "1", "b": "2"},
         "gpu": GpuKey("G", "n"),
     }
-    return Series(**(values | more))  # type: ignore[arg-type]
+    return Series(**(values | more))  # type: ignore[arg-type]  # of several types
 
 
 def hash_of(*found: Series, **more: object) -> bytes:
-    return content_hash([Reading(found, **more)])  # type: ignore[arg-type]
+    return content_hash([Reading(found, **more)])  # type: ignore[arg-type]  # of several types
 
 
 def test_equal_content_has_an_equal_hash_in_any_order() -> None:

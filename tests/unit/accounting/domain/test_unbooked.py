@@ -155,7 +155,7 @@ def hold(
         "booked_until_ms": until,
         "ended_by": "gone",
     }
-    return Hold(**(values | more))  # type: ignore[arg-type]
+    return Hold(**(values | more))  # type: ignore[arg-type]  # of several types
 
 
 def ends(
