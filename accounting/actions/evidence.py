@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable
 import numpy as np
 from django.db.models import Q
 
-from accounting.actions import claims
+from accounting.actions import claims, gpu_models
 from accounting.actions.evidence_ids import Ids
 from accounting.domain.inventory import (
     GpuRecord,
@@ -62,6 +62,7 @@ def load(
     _load_pods(cluster, period, uids, inventory, ids)
     _load_scrapers(cluster, period, inventory, ids)
     _load_gpus(cluster, inventory, ids)
+    gpu_models.forget_likely(inventory)
     _load_geometries(cluster, inventory)
     _load_labels(cluster, period, inventory, ids)
     claims.load(cluster, inventory)

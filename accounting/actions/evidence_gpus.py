@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from accounting.actions import bulk
+from accounting.actions import bulk, gpu_models
 from accounting.actions.evidence_ids import BATCH, Ids
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import Inventory
@@ -26,13 +26,12 @@ from accounting.models import (
 def save_gpus(
     cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
 ) -> None:
+    models = gpu_models.models_of(inventory, sorted(touched.gpus))
+    gpu_models.rename(cluster, inventory, models)
     bulk.merge(
         Gpu,
         ["cluster", "uuid", "model", "is_placeholder"],
-        [
-            (cluster.pk, uuid, inventory.gpus[uuid].model, False)
-            for uuid in sorted(touched.gpus)
-        ],
+        [(cluster.pk, uuid, model, False) for uuid, model in models.items()],
         key=["cluster", "uuid"],
         update=["model"],
     )

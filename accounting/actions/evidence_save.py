@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from accounting.actions import bulk, claims, lifecycles
 from accounting.actions.evidence_gpus import save_gpus, save_labels, save_scrapers
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensure_nodes
+from accounting.actions.gpu_models import model_of_node
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import Inventory, NodeRecord
 from accounting.domain.period import Period, to_instant
+from accounting.domain.unit import NodeFacts
 from accounting.mapping import pod_to_json
 from accounting.models import (
     Cluster,
@@ -21,7 +23,7 @@ from accounting.models import (
     OwnPod,
     Pod,
 )
-from accounting.sources.catalogue import lifecycle_of, normal_model
+from accounting.sources.catalogue import lifecycle_of
 
 
 def save(
@@ -74,15 +76,12 @@ def _facts(node_id: int, node: NodeRecord) -> Iterable[NodeFact]:
     for at in sorted({at for at, _ in node.capacity} | {at for at, _ in node.labels}):
         capacity = next((v for t, v in reversed(node.capacity) if t <= at), {})
         labels = next((v for t, v in reversed(node.labels) if t <= at), {})
-        product = labels.get("label_nvidia_com_gpu_product") or labels.get(
-            "label_cloud_google_com_gke_accelerator", ""
-        )
         yield NodeFact(
             node_id=node_id,
             valid_from=to_instant(at),
             capacity=capacity,
             labels=labels,
-            model=normal_model(product),
+            model=model_of_node(NodeFacts(capacity, labels)),
             lifecycle=lifecycle_of(labels),
             instance_type=labels.get("label_node_kubernetes_io_instance_type", ""),
             zone=labels.get("label_topology_kubernetes_io_zone", ""),

@@ -15,6 +15,11 @@ from accounting.domain.profile import normal, shape_of, slices_of
 WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"
 _GKE = "label_cloud_google_com_gke_"
+_MACHINE = (  # by whom a GPU is known where no label names its model; semantics.md 7.2
+    "label_karpenter_k8s_aws_instance_gpu_name",
+    "label_eks_amazonaws_com_instance_gpu_name",
+    "label_node_kubernetes_io_instance_type",
+)
 _AMD_PARTITIONS = {
     "spx": 1,
     "dpx": 2,
@@ -65,8 +70,18 @@ class NodeFacts:
         return (
             self.labels.get(f"{_LABEL}gpu_product")
             or self.labels.get(f"{_GKE}accelerator")
-            or self.labels.get("label_amd_com_gpu_product_name", "")
+            or self.labels.get("label_amd_com_gpu_product_name", "").replace("_", "-")
         )
+
+    @property
+    def likely_model(self) -> str:
+        """What a GPU is called that neither labels nor samples name: so it can have a price.
+
+        As the cloud calls the GPU or the machine, else the resource by which it is given out.
+        """
+        named = (label for key in _MACHINE if (label := self.labels.get(key)))
+        units = (name for name, count in sorted(self.capacity.items()) if count)
+        return next(named, "") or next(units, "")
 
     def number(self, name: str) -> int:
         """An integer label of GPU feature discovery; 0 where absent or not a number."""

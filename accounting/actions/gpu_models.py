@@ -1,0 +1,114 @@
+"""What each GPU is called: as its samples do, else as its node does.
+
+A price needs a name. Samples of Gaudi name no model, guests do not see that of an AMD card, and
+GPUs that no exporter reads have no samples (semantics.md sections 3 and 7.2).
+"""
+
+from collections.abc import Iterable, Mapping
+
+from django.db import connection
+
+from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
+from accounting.domain.node import node_facts
+from accounting.domain.unit import NodeFacts
+from accounting.models import Cluster, Gpu
+from accounting.sources.catalogue import normal_model
+
+
+def model_of_node(said: NodeFacts) -> str:
+    """What the GPUs of a node are called that nothing else names."""
+    return normal_model(said.product or said.likely_model)
+
+
+def models_of(inventory: Inventory, uuids: Iterable[str]) -> dict[str, str]:
+    """What each of these GPUs is called; empty where nobody says."""
+    return {uuid: _model(inventory.gpus[uuid], inventory) for uuid in uuids}
+
+
+def _model(record: GpuRecord, inventory: Inventory) -> str:
+    if record.model or not record.spans:
+        return record.model
+    places = record.nodes()
+    latest = max(places, key=lambda name: (places[name][-1].last_ms, name))
+    node = inventory.nodes.get(latest)
+    return "" if node is None else model_of_node(_last_facts(node))
+
+
+def _last_facts(node: NodeRecord) -> NodeFacts:
+    return node_facts(
+        node, max((at for at, _ in (*node.capacity, *node.labels)), default=0)
+    )
+
+
+def forget_likely(inventory: Inventory) -> None:
+    """Leave out of what was stored the names that are only likely: samples may know better."""
+    likely: dict[str, set[str]] = {}
+    for record in inventory.gpus.values():
+        for place in record.spans:
+            if place.node not in likely:
+                likely[place.node] = _likely(inventory.nodes.get(place.node))
+            if record.model in likely[place.node]:
+                record.model = ""
+
+
+def _likely(node: NodeRecord | None) -> set[str]:
+    """Every name that was likely, also before labels were known of its first time (N24)."""
+    if node is None:
+        return set()
+    changes = {at for at, _ in (*node.capacity, *node.labels)}
+    said = [node_facts(node, at) for at in changes]
+    said += [NodeFacts(capacity) for _, capacity in node.capacity]
+    return {normal_model(facts.likely_model) for facts in said}
+
+
+def rename(cluster: Cluster, inventory: Inventory, models: Mapping[str, str]) -> None:
+    """Give another name to GPUs that had none, or a likely one; their hours are due again.
+
+    Args:
+        cluster, inventory: whose GPUs.
+        models: of those that were sampled.
+    """
+    likely = {
+        "",
+        *(name for node in inventory.nodes.values() for name in _likely(node)),
+    }
+    rows = Gpu.objects.filter(cluster=cluster, model__in=likely)
+    found: list[tuple[int, str]] = []
+    for pk, uuid, model, is_placeholder in rows.values_list(
+        "pk", "uuid", "model", "is_placeholder"
+    ):
+        wanted = models.get(uuid, model)
+        node = inventory.nodes.get(uuid.rpartition("/")[0])
+        if is_placeholder and node is not None:
+            wanted = model_of_node(_last_facts(node))
+        if wanted != model:
+            found.append((pk, wanted))
+    if found:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _RENAME,
+                {
+                    "gpus": [pk for pk, _ in found],
+                    "names": [name for _, name in found],
+                    "cluster": cluster.pk,
+                },
+            )
+
+
+_RENAME = """
+    WITH renamed AS (
+        UPDATE accounting_gpu g SET model = n.model
+        FROM unnest(%(gpus)s::int[], %(names)s::text[]) AS n(id, model)
+        WHERE g.id = n.id RETURNING g.id
+    )
+    INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
+    SELECT DISTINCT w.cluster_id, date_trunc('hour', w.window_start, 'UTC'),
+           statement_timestamp(), 'model'
+    FROM renamed JOIN accounting_gpupresence p ON p.gpu_id = renamed.id
+    JOIN accounting_ingestwindow w
+      ON w.cluster_id = %(cluster)s
+     AND w.window_start > to_timestamp((p.start_ms - 300000) / 1000.0)
+     AND (p.end_ms IS NULL OR w.window_start < to_timestamp(p.end_ms / 1000.0))
+    ON CONFLICT (cluster_id, hour_start) DO UPDATE
+        SET marked_at = excluded.marked_at, reason = excluded.reason
+"""
