@@ -4,16 +4,16 @@ The blocks of the page are the test's input and its expected answer: a wrong num
 the page fails here.
 """
 
-import io
 import json
 import re
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 
 from accounting.domain.line import STATES
+from accounting.models import Cluster
+from tests.integration.accounting.support import report, run
 
 PAGE = Path(__file__).parents[3] / "docs" / "metering.md"
 
@@ -31,33 +31,32 @@ def _table(language: str) -> list[dict[str, str]]:
     return [dict(zip(head, line, strict=True)) for line in lines]
 
 
-def _report(kind: str, by: str) -> list[dict[str, object]]:
-    out = io.StringIO()
-    call_command("report", kind, "--by", by, "--format", "json", stdout=out)
-    rows: list[dict[str, object]] = json.loads(out.getvalue())["rows"]
-    return rows
+def _import(folder: Path, language: str) -> list[str]:
+    """Set up, and import a block twice; what the imports print."""
+    (folder / "setup.yaml").write_text(_block("yaml"))
+    (folder / "samples.om").write_text(_block(language))
+    run("configure", folder / "setup.yaml")
+    again = range(2)
+    return [
+        run("import_metrics", "--cluster=north", folder / "samples.om") for _ in again
+    ]
 
 
 def test_page_numbers_come_out_of_the_importer(tmp_path: Path) -> None:
-    (tmp_path / "setup.yaml").write_text(_block("yaml"))
-    (tmp_path / "samples.om").write_text(_block("openmetrics"))
-    call_command("configure", str(tmp_path / "setup.yaml"), stdout=io.StringIO())
-    call_command(
-        "import_metrics",
-        str(tmp_path / "samples.om"),
-        "--cluster",
-        "north",
-        stdout=io.StringIO(),
-    )
+    assert not Cluster.objects.exists()
+    printed = _import(tmp_path, "openmetrics")
+    shown = _block("console").splitlines(keepends=True)
+    assert printed == [line for line in shown if not line.startswith("$")]
+    assert [cluster.name for cluster in Cluster.objects.all()] == ["north"]
 
-    ledger = {row["gpu"]: row for row in _report("ledger", "gpu")}
+    ledger = {row["gpu"]: row for row in report("ledger", by="gpu")}
     for expected in _table("ledger"):
         row = ledger[expected["gpu"]]
         for state in (*STATES, "wall"):
             assert row[f"{state}_ms"] == int(expected[f"{state}_ms"]), state
         assert row["wall_charge"] == expected["wall_charge"]
 
-    [usage] = _report("usage", "team")
+    [usage] = report("usage", by="team")
     [expected] = _table("usage")
     assert usage["team"] == expected["team"]
     for name in ("busy_ms", "idle_ms", "unknown_ms"):
@@ -73,3 +72,17 @@ def test_page_numbers_come_out_of_the_importer(tmp_path: Path) -> None:
         for state in ("free", "stranded", "stray", "dark")
     )
     assert platform + Decimal(str(usage["charge"])) == Decimal("0.35")
+
+    [wanted] = json.loads(_block("json"))["rows"]
+    assert {name: usage[name] for name in wanted} == wanted  # also by type (N36)
+
+
+def test_silence_of_kube_state_comes_out_of_the_importer(tmp_path: Path) -> None:
+    _import(tmp_path, "silence")
+    for kind, by in (("ledger", "gpu"), ("usage", "pod")):
+        rows = {row[by]: row for row in report(kind, by=by)}
+        expected = _table(f"silence-{kind}")
+        assert set(rows) == {row[by] for row in expected}
+        for wanted in expected:
+            for name, value in wanted.items():
+                assert str(rows[wanted[by]][name]) == value, f"{wanted[by]} {name}"
