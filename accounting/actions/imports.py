@@ -24,6 +24,7 @@ from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
+from accounting.sources.errors import SourceError
 from accounting.sources.openmetrics import FileError, Spool, spool
 
 FILES = "files"  # name of the source that imported files belong to
@@ -42,6 +43,7 @@ class Imported:
     windows: int
     rows_written: int
     hours: int
+    waiting: int  # windows that wait for another source
     unknown_names: tuple[str, ...]
 
 
@@ -106,6 +108,7 @@ def import_files(
         windows=first.windows + done.windows,
         rows_written=first.rows_written + done.rows_written,
         hours=hours,
+        waiting=done.failed + first.failed,
         unknown_names=tuple(sorted(spooled.unknown.nodes)),
     )
 
@@ -192,7 +195,13 @@ def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
         part = Period(max(hour, period.start_ms), min(hour + HOUR_MS, period.end_ms))
         # asked before reading, so that all of them are read
         folded |= reader.block_ids(part, whole=True) or set()
-        observe_period(cluster, reader, reader.read(part), part)
+        try:
+            readings = reader.read(part)
+        except (
+            SourceError
+        ):  # another source of the cluster: its windows will wait for it
+            return set()
+        observe_period(cluster, reader, readings, part)
     return folded
 
 

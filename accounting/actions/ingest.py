@@ -6,7 +6,7 @@ process may die: the ledger then still says what is due.
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -34,6 +34,7 @@ from accounting.domain.spelling import Spellings, spellings
 from accounting.domain.timeline import node_timelines
 from accounting.failpoints import reach
 from accounting.models import Cluster
+from accounting.queries.at_stake import waiting_ms
 from accounting.sources.errors import SourceError
 
 
@@ -187,12 +188,30 @@ def _all_issues(
     ledgers: Sequence[WindowLedger], readings: Sequence[Reading], period: Period
 ) -> list[Issue]:
     found = [issue for ledger in ledgers for issue in ledger.issues]
-    found.extend(
-        Issue(code, subject, message, period.start_ms, period.end_ms)
-        for reading in readings
-        for code, subject, message in reading.notes
-    )
+    found.extend(_of_sources(ledgers, readings, period))
     return [*found, *conditions(readings, period), *told_twice(readings, period)]
+
+
+def _of_sources(
+    ledgers: Sequence[WindowLedger], readings: Sequence[Reading], period: Period
+) -> Iterable[Issue]:
+    """What sources and their samples were at fault; an answer that was not whole has at
+    stake what nothing is known of in its windows, once however often it was said."""
+    missed_ms = sum(ledger.missed_ms for ledger in ledgers)
+    warned: set[str] = set()
+    for reading in readings:
+        for code, subject, message in reading.notes:
+            is_first = code == "source_warning" and subject not in warned
+            if is_first:
+                warned.add(subject)
+            yield Issue(
+                code,
+                subject,
+                message,
+                period.start_ms,
+                period.end_ms,
+                at_stake_ms=missed_ms if is_first else 0,
+            )
 
 
 def _source_failed(cluster: Cluster, claimed: Claim, error: SourceError) -> None:
@@ -203,6 +222,7 @@ def _source_failed(cluster: Cluster, claimed: Claim, error: SourceError) -> None
         message=str(error),
         first_ms=period.start_ms,
         last_ms=period.end_ms,
+        at_stake_ms=waiting_ms(cluster.pk),
         severity="error",
     )
     issues.record(cluster.pk, [issue])

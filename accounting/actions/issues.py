@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.advice import OF_WINDOWS, text_of
+from accounting.domain.advice import ADDING_UP, OF_WINDOWS, text_of
 from accounting.domain.issue import Issue
 from accounting.domain.period import Period, to_instant
 
@@ -15,9 +15,9 @@ _GONE = "interval '1 day'"  # of data without it
 def record(cluster_id: int, issues: Iterable[Issue]) -> None:
     """Add issues or extend the ones that are known (same code and subject).
 
-    What is known already writes nothing. What windows find adds up: of time that was told of
-    before nothing counts again, of a period that reaches beyond it the part that is new.
-    Other issues come with all that is at stake.
+    What is known already writes nothing. What windows and scrapes find adds up: of time that
+    was told of before nothing counts again, of a period that reaches beyond it the part that
+    is new. Other issues come with all that is at stake.
     """
     merged: dict[tuple[str, str], Issue] = {}
     for issue in issues:
@@ -30,7 +30,7 @@ def record(cluster_id: int, issues: Iterable[Issue]) -> None:
         cursor.execute(_FRESH, [cluster_id])
         since = cursor.fetchone()[0]
         rows = [
-            (*_row(cluster_id, i), i.code in OF_WINDOWS, since, since)
+            (*_row(cluster_id, i), i.code in ADDING_UP, since, since)
             for i in merged.values()
         ]
         cursor.executemany(_UPSERT, rows)

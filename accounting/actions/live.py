@@ -21,14 +21,16 @@ from accounting.domain.period import (
     to_ms,
 )
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
+from accounting.queries.at_stake import silent_gpus
 from accounting.queries.windows import database_now
-from accounting.sources.scrape import Target, scrape
+from accounting.sources.scrape import Scraped, Target, scrape
 
 PASSING = (
     "target_down",
     "clock_went_back",
     "unknown_metric",
 )  # issues that end when they stop
+SCRAPE_S = 30  # between two scrapes, where a source says nothing else
 Clock = Callable[[], int]  # milliseconds since 1970
 
 AGAIN_MS = 2 * WINDOW_MS  # what is read again with each new window (rules.md N1)
@@ -68,18 +70,37 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
     if len(result.batch.times):
         source.last_sample_at = to_instant(int(result.batch.times.max()))
     source.save(update_fields=["last_read_at", "last_sample_at", "last_error"])
-    issues.record(
-        cluster.pk,
-        [
-            Issue(code, subject, message, at, at)
-            for code, subject, message in result.notes
-        ],
-    )
+    issues.record(cluster.pk, _faults(cluster, source, result, at))
     scraped = Period(at, at)
     hour = Period(at - HOUR_MS, at)
     record_unknown(cluster, source.name, result.unknown, scraped, hour)
     issues.resolve_older(cluster.pk, PASSING, now - timedelta(minutes=5))
     return new
+
+
+def _faults(
+    cluster: Cluster, source: Source, result: Scraped, at_ms: int
+) -> list[Issue]:
+    """What a scrape met; at stake is a step of each GPU that a silent target speaks of."""
+    notes = {subject: code for code, subject, _ in result.notes}
+    down = {
+        target.url: (target.job, target.instance)
+        for target in targets_of(source)
+        if notes.get(target.url) == "target_down"
+    }
+    step_ms = 1000 * (source.interval_s or SCRAPE_S)
+    gpus = silent_gpus(cluster.pk, down.values())
+    return [
+        Issue(
+            code,
+            subject,
+            message,
+            at_ms,
+            at_ms,
+            at_stake_ms=step_ms * gpus.get(down.get(subject, ("", "")), 0),
+        )
+        for code, subject, message in result.notes
+    ]
 
 
 def _mark_late(cluster: Cluster, source: Source, scraped: Period) -> None:

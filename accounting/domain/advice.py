@@ -22,14 +22,17 @@ TEXTS: Mapping[str, Text] = {
         "A source does not answer",
         "Windows wait and are read again; nothing is booked as idle. Check address,"
         " credentials and network of the source.",
+        "the time of the GPUs in the windows that wait, which nothing is known of yet",
     ),
     "source_warning": Text(
         "A source said that its answer is not whole",
         "Its windows are read again. Look at the stores behind it (Thanos, Mimir).",
+        "what is unknown or dark in its windows",
     ),
     "target_down": Text(
         "An exporter does not answer",
         "Its GPUs are unknown meanwhile. Look at the exporter's pod on that node.",
+        "a step of its GPUs for each scrape that failed; of kube-state-metrics, of all GPUs",
     ),
     "clock_went_back": Text(
         "Samples came for time that was computed",
@@ -186,6 +189,9 @@ OF_WINDOWS = frozenset(TEXTS) - {
     *("source_failed", "source_warning", "target_down", "clock_went_back"),
     *("unpriced_gpu", "unmapped_namespace", "unknown_metric"),
 }
+
+# Whose time at stake adds up over what was found; others are told with all of it.
+ADDING_UP = OF_WINDOWS | {"source_warning", "target_down"}
 
 
 def text_of(code: str) -> Text:

@@ -47,6 +47,13 @@ class WindowLedger:
         """Every line, one by one: for few only."""
         return (*self.singles, *self.table.lines())
 
+    @property
+    def missed_ms(self) -> int:
+        """What is unknown or dark of its GPUs' time."""
+        rows = self.table.rows
+        found = int(rows["unknown_ms"].sum()) + int(rows["dark_ms"].sum())
+        return found + sum(line.unknown_ms + line.dark_ms for line in self.singles)
+
 
 def attribute(
     windows: Sequence[Period],

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from accounting.access import EVERYTHING
 from accounting.actions.imports import import_files
 from accounting.audit import SYSTEM
-from accounting.management.output import WRONG_USE
+from accounting.management.output import FINDING, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.queries.issues import issue_rows
 from accounting.queries.selection import Selection
@@ -19,7 +19,8 @@ from accounting.sources.openmetrics import FileError
 
 
 class Command(BaseCommand):
-    """Imports; ends with 0, or 2 when a file is wrong (nothing was written then)."""
+    """Imports; ends with 0, with 1 when windows wait for another source, with 2 when a file is
+    wrong (nothing was written then)."""
 
     help = "Read OpenMetrics or timestamped Prometheus text (also .gz). Safe to repeat."
 
@@ -53,3 +54,9 @@ class Command(BaseCommand):
         )
         for name in done.unknown_names:
             self.stdout.write(f"not in the catalogue, left out: {name}")
+        if done.waiting:
+            self.stderr.write(
+                f"import_metrics: the samples are kept, but {done.waiting} windows wait for"
+                " another source of the cluster that does not answer: see `report issues`"
+            )
+            sys.exit(FINDING)

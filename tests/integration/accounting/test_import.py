@@ -4,11 +4,13 @@ Not here: kills and workers beside each other (test_faults), live sources (test_
 """
 
 import gzip
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from accounting.models import BufferBlock, Cluster, IngestWindow
 from accounting.sources.openmetrics import FileError, spool
@@ -203,3 +205,17 @@ def test_values_that_are_no_data_are_unknown(value: str, tmp_path: Path) -> None
     # the first sample without the pod's name, a good zero, lies 19 s before its end
     assert row["idle_ms"] == 19_000
     assert row["unknown_ms"] == row["allocated_ms"] - 19_000
+
+
+def test_a_file_beside_a_silent_source_is_kept_and_waits(tmp_path: Path) -> None:
+    settings, data = tmp_path / "setup.yaml", two_hours().write(tmp_path / "all.om")
+    silent = '{kind: prometheus, timeout_s: 1, url: "http://127.0.0.1:1"}'
+    settings.write_text(f"clusters: [{{name: north, sources: [{silent}]}}]\n")
+    run("configure", settings)
+    told = io.StringIO()
+    with pytest.raises(SystemExit, match="1"):
+        call_command("import_metrics", "--cluster=north", str(data), stderr=told)
+    assert "windows wait for another source" in told.getvalue()
+    assert BufferBlock.objects.exists()
+    assert facts() == []
+    assert [row["code"] for row in report("issues")] == ["source_failed"]

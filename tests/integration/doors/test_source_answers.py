@@ -188,6 +188,8 @@ def test_answer_with_warnings_is_not_final(
     assert all(row["unknown_ms"] == row["allocated_ms"] for row in report("usage"))
     issue = next(row for row in report("issues") if row["code"] == "source_warning")
     assert "store 3 is unreachable" in issue["message"]
+    [whole] = report("ledger", by="cluster")
+    assert issue["at_stake_ms"] == whole["unknown_ms"] + whole["dark_ms"] > 0
 
     source.script = GOOD
     let_time_pass()
