@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from tests.oracle.samples import (
+    ANY,
     BILLION,
     SECOND,
     WHOLE,
@@ -23,18 +24,12 @@ from tests.oracle.samples import (
     Sample,
     Scraper,
     Track,
-    host_of,
     one_a_millisecond,
-    part_of,
-    reading_of,
-    scraper_of,
     span_of_step,
-    track_of,
+    window_of,
 )
 from tests.oracle.steps import lower_median, median_gap, union, validity
 from tests.oracle.units import Said, gpus_of
-
-ANY = ""  # the track of all metrics together: a proof of presence has no metric (N14)
 
 
 class Proof(NamedTuple):
@@ -99,7 +94,7 @@ class Evidence:
         kept = one_a_millisecond(samples)
         self.exporter = [s for s in kept if s.name.startswith("DCGM_")]
         self.with_exported = {
-            scraper_of(s.labels) for s in self.exporter if s.labels.get("exported_pod")
+            s.scraper for s in self.exporter if s.labels.get("exported_pod")
         }
         self.targets = {
             (s.labels.get("namespace", ""), s.labels["pod"])
@@ -111,8 +106,11 @@ class Evidence:
         for sample in kept:
             if sample.name.startswith("kube_"):
                 self._kube_sample(sample)
-        self.step = cache(self._step)
-        self.kube_step = cache(self._kube_step)
+        self.times = cache(self._times)
+        self.gap = cache(self._gap)
+        self.gap_of_others = cache(self._gap_of_others)
+        self.kube_gap = cache(self._kube_gap)
+        self.scrapes_after = cache(self._scrapes_after)
         self.said = cache(self._said)
         self.proofs = self._proofs()
         self.seen = self._seen()
@@ -125,15 +123,15 @@ class Evidence:
     # --- exporters -------------------------------------------------------------------
 
     def _exporter_sample(self, sample: Sample) -> None:
-        track = track_of(sample)
-        proof = track._replace(metric=ANY, part=WHOLE)
+        track, proof, host = sample.track, sample.proof, sample.host
         shown = self.parts[track.uuid].setdefault(sample.at, set())
-        shown |= {track.part} - {WHOLE}
+        if track.part is not WHOLE:
+            shown.add(track.part)
         self.models[track.uuid] = sample.labels.get("modelName", "")
-        self.nodes_of[track][sample.at] = host_of(sample)
-        self.nodes_of[proof][sample.at] = host_of(sample)
+        self.nodes_of[track][sample.at] = host
+        self.nodes_of[proof][sample.at] = host
         self.values[proof][sample.at] = (True, 0)
-        value = reading_of(sample)
+        value = sample.reading
         if value is None:
             return
         label = self.label_of(sample)
@@ -158,28 +156,34 @@ class Evidence:
                 labels.get("exported_pod_uid") or labels.get("pod_uid", ""),
             )
         plain = (labels.get("namespace", ""), labels.get("pod", ""))
-        is_own = scraper_of(labels) in self.with_exported or plain in self.targets
+        is_own = sample.scraper in self.with_exported or plain in self.targets
         if not plain[1] or is_own:
             return None
         return Label(*plain, labels.get("pod_uid", ""))
 
-    def times(self, track: Track) -> list[int]:
+    def _times(self, track: Track) -> list[int]:
         """When a track has data, ascending."""
         return sorted(self.values.get(track, {}))
 
     def value(self, track: Track, at: int) -> Fraction:
         """The duty of a sample with data, exact billionths as a ratio."""
-        return Fraction(self.values[track][at][1], BILLION)
+        return _duty(self.values[track][at][1])
 
-    def _step(self, track: Track, at: int) -> int:
+    def step(self, track: Track, at: int) -> int:
         """The step of a sample (N4)."""
         if self.interval is not None:
             return min(self.interval * SECOND, WINDOW)
-        own = median_gap(self.times(track), at)
+        own = self.gap(track, window_of(at))
         if own is not None:
             return own
-        node = self.nodes_of[track].get(at)
-        low, high = span_of_step(at)
+        return self.gap_of_others(track, window_of(at), self.nodes_of[track].get(at))
+
+    def _gap(self, track: Track, window: int) -> int | None:
+        return median_gap(self.times(track), window)
+
+    def _gap_of_others(self, track: Track, window: int, node: str | None) -> int:
+        """What the node's other tracks of the metric say, else 30 seconds."""
+        low, high = span_of_step(window)
         others = [
             other
             for other, nodes in self.nodes_of.items()
@@ -187,23 +191,21 @@ class Evidence:
             and other != track
             and any(low <= t < high and n == node for t, n in nodes.items())
         ]
-        gaps = [median_gap(self.times(other), at) for other in others]
+        gaps = [self.gap(other, window) for other in others]
         known = sorted(gap for gap in gaps if gap is not None)
         return lower_median(known) if known else 30 * SECOND
 
     def _proofs(self) -> list[Proof]:
         proofs = []
         steps: dict[tuple[str, int], int] = defaultdict(int)
-        for sample in self.exporter:
-            key = (sample.labels["UUID"], sample.at)
-            track = track_of(sample)._replace(metric=ANY, part=WHOLE)
-            steps[key] = max(steps[key], self.step(track, sample.at))
+        for proof, at in {(s.proof, s.at) for s in self.exporter}:
+            key = (proof.uuid, at)
+            steps[key] = max(steps[key], self.step(proof, at))
         for sample in self.exporter:
             uuid, label = sample.labels["UUID"], self.label_of(sample)
             step = steps[uuid, sample.at]
-            place = Place(uuid, part_of(sample.labels), sample.labels.get("vgpu", ""))
-            host = host_of(sample)
-            proofs.append(Proof(uuid, host, sample.at, step, label, place))
+            place = Place(uuid, sample.part, sample.labels.get("vgpu", ""))
+            proofs.append(Proof(uuid, sample.host, sample.at, step, label, place))
         return sorted(
             proofs,
             key=lambda p: (p.at, p.uuid, p.node, p.label or ("",) * 3, p.place),
@@ -212,7 +214,7 @@ class Evidence:
     # --- kube-state ------------------------------------------------------------------
 
     def _kube_sample(self, sample: Sample) -> None:
-        scraper, labels = scraper_of(sample.labels), sample.labels
+        scraper, labels = sample.scraper, sample.labels
         self.scrapes[scraper].add(sample.at)
         if sample.name.startswith("kube_node_"):
             seen = self.objects.setdefault(labels["node"], defaultdict(set))
@@ -238,10 +240,14 @@ class Evidence:
         """GPUs that a node's capacity stands for, by sample time."""
         return {at: gpus_of(self.said(node, at)) for at in self.capacity.get(node, {})}
 
-    def _kube_step(self, scraper: Scraper, at: int) -> int:
+    def _kube_gap(self, scraper: Scraper, window: int) -> int | None:
+        return median_gap(sorted(self.scrapes[scraper]), window)
+
+    def kube_step(self, scraper: Scraper, at: int) -> int:
+        """The step of a scrape of kube-state (N4, N9)."""
         if self.interval is not None:
             return min(self.interval * SECOND, WINDOW)
-        return median_gap(sorted(self.scrapes[scraper]), at) or 30 * SECOND
+        return self.kube_gap(scraper, window_of(at)) or 30 * SECOND
 
     def step_of_scrapers(self, scrapers: Iterable[Scraper], at: int) -> int:
         """One step after a kube-state sample: the longest of those who gave it (N9)."""
@@ -262,13 +268,13 @@ class Evidence:
         """True where kube-state is seen."""
         return any(start <= at < end for start, end in self.seen)
 
-    def scrapes_after(self, at: int) -> list[int]:
+    def _scrapes_after(self, at: int) -> list[int]:
         """Times of later kube-state scrapes."""
         return sorted({t for times in self.scrapes.values() for t in times if t > at})
 
     # --- all -------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def end(self) -> int:
         """Where the data end (N1): the latest of all tracks' last sample plus its step."""
         ends = [
@@ -279,6 +285,11 @@ class Evidence:
         for scraper, times in self.scrapes.items():
             ends.append(max(times) + self.kube_step(scraper, max(times)))
         return max(ends, default=0)
+
+
+@lru_cache(maxsize=1 << 16)
+def _duty(billionths: int) -> Fraction:
+    return Fraction(billionths, BILLION)
 
 
 def _show(pod: Pod, sample: Sample) -> None:

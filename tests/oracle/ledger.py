@@ -6,18 +6,19 @@ so one look at the left edge gives the state of the whole interval.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tests.oracle.division import divided
 from tests.oracle.evidence import Evidence
 from tests.oracle.holds import Hold
 from tests.oracle.measures import Measures
-from tests.oracle.samples import WHOLE, WINDOW, Sample, window_of
+from tests.oracle.samples import UTIL, WHOLE, WINDOW, Sample, window_of
 from tests.oracle.seats import ESTIMATED, Seat, Share
 
 STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
 Key = tuple[int, str, int, str]  # window start, GPU, instance, pod uid ("" = nobody)
+Known = dict[int, tuple[tuple[object, ...], dict[Key, "Fact"]]]  # what was read, facts
 
 
 @dataclass(frozen=True)
@@ -36,25 +37,74 @@ class Ledger:
     holds: list[Hold] = field(default_factory=list)
 
 
-def ledger(samples: Iterable[Sample], interval: int | None = None) -> Ledger:
-    """The ledger of a fleet; `interval` in seconds where its source declares one."""
-    return _Book(Evidence(samples, interval)).write()
+def ledger(
+    samples: Iterable[Sample], interval: int | None = None, known: Known | None = None
+) -> Ledger:
+    """The ledger of a fleet.
+
+    Args:
+        samples: all of them.
+        interval: in seconds, where its source declares one.
+        known: the windows of an earlier call. One of which all that is read is still the
+            same, value by value, is not computed again; those that are get remembered.
+    """
+    return _Book(Evidence(samples, interval)).write({} if known is None else known)
 
 
 class _Book(Measures):
-    def write(self) -> Ledger:
+    def write(self, known: Known) -> Ledger:
         book = Ledger(holds=self.holds)
         uuids = sorted({p.uuid for p in self.presences})
         first = min((p.start for p in self.presences), default=0)
         last = max((p.end for p in self.presences), default=0)
         for window in range(window_of(first), last, WINDOW):
-            order = {
-                node: self.fill_order(node, window)
-                for node in {p.node for p in self.presences}
-            }
-            for uuid in uuids:
-                book.facts.update(self._facts(uuid, window, order))
+            read = self._read_in(window)
+            if window not in known or known[window][0] != read:
+                known[window] = read, self._window(uuids, window)
+            book.facts.update(known[window][1])
         return book
+
+    def _read_in(self, window: int) -> tuple[object, ...]:
+        """All that a window's facts are made of, as values.
+
+        Of samples: those that count in it, with what they cover, and what they say of each
+        pod. What covers, who holds and what is there is found anew each time, from all
+        samples; of what lasts beyond the window only that it does is read.
+        """
+        end, evidence = window + WINDOW, self.evidence
+        there = [p for p in self.presences if p.start < end and p.end > window]
+        covers = {
+            (n, track): self.covers(Seat(p, part), track).get(window)
+            for n, p in enumerate(there)
+            for part, track in self.of_gpu[p.uuid]
+        }
+        scrapes = {
+            (track._replace(metric=UTIL), cover.at)
+            for (_, track), found in covers.items()
+            for cover in found or ()
+        }
+        return (
+            [replace(p, end=min(p.end, end)) for p in there],
+            [
+                replace(h, end=min(h.end, end), ended=None, ended_by="", last=0)
+                for h in self.holds
+                if h.start < end and h.end > window
+            ],
+            [(a, min(b, end)) for a, b in evidence.seen if a < end and b > window],
+            [self.geometries(p.uuid, window) for p in there],
+            covers,
+            {s: evidence.processes.get(s[0], {}).get(s[1]) for s in scrapes},
+            {s: s[1] in evidence.devices.get(s[0], ()) for s in scrapes},
+        )
+
+    def _window(self, uuids: Sequence[str], window: int) -> dict[Key, Fact]:
+        """The facts of a window."""
+        found: dict[Key, Fact] = {}
+        nodes = {p.node for p in self.presences}
+        order = {node: self.fill_order(node, window) for node in nodes}
+        for uuid in uuids:
+            found.update(self._facts(uuid, window, order))
+        return found
 
     def _facts(
         self, uuid: str, window: int, order: Mapping[str, Sequence[Seat]]

@@ -1,5 +1,6 @@
 """What was measured of a seat: its metric, and what its samples say (N3, N5-N7, N21, N22)."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,6 +19,7 @@ from tests.oracle.samples import (
     WINDOW,
     Part,
     Track,
+    window_of,
 )
 from tests.oracle.seats import Seat, Seats, Share
 from tests.oracle.steps import is_near, validity
@@ -31,28 +33,43 @@ class Measured(NamedTuple):
     at: int
 
 
+class Cover(NamedTuple):
+    """Where a sample counts: [start, end), its duty and its own time."""
+
+    start: int
+    end: int
+    duty: Fraction
+    at: int
+
+
 class Measures(Seats):
     """The samples of every seat."""
 
     def __init__(self, evidence: Evidence) -> None:
         super().__init__(evidence)
         self.tracks: dict[tuple[str, Part], list[Track]] = defaultdict(list)
+        self.of_gpu: dict[str, list[tuple[Part, Track]]] = defaultdict(list)
         for track in evidence.values:
             self.tracks[track.uuid, track.part].append(track)
+            self.of_gpu[track.uuid].append((track.part, track))
         self.metric = cache(self._metric)
         self.covers = cache(self._covers)
         self.ranked = cache(self._tracks_of)
+        self.inside = cache(self._inside)
+        self.is_suspect = cache(self._is_suspect)
+        self.cuts = sorted(self.edges | {t for span in evidence.seen for t in span})
 
     def _tracks_of(
         self, uuid: str, part: Part, metric: str, window: int
     ) -> list[Track]:
         """Tracks with data, the one with most samples in the window first (N3)."""
         tracks = [t for t in self.tracks[uuid, part] if t.metric == metric]
-        return sorted(tracks, key=lambda t: (-len(self._in(t, window)), t.scraper))
+        return sorted(tracks, key=lambda t: (-len(self.inside(t, window)), t.scraper))
 
-    def _in(self, track: Track, window: int) -> list[int]:
+    def _inside(self, track: Track, window: int) -> list[int]:
+        """When a track has data in a window."""
         times = self.evidence.times(track)
-        return [at for at in times if window <= at < window + WINDOW]
+        return times[bisect_left(times, window) : bisect_left(times, window + WINDOW)]
 
     def _metric(self, seat: Seat, window: int) -> str | None:
         """The metric of a GPU and window; never utilisation on MIG (N7)."""
@@ -60,7 +77,7 @@ class Measures(Seats):
         metrics = (ENGINE, UTIL) if part == WHOLE else (ENGINE,)
         counts = {
             metric: sum(
-                len(self._in(t, window))
+                len(self.inside(t, window))
                 for t in self.tracks[uuid, part]
                 if t.metric == metric
             )
@@ -69,19 +86,16 @@ class Measures(Seats):
         if any(counts.values()):
             return ENGINE if 2 * counts[ENGINE] >= counts.get(UTIL, 0) else UTIL
         for metric in metrics:
-            if any(
-                start < window + WINDOW and end > window
-                for track in self.ranked(uuid, part, metric, window)
-                for start, end, _, _ in self.covers(seat, track)
-            ):
+            tracks = self.ranked(uuid, part, metric, window)
+            if any(self.covers(seat, track).get(window) for track in tracks):
                 return metric
         return None
 
-    def _covers(self, seat: Seat, track: Track) -> list[tuple[int, int, Fraction, int]]:
-        """[start, end), duty and time of each sample: forward (N5), cut and back (N6)."""
+    def _covers(self, seat: Seat, track: Track) -> dict[int, list[Cover]]:
+        """What each sample covers: forward (N5), cut and back (N6); by window touched."""
         times = self.evidence.times(track)
         changes = self.changes(seat)
-        found = []
+        found: dict[int, list[Cover]] = defaultdict(list)
         for i, at in enumerate(times):
             step = self.evidence.step(track, at)
             following = times[i + 1] if i + 1 < len(times) else None
@@ -92,7 +106,9 @@ class Measures(Seats):
             first = [c for c in changes if before < c <= at]
             if first and is_near(at - first[-1], step):
                 start = first[-1]
-            found.append((start, end, self.evidence.value(track, at), at))
+            cover = Cover(start, end, self.evidence.value(track, at), at)
+            for window in range(window_of(start), end, WINDOW):
+                found[window].append(cover)
         return found
 
     def measured(self, seat: Seat, window: int, at: int) -> Measured | None:
@@ -101,19 +117,19 @@ class Measures(Seats):
         if metric is None:
             return None
         for track in self.ranked(seat.presence.uuid, seat.part, metric, window):
-            for start, end, duty, when in self.covers(seat, track):
-                if start <= at < end:
-                    return Measured(duty, track, when)
+            for cover in self.covers(seat, track).get(window, ()):
+                if cover.start <= at < cover.end:
+                    return Measured(cover.duty, track, cover.at)
         return None
 
-    def is_suspect(self, seat: Seat, window: int) -> bool:
+    def _is_suspect(self, seat: Seat, window: int) -> bool:
         """Zeros that nobody should believe (N21)."""
         metric = self.metric(seat, window)
         if metric is None:
             return False
         uuid, part = seat.presence.uuid, seat.part
         track = self.ranked(uuid, part, metric, window)[0]
-        values = [self.evidence.value(track, at) for at in self._in(track, window)]
+        values = [self.evidence.value(track, at) for at in self.inside(track, window)]
         if len(values) < 5 or any(values):
             return False
         util, power, limit = (
@@ -121,7 +137,7 @@ class Measures(Seats):
                 Fraction(self.evidence.values[t][at][1])
                 for t in self.tracks[uuid, part]
                 if t.metric == name
-                for at in self._in(t, window)
+                for at in self.inside(t, window)
             ]
             for name in (UTIL, POWER, LIMIT)
         )
@@ -150,13 +166,13 @@ class Measures(Seats):
 
     def intervals(self, here: Sequence[Presence], window: int) -> list[tuple[int, int]]:
         """The parts of a window in which nothing changes for a GPU that is there."""
-        cuts = {window, window + WINDOW, *self.edges}
-        cuts |= {t for span in self.evidence.seen for t in span}
+        low = bisect_left(self.cuts, window)
+        cuts = {window, window + WINDOW}
+        cuts |= set(self.cuts[low : bisect_left(self.cuts, window + WINDOW)])
         for presence in here:
-            for (uuid, part), tracks in list(self.tracks.items()):
-                for track in tracks if uuid == presence.uuid else ():
-                    for start, end, _, _ in self.covers(Seat(presence, part), track):
-                        cuts |= {start, end}
+            for part, track in self.of_gpu[presence.uuid]:
+                for cover in self.covers(Seat(presence, part), track).get(window, ()):
+                    cuts |= {cover.start, cover.end}
         inside = sorted(t for t in cuts if window <= t <= window + WINDOW)
         return [
             (start, end)

@@ -1,5 +1,6 @@
 """Which GPUs were there, and when, by rules.md N14-N16."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -62,25 +63,30 @@ class _Presences:
         self.here: dict[str, tuple[int, int, int]] = {}  # start, last, step
         self.done: list[Presence] = []
         self.counts = evidence.gpu_counts(node)
-        self.own = {(p.uuid, p.at): p.step for p in evidence.proofs if p.node == node}
-        self.elsewhere = {(p.uuid, p.at) for p in evidence.proofs if p.node != node}
+        self.own: dict[int, dict[str, int]] = defaultdict(dict)  # steps by time, UUID
+        self.elsewhere: dict[int, set[str]] = defaultdict(set)
+        for proof in evidence.proofs:
+            if proof.node == node:
+                self.own[proof.at][proof.uuid] = proof.step
+            else:
+                self.elsewhere[proof.at].add(proof.uuid)
 
     def play(self) -> list[Presence]:
-        moments = {at for _, at in self.own} | {at for _, at in self.elsewhere}
+        moments = set(self.own) | set(self.elsewhere)
         moments |= {life.first for life in self.lives}
         moments |= set(self.counts)
-        for (_, at), step in self.own.items():
-            moments.add(at + 3 * step // 2 + 1)  # the first moment of silence
+        for at, steps in self.own.items():  # the first moment of silence
+            moments |= {at + 3 * step // 2 + 1 for step in steps.values()}
         for at in sorted(moments | {self.evidence.end}):
             if at > self.evidence.end:
                 break
             self._silences(at)
-            for uuid, when in list(self.own):
-                if when == at:
-                    start = self.here[uuid][0] if uuid in self.here else at
-                    self.here[uuid] = (start, at, self.own[uuid, at])
-            for uuid, when in self.elsewhere:
-                if when == at and uuid in self.here and (uuid, at) not in self.own:
+            own = self.own.get(at, {})
+            for uuid, step in own.items():
+                start = self.here[uuid][0] if uuid in self.here else at
+                self.here[uuid] = (start, at, step)
+            for uuid in sorted(self.elsewhere.get(at, set()) - set(own)):
+                if uuid in self.here:
                     _, last, step = self.here[uuid]
                     self._leave(uuid, min(last + step, at))
             self._too_many(at)

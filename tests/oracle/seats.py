@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tests.oracle.evidence import Evidence
 from tests.oracle.holds import Hold, holds
 from tests.oracle.presences import Presence, presences
-from tests.oracle.samples import WHOLE, Part
+from tests.oracle.samples import WHOLE, WINDOW, Part
 from tests.oracle.units import part_share, slices_of
 
 ESTIMATED, INFERRED = 1, 2
@@ -75,6 +75,12 @@ class Seats:
             (part, part_share(part.profile, slices))
             for part in sorted(shown[max(before)])
         ]
+
+    def geometries(self, uuid: str, window: int) -> tuple[object, ...]:
+        """All that is said of a GPU's instances in a window."""
+        shown = self.evidence.parts.get(uuid, {})
+        inside = {at: shown[at] for at in shown if window <= at < window + WINDOW}
+        return self.evidence.models.get(uuid), self.parts(uuid, window), inside
 
     # --- who holds what (N17, N18, N20) ----------------------------------------------
 

@@ -1,0 +1,190 @@
+"""Processes of the product that begin in milliseconds, forked from one that is warm.
+
+`Warm` starts `python -m tests.integration.faults.forks`, which imports the product and runs
+nothing of it: it has no session with the database, and forks whenever it is told to. The
+child runs one command as `manage.py` does, with its own sessions, its own environment (so
+its own failpoint), and dies by what kills any process. Only the time to import is saved.
+"""
+
+import importlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+ROOT = Path(__file__).resolve().parents[3]
+LONGEST_S = 120.0  # of one command; it takes a tenth of a second where nothing is wrong
+
+
+class Ended(NamedTuple):
+    """How a command ended: its exit status, negative for a signal, and its words."""
+
+    returncode: int
+    words: str
+
+
+class Running(NamedTuple):
+    """A command that runs: its process, and the file that takes its words."""
+
+    pid: int
+    said: Path
+
+
+class Warm:
+    """One warm process, in the environment that every command begins with."""
+
+    def __init__(self, seen: dict[str, str]) -> None:
+        """Start it; it is ready when the first command is."""
+        self.folder = tempfile.TemporaryDirectory(prefix="gpu-ledger-forks-")
+        self.count = 0
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.faults.forks"],
+            cwd=ROOT,
+            env=seen,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def start(self, *words: str | Path, failpoint: str = "") -> Running:
+        """Begin a command in a process of its own."""
+        self.count += 1
+        said = Path(self.folder.name) / str(self.count)
+        order = {
+            "words": ["manage.py", *map(str, words)],
+            "environment": {"GPU_LEDGER_FAILPOINT": failpoint},
+            "said": str(said),
+        }
+        return Running(self._ask(order), said)
+
+    def wait(self, child: Running) -> Ended:
+        """Wait until a command has ended.
+
+        Raises:
+            TimeoutError: it did not, and was killed.
+        """
+        try:
+            status = self._ask({"wait": child.pid})
+        except TimeoutError:
+            os.kill(
+                child.pid, signal.SIGKILL
+            )  # not reaped yet: the pid is still its own
+            raise
+        words = child.said.read_text()
+        child.said.unlink()
+        return Ended(status, words)
+
+    def run(self, *words: str | Path, failpoint: str = "") -> Ended:
+        """Run a command to its end."""
+        return self.wait(self.start(*words, failpoint=failpoint))
+
+    def close(self) -> None:
+        """End the warm process, and with it what it started."""
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(timeout=LONGEST_S)
+        finally:
+            self.process.kill()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+            self.folder.cleanup()
+
+    def _ask(self, order: dict[str, Any]) -> int:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(order).encode() + b"\n")
+        self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], LONGEST_S)[0]:
+            raise TimeoutError(f"no answer in {LONGEST_S:.0f} s to {order}")
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError("the warm process has died: its words are above")
+        return int(answer)
+
+
+# --- the warm process ----------------------------------------------------------------
+
+
+def _serve() -> None:
+    """Fork a child for each order, and tell how it ended when that is asked."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # whatever prints must not answer
+    _import_all()
+    children: set[int] = set()
+    for line in sys.stdin.buffer:
+        order = json.loads(line)
+        if "wait" in order:
+            _, status = os.waitpid(order["wait"], 0)
+            children.discard(order["wait"])
+            answer = os.waitstatus_to_exitcode(status)
+        else:
+            answer = os.fork()
+            if not answer:
+                os.close(answers)
+                _become(order)
+            children.add(answer)
+        os.write(answers, b"%d\n" % answer)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _import_all() -> None:
+    """All that a command imports; without a session, which a child would share."""
+    from portal.commands import run  # noqa: PLC0415  # nothing of Django in the tests' own
+
+    run(["manage.py", "check"])
+    from django.db import connection  # noqa: PLC0415
+    from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415
+
+    import accounting.management.commands.import_metrics  # noqa: F401, PLC0415
+
+    MigrationLoader(None)  # every command looks whether it must migrate
+    assert connection.connection is None
+
+
+def _become(order: dict[str, Any]) -> NoReturn:
+    """Be the process that runs one command."""
+    status = 1
+    try:
+        words = os.open(order["said"], os.O_WRONLY | os.O_CREAT, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for place, file in ((0, nothing), (1, words), (2, words)):
+            os.dup2(file, place)
+        os.environ.update(order["environment"])
+        from accounting import failpoints  # noqa: PLC0415
+
+        importlib.reload(failpoints)  # read the environment, as it does when imported
+        status = _run(order["words"])
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _run(words: Sequence[str]) -> int:
+    """`manage.py`, with the exit status that the interpreter would give."""
+    from django.db import connections  # noqa: PLC0415
+
+    from portal.commands import run  # noqa: PLC0415
+
+    try:
+        status = run(words)
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    connections.close_all()
+    return status
+
+
+if __name__ == "__main__":
+    _serve()
