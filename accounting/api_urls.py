@@ -14,6 +14,8 @@ urlpatterns = [
         ("usage", reads.UsageView.as_view()),
         ("ledger", reads.LedgerView.as_view()),
         ("holds", reads.HoldsView.as_view()),
+        ("gpus", reads.GpusView.as_view()),
+        ("gpu-holders", reads.GpuHoldersView.as_view()),
         ("teams", writes.TeamsView.as_view()),
         ("bindings", writes.BindingsView.as_view()),
         ("prices", writes.PricesView.as_view()),

@@ -108,6 +108,62 @@ class HoldRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     admission_wait_ms = serializers.IntegerField(allow_null=True)
 
 
+class GpuRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """One row of `gpus`: where it is now, and what it did and earned in the period."""
+
+    cluster = serializers.CharField()
+    node = serializers.CharField()
+    gpu = serializers.CharField()
+    model = serializers.CharField(allow_blank=True)
+    driver = serializers.CharField(allow_null=True)
+    is_present = serializers.BooleanField()
+    first_seen = serializers.CharField()
+    holders = serializers.ListField(
+        child=serializers.CharField(), help_text="now: `namespace/pod`"
+    )
+    teams = serializers.ListField(child=serializers.CharField(), help_text="of them")
+    errors = serializers.ListField(  # type: ignore[assignment]
+        child=serializers.CharField(), help_text="shown in the period: `XID 79`, `ECC`"
+    )
+    wall_ms = serializers.IntegerField(allow_null=True)
+    allocated_ms = serializers.IntegerField(allow_null=True)
+    busy_ms = serializers.IntegerField(allow_null=True)
+    idle_ms = serializers.IntegerField(allow_null=True)
+    unknown_ms = serializers.IntegerField(allow_null=True)
+    allocated_share = serializers.FloatField(allow_null=True)
+    efficiency = serializers.FloatField(allow_null=True)
+    earned_charge = serializers.CharField(
+        allow_null=True, help_text="charged to those who held it"
+    )
+    capacity_charge = serializers.CharField(
+        allow_null=True, help_text="the price of all of its time"
+    )
+    currency = serializers.CharField(allow_null=True)
+
+
+class GpuHolderSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """One row of `gpu-holders`: a pod had a GPU without a break, to the five minutes."""
+
+    cluster = serializers.CharField()
+    node = serializers.CharField()
+    gpu = serializers.CharField()
+    instance = serializers.IntegerField(
+        allow_null=True, help_text="of a divided GPU; null for the whole"
+    )
+    team = serializers.CharField()
+    namespace = serializers.CharField()
+    pod = serializers.CharField()
+    uid = serializers.CharField()
+    start = serializers.CharField()
+    end = serializers.CharField()
+    allocated_ms = serializers.IntegerField()
+    busy_ms = serializers.IntegerField()
+    idle_ms = serializers.IntegerField()
+    unknown_ms = serializers.IntegerField()
+    efficiency = serializers.FloatField(allow_null=True)
+    is_inferred = serializers.BooleanField()
+
+
 class TeamSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """A team."""
 

@@ -13,6 +13,8 @@ SCOPES = (
     "read:usage",
     "read:ledger",
     "read:holds",
+    "read:gpus",
+    "read:gpu-holders",
     "read:teams",
     "read:bindings",
     "read:prices",

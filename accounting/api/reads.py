@@ -10,6 +10,8 @@ from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit import Wish, audit_rows, kinds
 from accounting.queries.directory import cluster_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
+from accounting.queries.gpu_time import HOLDER_FILTERS, held_stretches
+from accounting.queries.gpus import GPU_FILTERS, gpu_fields, gpu_money, gpu_rows
 from accounting.queries.hardness import only_pointless, with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
@@ -57,6 +59,35 @@ class HoldsView(RowsView):
         """Rows of `report holds`."""
         rows = hold_rows(self.selection(request))
         return self.answer(request, [hold_fields(row) for row in rows])
+
+
+class GpusView(RowsView):
+    """Every GPU: where, who holds it now, how it was used, and what it earned."""
+
+    subject = "gpus"
+    parameters = (*PERIOD, *GPU_FILTERS)
+
+    @lists(serializers.GpuRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """GPUs that were there in the period, for finance and admins."""
+        selection = self.selection(request)
+        rows = gpu_rows(selection)
+        money = gpu_money(selection, [row.uuid for row in rows])
+        found = [gpu_fields(row, money.get(row.uuid)) for row in rows]
+        return self.answer(request, found)
+
+
+class GpuHoldersView(RowsView):
+    """Who had which GPU from when to when, to the five minutes."""
+
+    subject = "gpu-holders"
+    parameters = (*PERIOD, *HOLDER_FILTERS)
+
+    @lists(serializers.GpuHolderSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Stretches by GPU and time, while five-minute facts are kept."""
+        rows = held_stretches(self.selection(request))
+        return self.answer(request, [row.fields() for row in rows])
 
 
 class IssuesView(RowsView):

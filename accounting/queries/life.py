@@ -1,6 +1,6 @@
 """What happened to a GPU and to the nodes it was on: came, moved, left, upgraded, in error."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -10,6 +10,7 @@ from django.db.models import Q
 from accounting.domain.advice import text_of
 from accounting.domain.period import to_instant, to_ms
 from accounting.models import DataIssue, GpuPresence, NodeFact
+from accounting.queries.drivers import driver_of
 from accounting.queries.ledger import HiddenError
 from accounting.queries.selection import Selection
 
@@ -62,7 +63,6 @@ def _places(presences: list[GpuPresence]) -> Iterator[Event]:
 
 
 _LABELS = {  # of nodes, as kube-state spells them: what a change of them means
-    "label_nvidia_com_cuda_driver_version_full": "Driver changed",
     "label_nvidia_com_cuda_runtime_version_full": "CUDA changed",
     "label_nvidia_com_gpu_product": "Product label changed",
     "label_nvidia_com_gpu_replicas": "Sharing changed",
@@ -71,9 +71,6 @@ _LABELS = {  # of nodes, as kube-state spells them: what a change of them means
     "label_nvidia_com_mig_config": "MIG layout changed",
     "label_amd_com_compute_memory_partition": "Partitioning changed",
 }
-_DRIVER = tuple(
-    f"label_nvidia_com_cuda_driver_{part}" for part in ("major", "minor", "rev")
-)
 
 
 def _facts(presences: list[GpuPresence]) -> Iterator[Event]:
@@ -107,7 +104,7 @@ def _changes(before: NodeFact, after: NodeFact) -> Iterator[Event]:
     for label, title in _LABELS.items():
         yield from _change(at, title, before.labels.get(label), after.labels.get(label))
     yield from _change(
-        at, "Driver changed", _driver(before.labels), _driver(after.labels)
+        at, "Driver changed", driver_of(before.labels), driver_of(after.labels)
     )
 
 
@@ -116,14 +113,6 @@ def _change(
 ) -> Iterator[Event]:
     if old != new and (old or new):
         yield Event(at, title, f"{old or 'none'} → {new or 'none'}")
-
-
-def _driver(labels: Mapping[str, str]) -> str | None:
-    """Of nodes whose discovery is older than the label with the whole version."""
-    if "label_nvidia_com_cuda_driver_version_full" in labels:
-        return None
-    parts = [labels[key] for key in _DRIVER if labels.get(key)]
-    return ".".join(parts) or None
 
 
 def _issues(presences: list[GpuPresence], uuid: str) -> Iterator[Event]:

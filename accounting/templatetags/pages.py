@@ -154,9 +154,11 @@ def sort_th(
 
 
 @register.simple_tag(takes_context=True)
-def page_url(context: Mapping[str, Any], number: int, by: int) -> str:
+def page_url(
+    context: Mapping[str, Any], number: int, by: int, name: str = "page"
+) -> str:
     """The address of the page before or after."""
-    url: str = context["state"].url(page=str(number + by))
+    url: str = context["state"].url(**{name or "page": str(number + by)})
     return url
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import groupby
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,7 +14,9 @@ from accounting.charts import grids
 from accounting.domain.hardness import NOT_OBSERVED, together
 from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
 from accounting.domain.stretch import stretches
-from accounting.queries.gpus import GpuRow, Holding, gpu_rows, gpu_slices
+from accounting.queries.fields import instant
+from accounting.queries.gpu_time import gpu_slices, held_stretches, presences
+from accounting.queries.gpus import GpuMoney, GpuRow, Holding, gpu_money, gpu_rows
 from accounting.queries.hardness import with_hardness
 from accounting.queries.ledger import ledger_rows
 from accounting.queries.life import gpu_events
@@ -25,17 +28,25 @@ from accounting.views.address import Choice
 from accounting.views.earnings import earnings
 from accounting.views.filters import facets
 from accounting.views.gate import sees_all, signed_in
-from accounting.views.pager import paged
+from accounting.views.holders import Timeline, timeline
+from accounting.views.pager import Page, page_of, paged
+from accounting.views.splits import choices
 from accounting.views.state import PageState
 
 SPANS = {"hour": ("Last hour", HOUR_MS), "day": ("Last 24 hours", DAY_MS)}
 LONGEST_MS = 7 * DAY_MS  # of the grid: what it reads grows with GPUs times windows
 GPU_SPAN_MS = 3 * DAY_MS  # one GPU's page: three days of windows are 864 lines
+GRID_NODES = 128  # nodes that the grid shows at once: what a browser draws at ease
+MOST_PRICED = 1024  # GPUs whose money is worked out to sort by it
+SHORT_UUID = 24  # characters; NVIDIA's have 40
 
 
 @dataclass(frozen=True, slots=True)
 class GpuLine:
-    """One GPU in grid and table. Shares are None where nothing is known."""
+    """One GPU in grid and table. Shares are None where nothing is known.
+
+    `money` is there for the lines that are shown, and for all where they are sorted by it.
+    """
 
     uuid: str
     cluster: str
@@ -49,6 +60,14 @@ class GpuLine:
     look: str  # q0..q9 busy share, free, dark
     words: str
     is_present: bool = True  # there in the newest window
+    driver: str = ""
+    errors: tuple[str, ...] = ()
+    money: GpuMoney | None = None
+
+    @property
+    def short(self) -> str:
+        """Its UUID as far as people read it; the whole of it stands in a tooltip."""
+        return self.uuid if len(self.uuid) <= SHORT_UUID else f"{self.uuid[:12]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +100,9 @@ def newest_facts(period: Period, longest_ms: int) -> Period:
     return Period(max(both.start_ms, both.end_ms - longest_ms), both.end_ms)
 
 
+VIEWS = {"": "Grid", "timeline": "Timeline"}
+
+
 def _choices(state: PageState, chosen: str) -> list[Choice]:
     labels = {name: label for name, (label, _) in SPANS.items()} | {"range": "Range"}
     return [
@@ -99,27 +121,93 @@ def fleet(request: HttpRequest) -> HttpResponse:
     teams = visible_teams(state.visitor.scope)
     selection = replace(state.selection(), period=period)
     sees_everything = state.visitor.scope.sees_all
-    lines = _all(selection, teams) if sees_everything else _held(selection, teams)
+    there = _all(selection, teams) if sees_everything else _held(selection, teams)
+    words = state.query.get("q", "").strip()
+    lines = [line for line in there if words.lower() in _searched(line)]
     nodes = _nodes(lines)
-    held = sorted({line.model for line in lines} | set(state.filters.get("model", ())))
+    models = sorted(
+        {line.model for line in there} | set(state.filters.get("model", ()))
+    )
+    is_timeline = state.query.get("view") == "timeline"
+    page = _table(lines, selection, state)
     context = {
         "state": state,
         "chips": state.filter_chips(teams),
-        "facets": facets({"model": held}, teams, state.filters),
+        "facets": facets({"model": models}, teams, state.filters),
         "is_cut": chosen == "range" and period.start_ms > state.elapsed.start_ms,
         "period": period,
+        "since": instant(period.start_ms),
+        "until": instant(period.end_ms),
         "free_blocks": _free_blocks(nodes) if sees_everything else [],
         "choices": _choices(state, chosen),
+        "views": choices(state, "view", VIEWS),
         "span": chosen,
+        "words": words,
         "nodes": nodes,
-        "count": len(lines),
-        "free": sum(1 for line in lines if not line.holders and line.look == "free"),
+        "grid": page_of(nodes, state.query.get("nodes", ""), GRID_NODES),
+        "timeline": _timeline(page, selection, teams, state) if is_timeline else None,
+        "count": len(there),
+        "shown": len(lines),
         "is_partial": not sees_everything,
-        "page": paged(
-            tables.ordered(lines, state.sort, GPU_COLUMNS, "node"), state.query.dict()
-        ),
+        "is_unpriced_sort": _sorts_by_money(state) and len(lines) > MOST_PRICED,
+        "most_priced": MOST_PRICED,
+        "page": page,
     }
     return render(request, "accounting/gpus.html", context)
+
+
+def _searched(line: GpuLine) -> str:
+    """What a word in the search box is looked for in."""
+    held = (f"{one.pod} {one.namespace}" for one in line.holders)
+    team = line.team.name if line.team else ""
+    parts = (line.node, line.uuid, line.model, line.driver, team, *held, *line.errors)
+    return "\n".join(parts).lower()
+
+
+def _sorts_by_money(state: PageState) -> bool:
+    return state.sort.lstrip("-") in ("earned", "capacity")
+
+
+def _table(lines: Sequence[GpuLine], selection: Selection, state: PageState) -> Page:
+    """The page of the table, with money: of its lines, or of all to sort by it."""
+    is_partial = not selection.scope.sees_all
+    sort, query = state.sort, state.query.dict()
+    if _sorts_by_money(state) and not is_partial:
+        if len(lines) > MOST_PRICED:
+            sort = ""
+        else:
+            lines = _priced(lines, selection)
+    page = paged(tables.ordered(lines, sort, GPU_COLUMNS, "node"), query)
+    if is_partial:
+        return page
+    return replace(page, lines=tuple(_priced(page.lines, selection)))
+
+
+def _priced(lines: Sequence[GpuLine], selection: Selection) -> list[GpuLine]:
+    wanted = [line.uuid for line in lines if line.money is None]
+    if not wanted or selection.period is None or not selection.period.length_ms:
+        return list(lines)
+    found = gpu_money(selection, wanted)
+    return [replace(line, money=line.money or found.get(line.uuid)) for line in lines]
+
+
+def _timeline(
+    page: Page, selection: Selection, teams: Mapping[str, TeamRef], state: PageState
+) -> Timeline:
+    """The GPUs of the table's page through time."""
+    uuids = list(dict.fromkeys(line.uuid for line in page.lines))
+    period = selection.period or Period(0, 0)
+    cluster = {name: v for name, v in selection.filters.items() if name == "cluster"}
+    chosen = replace(selection, filters={**cluster, "gpu": tuple(uuids)})
+    is_some = bool(uuids and period.length_ms)
+    there = presences(chosen) if is_some and selection.scope.sees_all else []
+    found = held_stretches(chosen) if is_some else []
+    return timeline(uuids, found, there, teams, period, state)
+
+
+def _money(line: GpuLine, name: str) -> Decimal | None:
+    amount: Decimal | None = getattr(line.money, name) if line.money else None
+    return amount
 
 
 GPU_COLUMNS: Mapping[str, tables.Sorter] = {
@@ -127,8 +215,14 @@ GPU_COLUMNS: Mapping[str, tables.Sorter] = {
     "node": lambda line: (line.cluster, line.node, line.uuid),
     "model": lambda line: line.model,
     "holder": lambda line: line.holders[0].pod if line.holders else None,
+    "driver": lambda line: (
+        [(len(p), p) for p in line.driver.split(".")] if line.driver else None
+    ),
     "allocated": lambda line: line.allocated,
     "busy": lambda line: line.busy,
+    "errors": lambda line: len(line.errors),
+    "earned": lambda line: _money(line, "earned"),
+    "capacity": lambda line: _money(line, "capacity"),
 }
 
 
@@ -152,6 +246,8 @@ def _line(row: GpuRow, teams: Mapping[str, TeamRef]) -> GpuLine:
         look=look,
         words=words + (f", held by {holder.pod}" if holder else ", held by nobody now"),
         is_present=row.is_present,
+        driver=row.driver,
+        errors=row.errors,
     )
 
 
@@ -175,6 +271,7 @@ def _held(selection: Selection, teams: Mapping[str, TeamRef]) -> list[GpuLine]:
                 team=team_named(dict(teams), row.key["team"]),
                 look=look,
                 words=words,
+                money=GpuMoney(row.charge, None, row.currency),
             )
         )
     return lines
@@ -233,7 +330,7 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     state = PageState(request, compares=False)
     period = newest_facts(state.period, GPU_SPAN_MS)
     selection = replace(state.selection(gpu=uuid), period=period)
-    rows = gpu_rows(selection, uuid=uuid)
+    rows = gpu_rows(selection)
     if not rows:
         raise Http404("no such GPU in this range")
     slices = gpu_slices(selection, uuid)

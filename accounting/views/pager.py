@@ -32,9 +32,13 @@ SIZES = (25, 50, 100, 250)
 def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> Page:
     """The page that an address asks for; 50 lines, or one of SIZES."""
     size = _number(query.get("rows", ""), 50)
-    size = size if size in SIZES else 50
+    return page_of(lines, query.get("page", ""), size if size in SIZES else 50)
+
+
+def page_of(lines: Sequence[Any], asked: str, size: int) -> Page:
+    """A page of lines by its number; one that is not there means the nearest."""
     pages = max(1, -(-len(lines) // size))
-    number = min(max(_number(query.get("page", ""), 1), 1), pages)
+    number = min(max(_number(asked, 1), 1), pages)
     start = (number - 1) * size
     return Page(tuple(lines[start : start + size]), number, pages, len(lines), size)
 

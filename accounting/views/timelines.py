@@ -8,7 +8,7 @@ from accounting.charts import bars, plots
 from accounting.domain.calendar import DayRange
 from accounting.domain.line import STATES
 from accounting.domain.period import Period
-from accounting.queries.gpus import Slice
+from accounting.queries.gpu_time import Slice
 from accounting.queries.series import Point, step_of
 from accounting.templatetags import units
 from accounting.views.figures import Chart, Key

@@ -44,6 +44,7 @@ class Pool:
     cut_nodes: int = 0
 
 
+_DRIVER = "nvidia.com/cuda.driver-version.full"
 POOLS = (
     Pool("h100", H100, 6, 8, "p5.48xlarge", "reserved", NEWEST),
     Pool(
@@ -133,6 +134,8 @@ class Node:
             "topology.kubernetes.io/region": self.zone[:-1],
             "topology.kubernetes.io/zone": self.zone,
         }
+        labelled = "amd.com/gpu.driver-version" if self.pool.model.is_amd else _DRIVER
+        found[labelled] = self.pool.flavour.driver
         if self.lifecycle:
             found["karpenter.sh/capacity-type"] = self.lifecycle
             found["karpenter.sh/nodepool"] = self.pool_name

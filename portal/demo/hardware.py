@@ -42,6 +42,7 @@ class Flavour:
     """
 
     version: str
+    driver: str  # of the nodes that run it
     duty: str
     is_percent: bool
     memory: str
@@ -55,6 +56,7 @@ class Flavour:
 
 OLD = Flavour(
     version="3.3.5",
+    driver="535.183.06",
     duty="DCGM_FI_DEV_GPU_UTIL",
     is_percent=True,
     memory="DCGM_FI_DEV_FB_USED",
@@ -65,6 +67,7 @@ OLD = Flavour(
 CURRENT = replace(
     OLD,
     version="4.5.3",
+    driver="550.163.01",
     duty="DCGM_FI_PROF_GR_ENGINE_ACTIVE",
     is_percent=False,
     energy="DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
@@ -77,6 +80,7 @@ CURRENT = replace(
 )
 NEWEST = Flavour(
     version="4.9.0",
+    driver="580.95.05",
     duty="DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
     is_percent=False,
     memory="DCGM_FI_DEV_FB_USED_BYTES",
@@ -92,6 +96,7 @@ NEWEST = Flavour(
 )
 AMD = Flavour(
     version="1.3.1",
+    driver="6.14.14",
     duty="gpu_gfx_activity",
     is_percent=True,
     memory="gpu_used_vram",

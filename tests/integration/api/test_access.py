@@ -30,6 +30,10 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "holds": (401, 200, 200, 200, 200, 200),
     "holds?team=vision": (401, 404, 200, 200, 200, 200),
     "holds?team=search": (401, 404, 404, 404, 200, 200),
+    "gpus": (401, 404, 404, 404, 200, 200),
+    "gpu-holders": (401, 200, 200, 200, 200, 200),
+    "gpu-holders?team=vision": (401, 404, 200, 200, 200, 200),
+    "gpu-holders?team=search": (401, 404, 404, 404, 200, 200),
     "teams": (401, 200, 200, 200, 200, 200),
     "bindings": (401, 200, 200, 200, 200, 200),
     "prices": (401, 200, 200, 200, 200, 200),
@@ -56,7 +60,16 @@ EXPECTED: dict[str, tuple[int, ...]] = {
 }
 LISTS = (
     *("usage", "ledger", "holds", "teams", "bindings", "prices", "clusters"),
-    *("audit", "quotas", "tiers", "queues", "waiting", "preemptions"),
+    *(
+        "gpus",
+        "gpu-holders",
+        "audit",
+        "quotas",
+        "tiers",
+        "queues",
+        "waiting",
+        "preemptions",
+    ),
 )
 WRITES = ("teams", "bindings", "prices")
 

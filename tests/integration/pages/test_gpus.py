@@ -13,6 +13,7 @@ from accounting.models import Gpu
 from accounting.queries.ledger import ledger_rows
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage import usage_rows
+from accounting.views import fleet
 from accounting.views.fleet import newest_facts
 from tests.integration.pages.conftest import NOW, SignIn
 from tests.story import Story
@@ -129,3 +130,86 @@ def test_states_of_the_grid_are_those_of_the_ledger(sign_in: SignIn) -> None:
     }
     lines = [line for node in answer.context["nodes"] for line in node.lines]
     assert {line.uuid: line.busy for line in lines if line.busy is not None} == expected
+
+
+def test_money_is_that_of_the_ledger_and_sorts_the_table(sign_in: SignIn) -> None:
+    context = sign_in("ana").get("/gpus?sort=-earned").context
+    selection = Selection(EVERYTHING, context["period"])
+    rows = {row.key["gpu"]: row for row in ledger_rows(selection, ("gpu",))}
+    earned = []
+    for line in context["page"].lines:
+        charges = rows[line.uuid].charges
+        held = [charges[state] for state in ("busy", "idle", "unknown")]
+        known = None if None in held else sum(c for c in held if c is not None)
+        assert line.money.earned == known
+        assert line.money.capacity == rows[line.uuid].wall_charge
+        earned.append(known)
+    priced = [amount for amount in earned if amount is not None]
+    assert priced == sorted(priced, reverse=True)
+    assert len(priced) > 1
+    assert earned[: len(priced)] == priced  # those without a price come last
+
+
+def test_money_of_very_many_gpus_does_not_sort(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "MOST_PRICED", 3)
+    answer = sign_in("ana").get("/gpus?sort=-earned")
+    assert "Money sorts up to 3 GPUs: filter first." in answer.content.decode()
+    lines = answer.context["page"].lines
+    assert [line.node for line in lines] == sorted(line.node for line in lines)
+    assert all(line.money is not None for line in lines)
+
+
+def test_a_word_filters_grid_table_and_timeline(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    context = client.get("/gpus?q=GPU-02&view=timeline").context
+    assert context["shown"] == 8
+    assert {line.node for line in context["page"].lines} == {"gpu-02"}
+    assert list(context["timeline"].rows) == [
+        line.uuid for line in context["page"].lines
+    ]
+    held = client.get("/gpus?q=sweep-resnet").context
+    assert 0 < held["shown"] < held["count"]
+    assert all(line.holders for line in held["page"].lines)
+    none = client.get("/gpus?q=nothing-like-it")
+    assert "No GPU has “nothing-like-it”" in none.content.decode()
+    assert "sweep-resnet" not in sign_in("luis").get("/gpus?q=rerank").content.decode()
+
+
+def test_the_timeline_adds_up_to_what_teams_held(sign_in: SignIn, story: Story) -> None:
+    context = sign_in("ana").get("/gpus?view=timeline&rows=250&over=hour").context
+    timeline = context["timeline"]
+    held: dict[str, int] = {}
+    for one in timeline.stretches:
+        held[one.team.slug] = held.get(one.team.slug, 0) + one.held_ms
+    selection = Selection(EVERYTHING, context["period"])
+    assert held == {
+        row.key["team"]: row.allocated_ms for row in usage_rows(selection, ("team",))
+    }
+    assert len(timeline.rows) == Gpu.objects.count()
+    slots = {team.name: team.colour_slot for team in story.teams.values()}
+    named = {key.name: key.slot for key in timeline.legend}
+    assert named == {**slots, "Unmapped": 0, "Unallocated": 0}
+
+
+def test_members_see_their_own_bars_only(sign_in: SignIn) -> None:
+    answer = sign_in("luis").get("/gpus?view=timeline")
+    timeline = answer.context["timeline"]
+    assert {one.team.slug for one in timeline.stretches} == {"vision"}
+    assert {bar.look for row in timeline.rows.values() for bar in row.bars} == {"held"}
+    page = answer.content.decode()
+    assert "sweep-resnet" in page
+    for hidden in ("rerank-serving", "Language", "pretrain-13b", "Capacity cost"):
+        assert hidden not in page
+
+
+def test_a_large_grid_is_shown_by_pages_of_nodes(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "GRID_NODES", 5)
+    answer = sign_in("ana").get("/gpus?nodes=3")
+    assert len(answer.context["nodes"]) == 12
+    assert len(answer.context["grid"].lines) == 2
+    assert 'aria-label="Nodes"' in answer.content.decode()
+    assert "nodes=2" in answer.content.decode()

@@ -1,0 +1,131 @@
+"""Bars through time, one row a GPU: geometry for inline SVG, as values.
+
+Who held a GPU is a bar of the height of its share; what was free is the ground it stands on.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+MOST_TICKS = 6
+_STEPS = tuple(  # minutes between two ticks
+    timedelta(minutes=minutes)
+    for minutes in (10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160)
+)
+WINDOW = timedelta(minutes=5)  # one that ends and one that begins in it both have it
+LEAST_WIDTH = 0.15  # percent: five minutes of a week still show
+LEAST_HEIGHT = 18.0  # percent of a row: the seventh of a GPU still shows
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something that lasted. `share` of the GPU; `look`: held, free, dark."""
+
+    start: datetime
+    end: datetime
+    look: str
+    words: str
+    slot: int = 0
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle in percent of its row."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+    look: str
+    slot: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A line of the time axis, in percent of its width."""
+
+    x: float
+    label: str
+
+
+def bars(spans: Iterable[Span], start: datetime, end: datetime) -> tuple[Bar, ...]:
+    """Ground first, then what was held; spans that overlap stand above each other.
+
+    Lanes are filled from below, the first that is free but for one window; they are as high
+    as the largest share in them, all together at most the row.
+    """
+    chosen = sorted(spans, key=lambda span: (span.start, span.end, span.words))
+    ground = [span for span in chosen if span.look != "held"]
+    lanes = _lanes([span for span in chosen if span.look == "held"])
+    heights = [max(max(span.share for span in lane), 0.0) * 100 for lane in lanes]
+    heights = [max(height, LEAST_HEIGHT) for height in heights]
+    scale = min(1.0, 100 / sum(heights)) if heights else 1.0
+    found = [_bar(span, start, end, 0, 100) for span in ground]
+    below = 100.0
+    for lane, height in zip(lanes, heights, strict=True):
+        below -= height * scale
+        found += [_bar(span, start, end, below, height * scale) for span in lane]
+    return tuple(found)
+
+
+def _lanes(spans: Sequence[Span]) -> list[list[Span]]:
+    lanes: list[list[Span]] = []
+    for span in spans:
+        latest = span.start + WINDOW
+        lane = next((one for one in lanes if one[-1].end <= latest), None)
+        if lane is None:
+            lanes.append([span])
+        else:
+            lane.append(span)
+    return lanes
+
+
+def _bar(span: Span, start: datetime, end: datetime, y: float, height: float) -> Bar:
+    whole = end - start
+    low, high = max(span.start, start), min(span.end, end)
+    x, width = (low - start) / whole * 100, (high - low) / whole * 100
+    return Bar(
+        round(x, 3),
+        round(max(width, LEAST_WIDTH), 3),
+        round(y, 2),
+        round(height, 2),
+        span.look,
+        span.slot,
+        span.words,
+    )
+
+
+def ticks(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[Tick, ...]:
+    """At most six round times of a zone; midnight is named by its day."""
+    length = end - start
+    if length <= timedelta(0):
+        return ()
+    step = next((s for s in _STEPS if length / s <= MOST_TICKS), _STEPS[-1])
+    return tuple(
+        Tick(round((at - start) / length * 100, 3), _label(at.astimezone(zone)))
+        for at in _round_times(start, end, step, zone)
+    )
+
+
+def _round_times(
+    start: datetime, end: datetime, step: timedelta, zone: ZoneInfo
+) -> Iterator[datetime]:
+    """Steps of the clock on the wall: days of 23 and 25 hours keep their noon."""
+    local = start.astimezone(zone)
+    wall = local.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    while True:
+        at = wall.replace(tzinfo=zone).astimezone(UTC)
+        if at >= end:
+            return
+        if at >= start:
+            yield at
+        wall += step
+
+
+def _label(local: datetime) -> str:
+    if local.hour == local.minute == 0:
+        return f"{local.day} {local:%b}"
+    return f"{local:%H:%M}"

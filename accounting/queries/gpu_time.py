@@ -1,0 +1,266 @@
+"""One GPU, or some, through time: who had them, and what they showed, to the five minutes."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from accounting.domain.line import STATES
+from accounting.domain.period import Period, to_ms
+from accounting.models import GpuGeometry
+from accounting.queries.fields import Fields, instant
+from accounting.queries.ledger import HiddenError
+from accounting.queries.selection import Selection, refuse_others, stored_period
+
+
+@dataclass(frozen=True, slots=True)
+class HeldStretch:
+    """Adjoining windows in which one pod of one team had a GPU, or an instance of it.
+
+    Attributes:
+        instance: number of the MIG instance; -1 for the whole GPU.
+        start, end: half-open, on the window grid: where two share a window, both have it.
+        busy_ms, idle_ms, unknown_ms: share-weighted.
+        is_inferred: that it was this GPU is concluded somewhere in it (rules.md N18).
+    """
+
+    cluster: str
+    node: str
+    gpu: str
+    instance: int
+    team: str  # slug, or `unmapped`
+    namespace: str
+    pod: str
+    uid: str
+    start: datetime
+    end: datetime
+    busy_ms: int
+    idle_ms: int
+    unknown_ms: int
+    is_inferred: bool
+
+    @property
+    def held_ms(self) -> int:
+        """Busy, idle and unknown."""
+        return self.busy_ms + self.idle_ms + self.unknown_ms
+
+    @property
+    def efficiency(self) -> float | None:
+        """Busy / (busy + idle); None when nothing was observed (N34)."""
+        observed = self.busy_ms + self.idle_ms
+        return self.busy_ms / observed if observed else None
+
+    def fields(self) -> Fields:
+        """As the API prints it."""
+        return {
+            "cluster": self.cluster,
+            "node": self.node,
+            "gpu": self.gpu,
+            "instance": None if self.instance < 0 else self.instance,
+            "team": self.team,
+            "namespace": self.namespace,
+            "pod": self.pod,
+            "uid": self.uid,
+            "start": instant(to_ms(self.start)),
+            "end": instant(to_ms(self.end)),
+            "allocated_ms": self.held_ms,
+            "busy_ms": self.busy_ms,
+            "idle_ms": self.idle_ms,
+            "unknown_ms": self.unknown_ms,
+            "efficiency": self.efficiency,
+            "is_inferred": self.is_inferred,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Adjoining windows in which a GPU (or instance) was there.
+
+    Attributes:
+        is_dark: it is not known whether anybody held it; else it is.
+    """
+
+    gpu: str
+    instance: int
+    start: datetime
+    end: datetime
+    is_dark: bool
+
+
+# Windows of one pod that follow each other share `island`: their start less their number.
+_HELD = """
+    WITH fact AS (
+        SELECT w.cluster_id, w.node_id, w.gpu_id, w.instance, w.pod_id, a.team_id,
+               w.window_start, w.busy_ms, w.idle_ms, w.unknown_ms,
+               (w.flags & 2) <> 0 AS is_inferred
+        FROM usage_window w
+        LEFT JOIN accounting_podattribution a ON a.pod_id = w.pod_id
+            AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
+        WHERE w.cluster_id = ANY(%(clusters)s) AND w.pod_id <> 0
+          AND w.window_start >= %(start)s AND w.window_start < %(end)s
+          AND (%(gpus)s::bigint[] IS NULL OR w.gpu_id = ANY(%(gpus)s))
+          AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
+    ), island AS (
+        SELECT *, window_start - interval '5 minutes' * row_number() OVER (
+            PARTITION BY node_id, gpu_id, instance, pod_id, team_id ORDER BY window_start
+        ) AS island FROM fact
+    ), stretch AS (
+        SELECT cluster_id, node_id, gpu_id, instance, pod_id, team_id,
+               min(window_start) AS start,
+               max(window_start) + interval '5 minutes' AS after,
+               sum(busy_ms)::bigint AS busy_ms, sum(idle_ms)::bigint AS idle_ms,
+               sum(unknown_ms)::bigint AS unknown_ms, bool_or(is_inferred) AS is_inferred
+        FROM island GROUP BY 1, 2, 3, 4, 5, 6, island
+    )
+    SELECT c.name, nd.name, g.uuid, s.instance, coalesce(t.slug, 'unmapped'), n.name,
+           p.name, p.uid, s.start, s.after, s.busy_ms, s.idle_ms, s.unknown_ms,
+           s.is_inferred
+    FROM stretch s
+    JOIN accounting_cluster c ON c.id = s.cluster_id
+    JOIN accounting_node nd ON nd.id = s.node_id
+    JOIN accounting_gpu g ON g.id = s.gpu_id
+    JOIN accounting_pod p ON p.id = s.pod_id
+    JOIN accounting_namespace n ON n.id = p.namespace_id
+    LEFT JOIN accounting_team t ON t.id = s.team_id
+    WHERE (%(f_team)s::text[] IS NULL OR coalesce(t.slug, 'unmapped') = ANY(%(f_team)s))
+      AND (%(f_namespace)s::text[] IS NULL OR n.name = ANY(%(f_namespace)s))
+      AND (%(f_pod)s::text[] IS NULL OR p.name = ANY(%(f_pod)s))
+      AND (%(f_node)s::text[] IS NULL OR nd.name = ANY(%(f_node)s))
+    ORDER BY c.name, g.uuid, s.instance, s.start, n.name, p.name, p.uid, 5, nd.name
+"""
+HOLDER_FILTERS = ("cluster", "team", "namespace", "node", "gpu", "pod", "model")
+_GPU_IDS = """
+    SELECT g.id, g.cluster_id FROM accounting_gpu g
+    JOIN accounting_cluster c ON c.id = g.cluster_id
+    WHERE (%(cluster)s::text[] IS NULL OR c.name = ANY(%(cluster)s))
+      AND (%(gpu)s::text[] IS NULL OR g.uuid = ANY(%(gpu)s))
+      AND (%(model)s::text[] IS NULL OR g.model = ANY(%(model)s))
+"""
+
+
+def held_stretches(selection: Selection) -> list[HeldStretch]:
+    """Who had each GPU from when to when, by GPU and time, within the asker's scope.
+
+    What is older than the kept facts is not there.
+
+    Raises:
+        SelectionError: a filter by anything but HOLDER_FILTERS.
+    """
+    refuse_others(selection, HOLDER_FILTERS, "holders of GPUs")
+    parameters = _asked(selection)
+    filters = selection.filters
+    for name in ("team", "namespace", "node", "pod"):
+        parameters[f"f_{name}"] = list(filters[name]) if name in filters else None
+    with connection.cursor() as cursor:
+        cursor.execute(_HELD, parameters)
+        return [HeldStretch(*row) for row in cursor.fetchall()]
+
+
+def _asked(selection: Selection) -> dict[str, Any]:
+    """Which facts: ids rather than names, so that the table's key finds them."""
+    period = selection.period or stored_period() or Period(0, 1)
+    names = ("cluster", "gpu", "model")
+    filters = {name: list(selection.filters.get(name, ())) or None for name in names}
+    with connection.cursor() as cursor:
+        cursor.execute(_GPU_IDS, filters)
+        found = cursor.fetchall()
+    is_some = filters["gpu"] is not None or filters["model"] is not None
+    scope = selection.scope.team_ids
+    return {
+        "clusters": sorted({cluster for _, cluster in found}),
+        "gpus": [gpu for gpu, _ in found] if is_some else None,
+        "start": period.start,
+        "end": period.end,
+        "scope": None if scope is None else sorted(scope),
+    }
+
+
+_PRESENT = """
+    WITH fact AS (
+        SELECT w.gpu_id, {instance} AS instance, w.window_start,
+               sum(w.dark_ms) > sum({known}) AS is_dark
+        FROM usage_window w
+        WHERE w.cluster_id = ANY(%(clusters)s) AND w.gpu_id = ANY(%(gpus)s)
+          AND w.window_start >= %(start)s AND w.window_start < %(end)s
+        GROUP BY 1, 2, 3
+    ), island AS (
+        SELECT *, window_start - interval '5 minutes' * row_number() OVER (
+            PARTITION BY gpu_id, instance, is_dark ORDER BY window_start
+        ) AS island FROM fact
+    )
+    SELECT g.uuid, i.instance, min(i.window_start),
+           max(i.window_start) + interval '5 minutes', i.is_dark
+    FROM island i JOIN accounting_gpu g ON g.id = i.gpu_id
+    GROUP BY g.uuid, i.instance, i.is_dark, i.island ORDER BY 1, 2, 3
+"""
+_KNOWN = " + ".join(f"w.{state}_ms" for state in STATES if state != "dark")
+
+
+def presences(selection: Selection, *, by_instance: bool = False) -> list[Presence]:
+    """When some GPUs were there, and when it is not known who held them.
+
+    Args:
+        selection: with the GPUs that are asked for.
+        by_instance: tell MIG instances apart.
+
+    Raises:
+        HiddenError: the scope does not see everything.
+    """
+    if not selection.scope.sees_all:
+        raise HiddenError("GPUs of all teams are for finance and admins")
+    text = _PRESENT.format(
+        instance="w.instance" if by_instance else "(-1)::smallint", known=_KNOWN
+    )  # column names of this project
+    with connection.cursor() as cursor:
+        cursor.execute(text, _asked(selection))
+        return [Presence(*row) for row in cursor.fetchall()]
+
+
+def profiles(uuid: str, end_ms: int) -> dict[int, str]:
+    """Number of a MIG instance -> its newest profile before an instant."""
+    found: dict[int, str] = {}
+    rows = GpuGeometry.objects.filter(gpu__uuid=uuid, from_ms__lt=end_ms)
+    for instances in rows.order_by("from_ms").values_list("instances", flat=True):
+        found |= {int(number): str(profile) for number, profile in instances}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One window of one GPU, for its page: states in milliseconds, and who held it."""
+
+    at: datetime
+    pod: str
+    milliseconds: dict[str, int]
+    samples_used: int
+    samples_expected: int
+    metric: int
+    flags: int
+
+
+def gpu_slices(selection: Selection, uuid: str, limit: int = 2000) -> list[Slice]:
+    """The newest windows of one GPU in the period, oldest first."""
+    if not selection.scope.sees_all:
+        raise HiddenError("GPUs of all teams are for finance and admins")
+    period = selection.period or stored_period() or Period(0, 1)
+    columns = ", ".join(f"w.{state}_ms" for state in STATES)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT w.window_start, coalesce(p.name, ''), {columns}, w.samples_used,
+                   w.samples_expected, w.metric, w.flags
+            FROM usage_window w
+            JOIN accounting_gpu g ON g.id = w.gpu_id AND g.cluster_id = w.cluster_id
+                AND g.uuid = %s
+            LEFT JOIN accounting_pod p ON p.id = w.pod_id
+            WHERE w.window_start >= %s AND w.window_start < %s
+            ORDER BY w.window_start DESC, w.pod_id LIMIT %s
+            """,  # column names of this project
+            [uuid, period.start, period.end, limit],
+        )
+        rows = cursor.fetchall()
+    return [
+        Slice(row[0], row[1], dict(zip(STATES, row[2:9], strict=True)), *row[9:])
+        for row in reversed(rows)
+    ]

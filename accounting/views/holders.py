@@ -1,0 +1,214 @@
+"""Who held GPUs through time, as rows of bars and as a table."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from accounting.charts import lanes
+from accounting.charts.lanes import Bar, Span, Tick
+from accounting.charts.plots import NAMED_SERIES, OTHER_SLOT
+from accounting.domain.period import Period
+from accounting.queries.gpu_time import HeldStretch, Presence
+from accounting.queries.teams import UNMAPPED_TEAM, TeamRef, team_named
+from accounting.templatetags import units
+from accounting.views.figures import Key
+from accounting.views.state import PageState
+
+SHOWN_PODS = 3  # in the words of a bar
+TABLE_ROWS = 500
+Teams = Mapping[str, TeamRef]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRow:
+    """One row: what it is of, its bars, and the same in words."""
+
+    key: str
+    bars: tuple[Bar, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamStretch:
+    """A GPU in the hands of one team without a break; pods in order of their start."""
+
+    gpu: str
+    node: str
+    team: TeamRef
+    start: datetime
+    end: datetime
+    held_ms: int
+    busy_ms: int
+    observed_ms: int
+    pods: tuple[str, ...]
+
+    @property
+    def efficiency(self) -> float | None:
+        """Busy / (busy + idle); None when nothing was observed."""
+        return self.busy_ms / self.observed_ms if self.observed_ms else None
+
+    @property
+    def pods_words(self) -> str:
+        """A few of the pods by name."""
+        return few(self.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Rows of bars under one axis; `stretches` are the same as a table, newest first."""
+
+    rows: Mapping[str, LaneRow]
+    ticks: tuple[Tick, ...]
+    legend: tuple[Key, ...]
+    sentence: str
+    stretches: tuple[TeamStretch, ...]
+    count: int
+
+
+def few(names: Sequence[str]) -> str:
+    """`a, b, c and 4 more`."""
+    shown = ", ".join(names[:SHOWN_PODS])
+    rest = len(names) - SHOWN_PODS
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def by_team(found: Iterable[HeldStretch], teams: Teams) -> list[TeamStretch]:
+    """Stretches of pods as stretches of teams: what touches or overlaps is one."""
+    open_: dict[tuple[str, str], TeamStretch] = {}
+    done: list[TeamStretch] = []
+    for one in sorted(found, key=lambda one: (one.start, one.pod)):
+        key = (one.gpu, one.team)
+        known = open_.get(key)
+        if known is not None and known.end < one.start:
+            done.append(known)
+            known = None
+        open_[key] = _with(known, one, teams)
+    done += open_.values()
+    return sorted(done, key=lambda one: (one.start, one.gpu, one.team.name))
+
+
+def _with(known: TeamStretch | None, one: HeldStretch, teams: Teams) -> TeamStretch:
+    observed = one.busy_ms + one.idle_ms
+    if known is None:
+        return TeamStretch(
+            *(one.gpu, one.node, team_named(teams, one.team), one.start, one.end),
+            *(one.held_ms, one.busy_ms, observed, (one.pod,)),
+        )
+    pods = known.pods if one.pod in known.pods else (*known.pods, one.pod)
+    return TeamStretch(
+        *(known.gpu, known.node, known.team, known.start, max(known.end, one.end)),
+        *(known.held_ms + one.held_ms, known.busy_ms + one.busy_ms),
+        *(known.observed_ms + observed, pods),
+    )
+
+
+def timeline(
+    uuids: Sequence[str],
+    found: Sequence[HeldStretch],
+    there: Sequence[Presence],
+    teams: Teams,
+    period: Period,
+    state: PageState,
+) -> Timeline:
+    """One row for each GPU, coloured by the team that held it.
+
+    At most NAMED_SERIES teams keep their colour; the others are grey together.
+
+    Args:
+        found: who held them, to the pod.
+        there: when they were there; nothing for those who see only their teams.
+    """
+    stretches = by_team(found, teams)
+    named, legend = named_teams(stretches)
+    spans: dict[str, list[Span]] = {uuid: [] for uuid in uuids}
+    for presence in there:
+        spans[presence.gpu].append(_ground(presence, state))
+    for one in stretches:
+        slot = one.team.slot if one.team.slug in named else OTHER_SLOT
+        spans[one.gpu].append(_held(one, slot, state))
+    edges = period.start, period.end
+    rows = {
+        uuid: LaneRow(uuid, lanes.bars(spans[uuid], *edges), words)
+        for uuid, words in _row_words(uuids, stretches).items()
+    }
+    if any(not one.is_dark for one in there):
+        legend.append(Key("Unallocated", 0, "rest"))
+    if any(one.is_dark for one in there):
+        legend.append(Key("No data", 0, "unknown"))
+    return Timeline(
+        rows,
+        lanes.ticks(*edges, state.visitor.zone),
+        tuple(legend),
+        _sentence(stretches, len(uuids)),
+        tuple(reversed(stretches))[:TABLE_ROWS],
+        len(stretches),
+    )
+
+
+def named_teams(
+    stretches: Sequence[TeamStretch],
+) -> tuple[set[str], list[Key]]:
+    """The teams that keep their colour, and the legend of all."""
+    held: Counter[TeamRef] = Counter()
+    for one in stretches:
+        held[one.team] += one.held_ms
+    ranked = sorted(held, key=lambda team: (-held[team], team.name))
+    if len(ranked) > NAMED_SERIES + 1:
+        kept = [team for team in ranked if team != UNMAPPED_TEAM][:NAMED_SERIES]
+    else:
+        kept = ranked
+    legend = [Key(team.name, team.slot) for team in kept]
+    rest = len(ranked) - len(kept)
+    if rest:
+        legend.append(Key(f"Other ({rest})", OTHER_SLOT))
+    return {team.slug for team in kept}, legend
+
+
+def _held(one: TeamStretch, slot: int, state: PageState) -> Span:
+    whole = (one.end - one.start) / timedelta(milliseconds=1)
+    words = f"{one.team.name}, {between(one.start, one.end, state)}: {one.pods_words}"
+    return Span(one.start, one.end, "held", words, slot, min(one.held_ms / whole, 1.0))
+
+
+def _ground(one: Presence, state: PageState) -> Span:
+    what, look = ("No data", "dark") if one.is_dark else ("Unallocated", "free")
+    return Span(
+        one.start, one.end, look, f"{what}, {between(one.start, one.end, state)}"
+    )
+
+
+def between(start: datetime, end: datetime, state: PageState) -> str:
+    """`21 Nov 10:00 to 14:35` in the reader's zone."""
+    low, high = (at.astimezone(state.visitor.zone) for at in (start, end))
+    day = "" if high.date() == low.date() else f"{high.day} {high:%b} "
+    return f"{low.day} {low:%b} {low:%H:%M} to {day}{high:%H:%M}"
+
+
+def _row_words(
+    uuids: Sequence[str], stretches: Sequence[TeamStretch]
+) -> dict[str, str]:
+    held: dict[str, Counter[str]] = {uuid: Counter() for uuid in uuids}
+    for one in stretches:
+        held[one.gpu][one.team.name] += one.held_ms
+    return {
+        uuid: ", ".join(
+            f"{name} {units.duration(ms)}" for name, ms in got.most_common()
+        )
+        or "held by nobody"
+        for uuid, got in held.items()
+    }
+
+
+def _sentence(stretches: Sequence[TeamStretch], gpus: int) -> str:
+    if not stretches:
+        return "Nobody held any of these GPUs."
+    held: Counter[str] = Counter()
+    for one in stretches:
+        held[one.team.name] += one.held_ms
+    name, most = held.most_common(1)[0]
+    teams = f"{len(held)} team{'' if len(held) == 1 else 's'}"
+    return (
+        f"{teams} held these {gpus} GPUs for {units.gpu_hours(sum(held.values()))} "
+        f"GPU-hours; {name} most, {units.gpu_hours(most)}."
+    )

@@ -1,0 +1,122 @@
+"""What the pages and the API of GPUs say, against facts that came through the importer."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from accounting.access import EVERYTHING, Scope
+from accounting.models import Team
+from accounting.queries.gpu_time import held_stretches, presences
+from accounting.queries.gpus import gpu_fields, gpu_money, gpu_rows
+from accounting.queries.ledger import HiddenError
+from accounting.queries.selection import Selection, SelectionError
+from tests.builders import HOUR_ZERO, SETUP, Text, times
+from tests.integration.accounting.support import report, run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+END = HOUR_ZERO + 3600
+ALL = times(HOUR_ZERO, END)
+RATE = Decimal("2.10")
+HALF = HOUR_ZERO + 1800
+
+
+def at(minutes: int) -> datetime:
+    return datetime.fromtimestamp(HOUR_ZERO + 60 * minutes, UTC)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> None:
+    """GPU-a: `train` of vision for half an hour, then `serve` of robotics; GPU-b: nobody."""
+    text = Text()
+    for scrape in ALL:
+        resource = {"node": "n1", "resource": "nvidia_com_gpu", "unit": "integer"}
+        text.add("kube_node_status_capacity", resource, 2, scrape)
+        labels = {
+            "node": "n1",
+            "label_nvidia_com_gpu_product": "NVIDIA-A100-SXM4-80GB",
+            "label_nvidia_com_gpu_count": 2,
+            "label_nvidia_com_cuda_driver_version_full": "550.54.15",
+        }
+        text.add("kube_node_labels", labels, 1, scrape)
+    early = [t for t in ALL if t < HALF]
+    late = [t for t in ALL if t >= HALF]
+    text.pod("train", early, node="n1", bound=HOUR_ZERO, completed=HALF)
+    text.pod("serve", late, node="n1", bound=HALF, namespace="robot-x")
+    text.duty("GPU-a", "n1", dict.fromkeys(early, 0.5), pod="train")
+    text.duty("GPU-a", "n1", dict.fromkeys(late, 0.9), pod="serve", namespace="robot-x")
+    text.duty("GPU-b", "n1", dict.fromkeys(ALL, 0.0))
+    where = {"UUID": "GPU-a", "Hostname": "n1"}
+    text.add("DCGM_FI_DEV_XID_ERRORS", where, 79, HOUR_ZERO + 600)
+    setup = tmp_path / "setup.yaml"
+    setup.write_text(SETUP)
+    run("configure", setup)
+    run("import_metrics", "--cluster=north", text.write(tmp_path / "x.om"))
+
+
+@pytest.mark.usefixtures("fleet")
+def test_a_gpu_says_driver_errors_and_what_it_earned() -> None:
+    one, other = gpu_rows(Selection(EVERYTHING))
+    assert [one.uuid, other.uuid] == ["GPU-a", "GPU-b"]
+    assert one.driver == other.driver == "550.54.15"
+    assert (one.errors, other.errors) == (("XID 79",), ())
+    money = gpu_money(Selection(EVERYTHING), ["GPU-a", "GPU-b"])
+    charged = {row["gpu"]: Decimal(row["charge"]) for row in report("usage", by="gpu")}
+    assert money["GPU-a"].earned == charged["GPU-a"] > 0
+    assert money["GPU-b"].earned == 0
+    for row in (one, other):
+        assert row.ledger is not None
+        expected = RATE * row.ledger.wall_ms / 3_600_000
+        capacity = money[row.uuid].capacity
+        assert capacity is not None
+        assert abs(capacity - expected) < Decimal("0.00001")
+    assert one.busy_share == pytest.approx(0.7, abs=0.01)
+    assert other.allocated_share == 0
+    fields = gpu_fields(one, money["GPU-a"])
+    assert fields["earned_charge"] == f"{charged['GPU-a']:.6f}"
+    assert fields["holders"] == ["robot-x/serve"]
+    assert fields["allocated_ms"] == fields["busy_ms"] + fields["idle_ms"]
+    assert gpu_money(Selection(EVERYTHING), []) == {}
+
+
+@pytest.mark.usefixtures("fleet")
+def test_stretches_are_the_facts_of_each_pod() -> None:
+    found = held_stretches(Selection(EVERYTHING))
+    assert [(s.gpu, s.team, s.pod, s.start, s.end) for s in found] == [
+        ("GPU-a", "vision", "train", at(0), at(30)),
+        ("GPU-a", "robotics", "serve", at(30), at(60)),
+    ]
+    rows = {row["pod"]: row for row in report("usage", by="gpu,pod")}
+    for one in found:
+        row = rows[one.pod]
+        assert one.held_ms == row["allocated_ms"]
+        assert one.busy_ms == row["busy_ms"]
+        assert one.efficiency == row["efficiency"]
+    there = presences(Selection(EVERYTHING, None, {"gpu": ("GPU-a", "GPU-b")}))
+    assert [(p.gpu, p.start, p.end, p.is_dark) for p in there] == [
+        ("GPU-a", at(0), at(60), False),
+        ("GPU-b", at(0), at(60), False),
+    ]
+
+
+@pytest.mark.usefixtures("fleet")
+def test_a_team_sees_its_own_stretches_and_no_fleet() -> None:
+    vision = Team.objects.get(slug="vision")
+    member = Selection(Scope(frozenset({vision.pk})))
+    assert [one.pod for one in held_stretches(member)] == ["train"]
+    for refused in (gpu_rows, presences):
+        with pytest.raises(HiddenError):
+            refused(member)
+
+
+@pytest.mark.usefixtures("fleet")
+def test_filters_that_rows_do_not_have_are_refused() -> None:
+    chosen = {"namespace": ("robot-x",), "gpu": ("GPU-a",)}
+    assert [s.pod for s in held_stretches(Selection(EVERYTHING, None, chosen))] == [
+        "serve"
+    ]
+    with pytest.raises(SelectionError, match="cannot be filtered by namespace"):
+        gpu_rows(Selection(EVERYTHING, None, chosen))
+    with pytest.raises(SelectionError, match="cannot be filtered by tier"):
+        held_stretches(Selection(EVERYTHING, None, {"tier": ("batch",)}))
