@@ -33,6 +33,16 @@ class Distinct:
     values: Values
     differing: dict[int, Times] = field(default_factory=dict)
 
+    def repeats(self) -> NDArray[np.bool_]:
+        """Whether each track has just the times of the one before it, and any."""
+        counts = np.diff(self.first)
+        same = np.zeros(len(counts), bool)
+        same[1:] = (counts[1:] == counts[:-1]) & (counts[1:] > 0)
+        back = np.repeat(np.where(same, counts, 0), counts)
+        differs = self.times != self.times[np.arange(len(self.times)) - back]
+        same[np.repeat(np.arange(len(counts)), counts)[differs]] = False
+        return same
+
     def of(self, track: int) -> tuple[Times, Values]:
         """Times and values of one track."""
         low, high = int(self.first[track]), int(self.first[track + 1])
@@ -69,14 +79,11 @@ def distinct(
         found = found.at(good)
     found, differing = _once_in_a_series(found)
     if len(every) > len(tracks) - counts.count(0):
-        named = np.array(
-            [
-                len(parts) > 1 and names_workload(part)
-                for parts in tracks
-                for part in parts
-            ]
-        )
-        found = _once_in_a_track(found, named, np.array(counts) > 1)
+        is_shared = np.array(counts) > 1
+        named = np.repeat(is_shared, counts)
+        those = [part for parts in tracks if len(parts) > 1 for part in parts]
+        named[named] = [names_workload(part) for part in those]
+        found = _once_in_a_track(found, named, is_shared)
     first = np.zeros(len(tracks) + 1, np.int64)
     np.cumsum(np.bincount(found.track, minlength=len(tracks)), out=first[1:])
     return Distinct(first, found.times, found.values, differing)
@@ -131,12 +138,12 @@ def _once_in_a_track(
     """
     asked = np.flatnonzero(is_shared[found.track])
     those = found.at(asked)
-    order = np.arange(len(found.times))
-    order[asked] = asked[
-        np.lexsort((-those.values, named[those.series], those.times, those.track))
-    ]
-    ordered = found.at(order)
-    keep = np.ones(len(order), bool)
-    keep[1:] = ordered.times[1:] != ordered.times[:-1]
-    keep[1:] |= ordered.track[1:] != ordered.track[:-1]
-    return ordered.at(keep)
+    order = np.lexsort((-those.values, named[those.series], those.times, those.track))
+    times, track = those.times[order], those.track[order]
+    again = np.zeros(len(order), bool)
+    again[1:] = (times[1:] == times[:-1]) & (track[1:] == track[:-1])
+    which = np.arange(len(found.times))
+    which[asked] = asked[order]
+    keep = np.ones(len(which), bool)
+    keep[asked] = ~again
+    return found.at(which[keep])

@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from accounting.domain.issue import Issue
 from accounting.domain.label import Ownership
 from accounting.domain.period import Period
 from accounting.domain.pod_value import PodValues, pod_values
-from accounting.domain.series import Reading, Scraper, Series, Times
+from accounting.domain.series import Reading, Scraper, Series, Times, Values
 from accounting.domain.track import (
     BILLION,
     Steps,
@@ -87,32 +86,32 @@ def gpu_duties(
     duties: dict[Part, GpuDuty] = defaultdict(GpuDuty)
     issues: list[Issue] = []
     for reading in readings:
-        duty = (one for one in reading.series if one.metric in (ENGINE, UTIL))
-        rejected = wrong_scales(duty, period, issues)
-        for series in reading.series:
+        of_duty = [one for one in reading.series if one.metric in METRIC_CODE]
+        rejected = wrong_scales(of_duty, period, issues)
+        for series in of_duty:
             gpu = series.gpu
             if gpu is None:
                 continue
-            if series.metric in (ENGINE, UTIL):
-                part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
-                key = (part, series.metric, series.scraper)
-                parts[key].append(
-                    without(series, rejected.get(series.name, ()))
-                    if rejected
-                    else series
-                )
-                nodes[key] = (gpu.node, reading.interval_ms)
-            elif series.metric not in POWERS:
-                continue
-            elif gpu.instance and part_in(gpu).instance >= 0:
-                continue  # power is the whole card's, repeated for each instance
-            elif series.metric == POWERS[0]:
-                duties[Part(gpu.uuid)].power.append(series)
-            else:
-                duties[Part(gpu.uuid)].power_limit.append(series)
-    issues.extend(out_of_range(list(chain.from_iterable(parts.values())), period))
+            part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
+            key = (part, series.metric, series.scraper)
+            parts[key].append(
+                without(series, rejected.get(series.name, ())) if rejected else series
+            )
+            nodes[key] = (gpu.node, reading.interval_ms)
+        _add_power(reading, duties)
     issues.extend(_build_tracks(parts, nodes, duties, period, whose))
     return dict(duties), issues
+
+
+def _add_power(reading: Reading, duties: dict[Part, GpuDuty]) -> None:
+    """Power of whole cards: it is repeated for each instance."""
+    for series in reading.series:
+        if series.metric not in POWERS or series.gpu is None:
+            continue
+        if series.gpu.instance and part_in(series.gpu).instance >= 0:
+            continue
+        duty = duties[Part(series.gpu.uuid)]
+        (duty.power if series.metric == POWERS[0] else duty.power_limit).append(series)
 
 
 _TrackKey = tuple[Part, str, Scraper]  # part, metric, scraper
@@ -128,26 +127,34 @@ def _build_tracks(
 ) -> list[Issue]:
     """Put the tracks of all series into `duties`, in order of their scrapers."""
     keys = sorted(parts)
-    told = distinct([parts[key] for key in keys], whose.names_workload, believed)
+    tracks = [parts[key] for key in keys]
+    issues: list[Issue] = []
+
+    def cleaned(values: Values) -> Values:
+        every = [series for track in tracks for series in track]
+        issues.extend(out_of_range(every, values, period))
+        return believed(values)
+
+    told = distinct(tracks, whose.names_workload, cleaned)
     amounts = np.rint(told.values * BILLION).astype(np.int64)
     steps = _StepsOfNodes()
+    ends, repeats = told.first.tolist(), told.repeats().tolist()
     for n, key in enumerate(keys):
         part, metric, scraper = key
-        low, high = int(told.first[n]), int(told.first[n + 1])
+        low, high = ends[n], ends[n + 1]
         times = told.times[low:high]
-        step = steps.of(nodes[key], metric, times)
+        step = steps.of(nodes[key], metric, times, is_repeated=repeats[n])
         found = duties[part]
         found.tracks[metric].append(Track(scraper, times, amounts[low:high], step))
         found.has_util = part.instance < 0 or is_partition(part.kind)
-        if metric == UTIL and len(parts[key]) > 1:
-            values = pod_values(parts[key], whose)
+        if metric == UTIL and len(tracks[n]) > 1:
+            values = pod_values(tracks[n], whose)
             if values is not None:
                 found.by_pod[scraper] = values
-    return [
-        issue
-        for n, times in told.differing.items()
-        for issue in differing_samples(keys[n][0].uuid, told.of(n)[0], times, period)
-    ]
+    for n, times in told.differing.items():
+        found_at = told.of(n)[0]
+        issues.extend(differing_samples(keys[n][0].uuid, found_at, times, period))
+    return issues
 
 
 @dataclass(slots=True)
@@ -157,16 +164,20 @@ class _StepsOfNodes:
     others: dict[tuple[str, str], list[Steps]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    known: dict[tuple[_Place, str, bytes], Steps] = field(default_factory=dict)
+    known: dict[tuple[_Place, str], Steps] = field(default_factory=dict)
 
-    def of(self, place: _Place, metric: str, times: Times) -> Steps:
-        node, interval = place
-        key = (place, metric, times.tobytes())
-        others = self.others[node, metric]
-        if key not in self.known:
-            self.known[key] = Steps(times.tolist(), interval, others)
-        others.append(self.known[key])
-        return self.known[key]
+    def of(
+        self, place: _Place, metric: str, times: Times, *, is_repeated: bool
+    ) -> Steps:
+        if not is_repeated:
+            self.known.clear()
+        others = self.others[place[0], metric]
+        steps = self.known.get((place, metric))
+        if steps is None:
+            steps = Steps(times.tolist(), place[1], others)
+            self.known[place, metric] = steps
+        others.append(steps)
+        return steps
 
 
 def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> WindowDuty:

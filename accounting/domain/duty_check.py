@@ -7,7 +7,7 @@ import numpy as np
 
 from accounting.domain.issue import Issue
 from accounting.domain.period import WINDOW_MS, Period
-from accounting.domain.series import Series, Times
+from accounting.domain.series import Series, Times, Values
 from accounting.domain.track import DEFAULT_STEP_MS, MAX_DUTY, lower_median_gap
 
 
@@ -71,11 +71,16 @@ def without(series: Series, periods: Sequence[Period]) -> Series:
     )
 
 
-def out_of_range(every: Sequence[Series], period: Period) -> list[Issue]:
-    """Duty that is no share (N8): one issue for each series with such samples in a period."""
-    if not every:
-        return []
-    values = np.concatenate([series.values for series in every])
+def out_of_range(
+    every: Sequence[Series], values: Values, period: Period
+) -> list[Issue]:
+    """Duty that is no share (N8): one issue for each series with such samples in a period.
+
+    Args:
+        every: series of duty.
+        values: all of theirs, one series after another.
+        period: the windows.
+    """
     with np.errstate(invalid="ignore"):
         odd = np.flatnonzero((values > 1) | (values < 0))
     if not len(odd):

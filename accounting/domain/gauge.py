@@ -5,28 +5,20 @@ samples of a track at one time one counts (`distinct`).
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.distinct import distinct
+from accounting.domain.distinct import Distinct, distinct
 from accounting.domain.period import WINDOW_MS
-from accounting.domain.series import Scraper, Series, Times, Values
+from accounting.domain.series import Reading, Scraper, Series, Times, Values
 from accounting.domain.speech import Integers, Keys, Speech, joined, spoken
 from accounting.domain.track import Steps, own_steps_at, steps_at
 
 _TrackName = tuple[Scraper, str]
-
-
-class Told(NamedTuple):
-    """A series and the interval that its source declares."""
-
-    series: Series
-    interval_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,56 +71,83 @@ class Gathered:
 
     Attributes:
         series: by metric and by what they tell of.
+        intervals: by metric and thing, as the source of its first series declares it.
         own_steps: of samples at such times; None where others have to be asked.
     """
 
-    series: dict[str, dict[Thing, list[Told]]] = field(
+    series: dict[str, dict[Thing, list[Series]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
+    intervals: dict[tuple[str, Thing], int] = field(default_factory=dict)
     own_steps: dict[tuple[int | None, bytes], Integers | None] = field(
         default_factory=dict
     )
 
-    def add(self, thing: Thing, told: Told) -> None:
-        """One series more."""
-        self.series[told.series.metric][thing].append(told)
+    @classmethod
+    def of(
+        cls, readings: Iterable[Reading], of_part: Set[str], of_gpu: Set[str]
+    ) -> "Gathered":
+        """The series of metrics: each tells of a GPU or of an instance, or of GPUs only."""
+        found = cls()
+        for reading in readings:
+            for series in reading.series:
+                metric, gpu = series.metric, series.gpu
+                if gpu is None:
+                    continue
+                if metric in of_part:
+                    thing = gpu.uuid, gpu.instance
+                elif metric in of_gpu:
+                    thing = gpu.uuid, ""
+                else:
+                    continue
+                parts = found.series[metric][thing]
+                if reading.interval_ms is not None and not parts:
+                    found.intervals[metric, thing] = reading.interval_ms
+                parts.append(series)
+        return found
 
     def samples(self, metric: str, things: Sequence[Thing]) -> Samples:
         """The samples of each thing, by its number."""
         found = self.series[metric]
         told = [found.get(thing, ()) for thing in things]
-        first, times, values, runs = _merged(told)
-        return Samples(first, times, values, runs, self._steps(told, first, times))
+        merged, runs = _merged(told)
+        intervals = [self.intervals.get((metric, thing)) for thing in things]
+        steps = self._steps(told, intervals, merged)
+        return Samples(merged.first, merged.times, merged.values, runs, steps)
 
     def _steps(
-        self, told: Sequence[Sequence[Told]], first: Integers, times: Times
+        self,
+        told: Sequence[Sequence[Series]],
+        intervals: Sequence[int | None],
+        merged: Distinct,
     ) -> Integers:
         """The step of each sample; those sampled together share the work."""
-        ends = first.tolist()
+        is_same = merged.repeats()
+        is_same[1:] &= np.array([a == b for a, b in pairwise(intervals)], bool)
+        begin = np.flatnonzero(~is_same)
+        several = np.diff(begin, append=len(told)).tolist()
         found: list[Integers] = []
-        for n, parts in enumerate(told):
-            at = times[ends[n] : ends[n + 1]]
-            if not len(at):
-                continue
-            interval = parts[0].interval_ms
-            key = (interval, at.tobytes())
-            if key not in self.own_steps:
-                self.own_steps[key] = own_steps_at(at, interval)
-            own = self.own_steps[key]
+        for n, count in zip(begin.tolist(), several, strict=True):
+            own = self._own_steps(merged.of(n)[0], intervals[n])
             if own is None:
-                return _steps_of_nodes(told, first, times)
-            found.append(own)
+                return _steps_of_nodes(told, intervals, merged)
+            found.append(np.tile(own, count))
         return joined(found)
 
+    def _own_steps(self, at: Times, interval_ms: int | None) -> Integers | None:
+        """The step of samples at such times, remembered for other metrics."""
+        key = (interval_ms, at.tobytes())
+        if key not in self.own_steps:
+            self.own_steps[key] = own_steps_at(at, interval_ms)
+        return self.own_steps[key]
 
-def _merged(
-    told: Sequence[Sequence[Told]],
-) -> tuple[Integers, Times, Values, Integers]:
-    """First sample of each thing, and times, values and runs of all samples."""
+
+def _merged(told: Sequence[Sequence[Series]]) -> tuple[Distinct, Integers]:
+    """What counts of each thing, and the run of each sample."""
     tracks = [_tracks_of(parts) for parts in told]
     found = distinct(list(chain.from_iterable(tracks)), _names_workload)
     if all(len(one) == 1 for one in tracks):
-        return found.first, found.times, found.values, np.zeros_like(found.times)
+        return found, np.zeros_like(found.times)
     number = 0
     merged: list[tuple[Times, Values, Integers]] = []
     for one in tracks:
@@ -139,12 +158,11 @@ def _merged(
     times, values, runs = (
         np.concatenate(column) for column in zip(*merged, strict=True)
     )
-    return first, times, values, runs
+    return Distinct(first, times, values), runs
 
 
-def _tracks_of(told: Sequence[Told]) -> list[list[Series]]:
+def _tracks_of(series: Sequence[Series]) -> list[Sequence[Series]]:
     """The series of one thing by track, in order of scrapers; one without any for none."""
-    series = [part.series for part in told]
     if len(series) < 2 or len({(one.scraper, one.name) for one in series}) == 1:
         return [series]
     tracks: dict[_TrackName, list[Series]] = defaultdict(list)
@@ -176,18 +194,19 @@ def _chosen(
 
 
 def _steps_of_nodes(
-    told: Sequence[Sequence[Told]], first: Integers, times: Times
+    told: Sequence[Sequence[Series]],
+    intervals: Sequence[int | None],
+    merged: Distinct,
 ) -> Integers:
     """The step of each sample, where a track with few asks the node's others (N4)."""
     by_node: dict[str, list[Steps]] = defaultdict(list)
     chosen: list[tuple[Steps, Times]] = []
-    ends = first.tolist()
     for n, parts in enumerate(told):
-        gpu = parts[0].series.gpu if parts else None
+        gpu = parts[0].gpu if parts else None
         if gpu is None:
             continue
-        at = times[ends[n] : ends[n + 1]]
-        steps = Steps(at.tolist(), parts[0].interval_ms, by_node[gpu.node])
+        at = merged.of(n)[0]
+        steps = Steps(at.tolist(), intervals[n], by_node[gpu.node])
         by_node[gpu.node].append(steps)
         chosen.append((steps, at))
     return joined([steps_at(steps, at) for steps, at in chosen if len(at)])

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from accounting.domain.energy import Energy
-from accounting.domain.gauge import Gathered, Told
+from accounting.domain.gauge import Gathered
 from accounting.domain.intensity_check import (
     ENERGY,
     MEMORY,
@@ -42,8 +42,8 @@ from accounting.domain.speech import Integers, Keys, Speech
 
 MILLION = 1_000_000
 MEBIBYTE = 1 << 20
-OF_PART = (*RATIOS, MEMORY)
-OF_GPU = (POWER, TEMPERATURE, NVLINK, THROTTLE)
+OF_PART = frozenset({*RATIOS, MEMORY})
+OF_GPU = frozenset({POWER, TEMPERATURE, NVLINK, THROTTLE, ENERGY})
 THROTTLING = (
     0xEC  # power cap, slowdowns, brake; not idle, set clocks, sync boost, display
 )
@@ -67,7 +67,7 @@ def intensities(
     Returns:
         A table for each window, and what was wrong with the values.
     """
-    found = _gather(readings)
+    found = Gathered.of(readings, OF_PART, OF_GPU)
     if not found.series or not stretches:
         return [NOTHING for _ in windows], []
     work = Work.of(windows, stretches)
@@ -85,18 +85,6 @@ def intensities(
         for n in range(len(windows))
     ]
     return tables, issues
-
-
-def _gather(readings: Sequence[Reading]) -> Gathered:
-    wanted = {*OF_PART, *OF_GPU, ENERGY}
-    found = Gathered()
-    for reading in readings:
-        for series in reading.series:
-            if series.metric not in wanted or series.gpu is None:
-                continue
-            instance = series.gpu.instance if series.metric in OF_PART else ""
-            found.add((series.gpu.uuid, instance), Told(series, reading.interval_ms))
-    return found
 
 
 def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goes

@@ -55,22 +55,27 @@ class Work:
         return self.cards.setdefault((node, uuid), len(self.cards))
 
 
+_Scaled = tuple[int, int, int, tuple[int, ...]]  # what `_integers` gives
+
+
 def rows_of(
     stays: "np.ndarray", told: Sequence[Told]
 ) -> tuple["np.ndarray", list[str]]:
     """Holders of each stay, with shares over its part's denominator; fills in `stays`."""
     uid_of: dict[str, int] = {"": 0}
     flat: list[tuple[int, int, int, int]] = []
-    known: dict[tuple[Fraction, ...], tuple[int, int, int, tuple[int, ...]]] = {}
+    known: dict[tuple[tuple[int, int], ...], _Scaled] = {}
     scaled: list[tuple[int, int, int]] = []
     n = 0
     for item in told:
         for part, own in item.segment.parts.items():
             those = item.holders[part]
-            shares = (own, *(holder.share for holder in those))
-            if shares not in known:
-                known[shares] = _integers(shares)
-            common, over, held, parts = known[shares]
+            shares = [own, *(holder.share for holder in those)]
+            # Pairs of integers: the hash of a fraction is a modular power.
+            key = tuple([share.as_integer_ratio() for share in shares])
+            if key not in known:
+                known[key] = _integers(shares)
+            common, over, held, parts = known[key]
             scaled.append((common, over, held))
             for holder, share in zip(those, parts, strict=True):
                 uid = uid_of.setdefault(holder.uid, len(uid_of))
@@ -88,9 +93,7 @@ def rows_of(
     return rows, order
 
 
-def _integers(
-    shares: Sequence[Fraction],
-) -> tuple[int, int, int, tuple[int, ...]]:
+def _integers(shares: Sequence[Fraction]) -> _Scaled:
     """A denominator for a part; its own share, what is held and each share over it."""
     common = lcm(*(share.denominator for share in shares))
     own, *parts = (share.numerator * (common // share.denominator) for share in shares)

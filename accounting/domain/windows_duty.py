@@ -20,7 +20,7 @@ from accounting.domain.duty import (
 )
 from accounting.domain.period import Period
 from accounting.domain.speech import Integers, Keys, Speech, speech
-from accounting.domain.track import DEFAULT_STEP_MS
+from accounting.domain.track import DEFAULT_STEP_MS, Track
 
 
 class Gpu(NamedTuple):
@@ -76,16 +76,11 @@ class WindowsDuty:
         samples = np.choose(metric, [np.zeros_like(metric), *counts])
         silent = np.choose(metric, [np.ones_like(metric), *shown]) == 0
         steps = np.full(metric.shape, DEFAULT_STEP_MS)
-        known: dict[int, list[int]] = {}
         for code, found in enumerate(tracks.values(), start=1):
-            for n in np.flatnonzero((metric == code).any(axis=1)).tolist():
-                own = found[n]
-                assert own is not None  # noqa: S101  # a metric that counts has a track
-                at = known.get(id(own.steps))
-                if at is None:
-                    at = [own.steps.at(window.start_ms) for window in windows]
-                    known[id(own.steps)] = at
-                steps[n] = np.where(metric[n] == code, at, steps[n])
+            those = np.flatnonzero((metric == code).any(axis=1))
+            if len(those):
+                own = _steps([found[n] for n in those.tolist()], windows)
+                steps[those] = np.where(metric[those] == code, own, steps[those])
         return cls((engine, util), metric, samples, silent, steps)
 
     def doubtful(
@@ -101,6 +96,22 @@ class WindowsDuty:
                 if is_suspect(duty, duty.tracks[name][0], windows[w]):
                     found.add(n)
         return frozenset(found)
+
+
+def _steps(tracks: Sequence[Track | None], windows: Sequence[Period]) -> Integers:
+    """The step of each track in each window; many tracks share one (`duty.gpu_duties`)."""
+    row: dict[int, int] = {}
+    table: list[list[int]] = []
+    rows: list[int] = []
+    for track in tracks:
+        assert track is not None  # noqa: S101  # a metric that counts has a track
+        steps = track.steps
+        if id(steps) not in row:
+            row[id(steps)] = len(table)
+            table.append([steps.at(window.start_ms) for window in windows])
+        rows.append(row[id(steps)])
+    found: Integers = np.array(table, np.int64)[rows]
+    return found
 
 
 def _window_ends(

@@ -86,3 +86,16 @@ def test_what_is_cleaned_away_is_no_data() -> None:
     parts = [[one([0, 30], [0.5, 7.0])]]
     found = distinct(parts, lambda _: False, lambda v: np.where(v > 1, np.nan, v))
     assert found.of(0)[1].tolist() == [0.5]
+
+
+def test_a_track_repeats_the_times_of_the_one_before_it_or_not() -> None:
+    both, other, more = [0.0, 30.0], [0.0, 60.0], [0.0, 30.0, 60.0]
+    times = [both, both, other, [], [], both, both, more, more]
+    found = merged(*([one(at, [0.5] * len(at))] for at in times))
+    repeated = [False, True, False, False, False, False, True, False, True]
+    assert found.repeats().tolist() == repeated
+
+
+def test_of_nothing_nothing_is_repeated() -> None:
+    assert merged().repeats().tolist() == []
+    assert merged([]).repeats().tolist() == [False]

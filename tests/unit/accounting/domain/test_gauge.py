@@ -1,13 +1,14 @@
 """The samples of one metric for many GPUs at once, and how long they speak (N3-N6; T10, T22)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from accounting.domain.gauge import Gathered, Samples, Told
+from accounting.domain.gauge import Gathered, Samples
 from accounting.domain.period import WINDOW_MS
-from accounting.domain.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series
 from accounting.domain.speech import Keys, Speech
 from accounting.domain.track import Steps, Track
 
@@ -25,7 +26,7 @@ def told(
     name: str = "M",
     node: str = "n",
     interval_ms: int | None = None,
-) -> Told:
+) -> Reading:
     times = np.array([t * 1000 for t, _ in samples], np.int64)
     values = np.array([value for _, value in samples], np.float64)
     key = GpuKey(
@@ -34,16 +35,23 @@ def told(
         plain=PodName("ns", pod) if pod else None,
         exported=PodName("ns", exported) if exported else None,
     )
-    return Told(Series("m", name, scraper, times, values, gpu=key), interval_ms)
+    series = Series("m", name, scraper, times, values, gpu=key)
+    return Reading((series,), interval_ms=interval_ms)
 
 
-def samples_of(things: Sequence[Sequence[Told]]) -> Samples:
-    gathered = Gathered()
+def samples_of(things: Sequence[Sequence[Reading]]) -> Samples:
     names = [(f"G{n}", "") for n in range(len(things))]
-    for name, parts in zip(names, things, strict=True):
-        for part in parts:
-            gathered.add(name, part)
-    return gathered.samples("m", names)
+    readings = [
+        replace(reading, series=tuple(of_gpu(one, uuid) for one in reading.series))
+        for (uuid, _), parts in zip(names, things, strict=True)
+        for reading in parts
+    ]
+    return Gathered.of(readings, set(), {"m"}).samples("m", names)
+
+
+def of_gpu(series: Series, uuid: str) -> Series:
+    assert series.gpu
+    return replace(series, gpu=series.gpu._replace(uuid=uuid))
 
 
 def of(samples: Samples, n: int = 0) -> list[tuple[int, float]]:
@@ -227,3 +235,35 @@ def test_sums_before_an_instant_are_of_one_gpu() -> None:
     assert between(-100, 900) == (90, 180, 3)
     assert between(90, 900) == (0, 0, 0)
     assert said.shown.tolist() == [0, 1, 2, 3, 4, 4]
+
+
+def test_metrics_of_instances_are_kept_apart_and_those_of_gpus_are_not() -> None:
+    """Power is repeated for each instance; memory is each instance's own."""
+    [series] = told([(0, 1.0)]).series
+    key = GpuKey("G", "n", instance="3")
+    parts = [replace(series, metric=metric, gpu=key) for metric in ("memory", "power")]
+    others = [replace(series, metric="power", gpu=None), replace(series, metric="x")]
+    found = Gathered.of([Reading((*parts, *others))], {"memory"}, {"power"})
+    assert {metric: list(of) for metric, of in found.series.items()} == {
+        "memory": [("G", "3")],
+        "power": [("G", "")],
+    }
+
+
+def test_the_source_of_a_things_first_series_declares_its_interval() -> None:
+    declared = told([(0, 1.0)], interval_ms=45_000)
+    silent = told([(0, 1.0)], scraper=TWO)
+    assert steps(samples_of([[declared, silent]])) == [45]
+    assert steps(samples_of([[silent, declared]])) == [30]
+
+
+def test_things_sampled_together_have_each_its_declared_interval() -> None:
+    times = [(t, 1.0) for t in (0, 20, 40)]
+    things = [
+        [told(times)],
+        [told(times, interval_ms=45_000)],
+        [told(times, interval_ms=45_000)],
+        [],
+        [told(times)],
+    ]
+    assert steps(samples_of(things)) == [20] * 3 + [45] * 6 + [20] * 3

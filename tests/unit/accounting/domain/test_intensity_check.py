@@ -7,7 +7,7 @@ import pytest
 
 from accounting.domain.advice import OF_WINDOWS, TEXTS, text_of
 from accounting.domain.energy import LONGEST_GAP_MS, Energy
-from accounting.domain.gauge import Gathered, Told
+from accounting.domain.gauge import Gathered
 from accounting.domain.hardness import Hardness, together
 from accounting.domain.intensity_check import ENERGY, LIMITS, checked, energy_issues
 from accounting.domain.issue import Issue
@@ -19,12 +19,10 @@ WHOLE = Period(0, 300_000)
 NAMES = [("G", ""), ("H", "")]
 
 
-def told(samples: Mapping[int, float]) -> list[Told]:
+def told(samples: Mapping[int, float]) -> list[Series]:
     times = np.array([t * 1000 for t in samples], np.int64)
     values = np.array(list(samples.values()), np.float64)
-    return [
-        Told(Series("m", "m", Scraper(), times, values, gpu=GpuKey("G", "n")), None)
-    ]
+    return [Series("m", "m", Scraper(), times, values, gpu=GpuKey("G", "n"))]
 
 
 def check(
