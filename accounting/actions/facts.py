@@ -85,7 +85,7 @@ def facts_of(
         cluster_id: whose window.
         ledger: its lines.
         known: ids of what they name.
-        spelled: the name under which each GPU's metric was read.
+        spelled: codes of the names under which metrics were read, where not the rung's own.
     """
     many = _of_table(ledger.table, known, spelled)
     rows = np.concatenate([many, _of_lines(ledger.singles, known, spelled)])
@@ -163,8 +163,12 @@ def _of_table(
     rows["instance"] = table.rows["instance"]
     for name in COUNTED:
         rows[name] = table.rows[name]
-    names = [[spelled.get((uuid, n), n) for n in range(3)] for _, uuid in table.gpus]
-    rows["metric"] = np.array(names)[table.rows["gpu"], table.rows["metric"]]
+    rows["metric"] = table.rows["metric"]
+    if spelled:
+        codes = [
+            [spelled.get((uuid, n), n) for n in range(3)] for _, uuid in table.gpus
+        ]
+        rows["metric"] = np.array(codes)[table.rows["gpu"], table.rows["metric"]]
     return rows
 
 

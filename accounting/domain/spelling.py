@@ -30,7 +30,7 @@ Rung = tuple[str, int]  # UUID, code of METRIC_CODE
 
 @dataclass(frozen=True, slots=True)
 class Spellings:
-    """The names under which the duty of GPUs was read.
+    """The names under which the duty of GPUs was read, where it is not the rung's own.
 
     Attributes:
         sole: code of the name, of a GPU that has one name for a rung.
@@ -41,15 +41,17 @@ class Spellings:
     several: Mapping[Rung, tuple[Series, ...]]
 
     def within(self, window: Period) -> dict[Rung, int]:
-        """The code of each GPU's name in a window; without a sample there, of the last one."""
-        found = dict(self.sole)
-        for rung, those in self.several.items():
-            found[rung] = _code(_most(those, window))
-        return found
+        """Codes of names other than the rung's own; without a sample there, of the last one."""
+        found = {r: _code(_most(those, window)) for r, those in self.several.items()}
+        odd = {rung: code for rung, code in found.items() if code != rung[1]}
+        return {**self.sole, **odd}
 
 
 def spellings(readings: Iterable[Reading]) -> Spellings:
-    """Which names the series of readings have, by GPU and rung."""
+    """Which names the series of readings have, by GPU and rung, where they are odd.
+
+    Nearly all have the rung's own name: of these nothing has to be looked up.
+    """
     by_rung: dict[Rung, list[Series]] = defaultdict(list)
     for reading in readings:
         for series in reading.series:
@@ -59,10 +61,10 @@ def spellings(readings: Iterable[Reading]) -> Spellings:
     several: dict[Rung, tuple[Series, ...]] = {}
     for rung, those in by_rung.items():
         names = {series.name for series in those}
-        if len(names) == 1:
-            sole[rung] = _code(names.pop())
-        else:
+        if len(names) > 1:
             several[rung] = tuple(those)
+        elif (code := _code(names.pop())) != rung[1]:
+            sole[rung] = code
     return Spellings(sole, several)
 
 
