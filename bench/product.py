@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import psycopg
 
 from portal.services import launch
 from portal.services.places import places_of
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 NEWEST = """
@@ -75,7 +75,13 @@ class Demo:
             Finding: it does not come up.
         """
         self.temporary.mkdir()
-        words = [sys.executable, "manage.py", "demo", "--fast", f"--port={free_port()}"]
+        words = [
+            sys.executable,
+            "manage.py",
+            "demo",
+            "--fast",
+            f"--port={free_port(3)}",
+        ]
         self.process = launch.start(
             launch.tethered(words, last_signal=signal.SIGTERM),
             log=self.log,
@@ -155,22 +161,6 @@ class Demo:
             if time.monotonic() > deadline:
                 raise Finding(f"processes were left: {left}")
             time.sleep(POLL)
-
-
-def free_port() -> int:
-    """A port that nobody uses; the two behind it are free as well."""
-    while True:
-        with (
-            socket.socket() as first,
-            socket.socket() as second,
-            socket.socket() as third,
-        ):
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
-            with suppress(OSError, OverflowError):
-                second.bind(("127.0.0.1", port + 1))
-                third.bind(("127.0.0.1", port + 2))
-                return port
 
 
 def processes() -> Iterator[tuple[int, int, str]]:

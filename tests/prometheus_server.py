@@ -3,7 +3,6 @@
 Tests that use it carry the mark `prometheus`; `tests/programs.py` says what they need.
 """
 
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 import requests
 
 from tests import programs
+from tests.ports import free_port
 from tests.processes import wait_until
 
 VERSIONS = {2: programs.prometheus2, 3: programs.prometheus3}
@@ -70,7 +70,7 @@ def _start(
     """Start until a port is free and the server is ready."""
     log = folder / "prometheus.log"
     for _ in range(PORT_TRIES):
-        address = f"127.0.0.1:{_free_port()}"
+        address = f"127.0.0.1:{free_port()}"
         with log.open("wb") as out:
             server = subprocess.Popen(
                 [
@@ -108,13 +108,6 @@ def _is_ready(address: str, server: subprocess.Popen[bytes]) -> bool:
     except requests.RequestException:
         return False
     return answer.status_code == 200
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:

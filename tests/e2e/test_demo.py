@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -17,6 +16,7 @@ import pytest
 import requests
 
 from portal.services.places import places_of
+from tests.ports import free_port
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,22 +24,6 @@ FIRST_PAGE_S = 90.0  # from installed dependencies to the first page
 STOP_S = 60.0
 
 pytestmark = pytest.mark.timeout(420)
-
-
-def free_port() -> int:
-    """A port that nobody uses; the two behind it are free as well."""
-    while True:
-        with (
-            socket.socket() as first,
-            socket.socket() as second,
-            socket.socket() as third,
-        ):
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
-            with suppress(OSError, OverflowError):
-                second.bind(("127.0.0.1", port + 1))
-                third.bind(("127.0.0.1", port + 2))
-                return port
 
 
 class Run:
@@ -119,7 +103,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     runs: list[Run] = []
 
     def begin(port: int | None = None) -> Run:
-        run = Run(home, port or free_port(), tmp_path / f"{len(runs)}.log")
+        run = Run(home, port or free_port(3), tmp_path / f"{len(runs)}.log")
         runs.append(run)
         return run
 

@@ -7,7 +7,6 @@ containers themselves.
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from portal.demo.story import Story
 from portal.services import launch
 from portal.services.places import Places
 from tests import programs
+from tests.ports import free_port
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.prometheus, pytest.mark.timeout(240)]
@@ -32,14 +32,6 @@ pytestmark = [pytest.mark.prometheus, pytest.mark.timeout(240)]
 ROOT = Path(__file__).resolve().parents[3]
 ROLE = "ledger_compose"  # roles are the whole server's
 SECRET = "only for the compose demo of the tests"
-
-
-def free_port() -> int:
-    """A port that nobody uses at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture
