@@ -14,7 +14,25 @@ from accounting.domain.series import Times
 Place = tuple[Part, str]  # a GPU or instance, and its vgpu: stands for one unit (N17)
 
 
-def mapped_places(hold: Hold, labels: Labels, *, is_only: bool = True) -> list[Place]:
+NOT_CLAIMED: frozenset[Part] = frozenset()
+
+
+def claimed_parts(holds: Iterable[Hold]) -> dict[str, frozenset[Part]]:
+    """What each pod, by uid, has by its claims: labels there speak for no other hold of it."""
+    found: dict[str, frozenset[Part]] = {}
+    for hold in holds:
+        if hold.parts:
+            found[hold.uid] = found.get(hold.uid, NOT_CLAIMED) | frozenset(hold.parts)
+    return found
+
+
+def mapped_places(
+    hold: Hold,
+    labels: Labels,
+    *,
+    is_only: bool = True,
+    claimed: frozenset[Part] = NOT_CLAIMED,
+) -> list[Place]:
     """The places that a hold has for its whole life, most named first (N17).
 
     A label counts on the hold's node and, where the sample carries one, with its uid; on a
@@ -24,6 +42,7 @@ def mapped_places(hold: Hold, labels: Labels, *, is_only: bool = True) -> list[P
         hold: whose places.
         labels: of the cluster.
         is_only: the pod holds nothing else; else a place must be of the hold's kind.
+        claimed: what the pod has by claims.
     """
     if hold.parts:
         return [(part, "") for part in hold.parts][: hold.units]
@@ -32,6 +51,8 @@ def mapped_places(hold: Hold, labels: Labels, *, is_only: bool = True) -> list[P
     for namespace, name, uid in hold.names:
         places = [*places, *labels.of(namespace, name, uid, hold.node)]
     for named in places:
+        if named.part in claimed:
+            continue
         if is_only or named.part.kind == hold.kind:
             times = labels.counting(named, is_shared=hold.is_shared).times
             low, high = np.searchsorted(times, [hold.bound_ms, hold.booked_until_ms])
@@ -56,12 +77,20 @@ def remapped(
         before, after: the labels that they were and are mapped by.
     """
     every = list(pairs)
+    if not every:
+        return []
     held = Counter(now.uid for _, now in every)
+    was_claimed, is_claimed = (
+        claimed_parts(holds) for holds in zip(*every, strict=True)
+    )
     found: list[Period] = []
     for was, now in every:
         is_only = held[now.uid] == 1
-        old = mapped_places(was, before, is_only=is_only)
-        if set(old) != set(mapped_places(now, after, is_only=is_only)):
+        had = was_claimed.get(was.uid, NOT_CLAIMED)
+        has = is_claimed.get(now.uid, NOT_CLAIMED)
+        old = mapped_places(was, before, is_only=is_only, claimed=had)
+        new = mapped_places(now, after, is_only=is_only, claimed=has)
+        if set(old) != set(new):
             start = min(was.bound_ms, now.bound_ms)
             end = max(was.booked_until_ms, now.booked_until_ms)
             found.append(Period(start, end))

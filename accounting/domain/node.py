@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from accounting.domain.inventory import NodeRecord
+from accounting.domain.inventory import GpuRecord, NodeRecord
 from accounting.domain.kube import KubeState
 from accounting.domain.unit import NodeFacts
 
@@ -66,3 +66,9 @@ def node_facts(node: NodeRecord | None, instant_ms: int) -> NodeFacts:
     return NodeFacts(
         as_of(node.capacity, instant_ms) or {}, as_of(node.labels, instant_ms) or {}
     )
+
+
+def model_in(gpu: GpuRecord, node: NodeRecord | None) -> str:
+    """What its node's labels say a GPU is, as for units; else what its samples say."""
+    labels = node.labels if node is not None else []
+    return (node_facts(node, labels[-1][0]).product if labels else "") or gpu.model

@@ -164,7 +164,10 @@ def _words(model: str) -> set[str]:
     `NVIDIA-A100-SXM4-80GB-MIG-3g.40gb` is no A100 of 40 GB.
     """
     card = re.split(r"[^a-z0-9]mig[^a-z0-9]", model.lower())[0]
-    return set(re.split(r"[^a-z0-9]+", card))
+    words = set(re.split(r"[^a-z0-9]+", card))
+    if words == _GKE_A100_40GB:
+        words.add("40gb")
+    return words
 
 
 def _rows(model: str) -> list[tuple[str, int, Fraction]]:
@@ -196,6 +199,9 @@ def _row(
             parts = zip(profiles.split(), most, memory, strict=True)
             for profile, count, slices in parts:
                 yield profile, count, Fraction(slices, total)
+
+
+_GKE_A100_40GB = {"nvidia", "tesla", "a100"}  # that of 80 GB is nvidia-a100-80gb
 
 
 class Policy(StrEnum):

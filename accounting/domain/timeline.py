@@ -18,10 +18,10 @@ from operator import itemgetter
 from accounting.domain.derived import Derived
 from accounting.domain.geometry import Part, shares_of
 from accounting.domain.hold import Hold
-from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
+from accounting.domain.inventory import Inventory
 from accounting.domain.label import Ownership
-from accounting.domain.mapping import Place, mapped_places
-from accounting.domain.node import node_facts
+from accounting.domain.mapping import NOT_CLAIMED, Place, claimed_parts, mapped_places
+from accounting.domain.node import model_in
 from accounting.domain.period import Period
 from accounting.domain.policy import factors_of, memory_of, policy_at
 from accounting.domain.presence import Presence
@@ -110,8 +110,14 @@ class _Node:
         divisions = {uuid: self._divisions(uuid) for uuid in there}
         held = Counter(uid for uid, _ in {(h.uid, h.resource) for h in self.holds})
         # Not by uid: a pod that only labels show has a hold for each outage (N13).
+        claimed = claimed_parts(self.holds)
         places = [
-            mapped_places(hold, self.derived.labels, is_only=held[hold.uid] == 1)
+            mapped_places(
+                hold,
+                self.derived.labels,
+                is_only=held[hold.uid] == 1,
+                claimed=claimed.get(hold.uid, NOT_CLAIMED),
+            )
             for hold in self.holds
         ]
         segments = [
@@ -162,7 +168,7 @@ class _Node:
         record = self.inventory.gpus.get(uuid)
         if record is None or not record.geometry:
             return [(0, ({Part(uuid): _ALL}, _NOTHING, {}))]
-        model = _model(record, self.inventory.nodes.get(self.node))
+        model = model_in(record, self.inventory.nodes.get(self.node))
         found: list[tuple[int, _Division]] = [(0, (*shares_of(uuid, (), model), {}))]
         found.extend(
             (at, (*shares_of(uuid, it, model), memory_of(uuid, it, model)))
@@ -232,12 +238,6 @@ def _inferred(holds: Iterable[Hold]) -> dict[str, list[Period]]:
         if start is not None and start < hold.booked_until_ms:
             found[hold.uid].append(Period(start, hold.booked_until_ms))
     return dict(found)
-
-
-def _model(record: GpuRecord, node: NodeRecord | None) -> str:
-    """What its node's labels say it is, as for units; else what its samples say."""
-    labels = node.labels if node is not None else []
-    return (node_facts(node, labels[-1][0]).product if labels else "") or record.model
 
 
 def _changes(segments: Sequence[Segment]) -> dict[Part, list[int]]:

@@ -7,7 +7,7 @@ from accounting.domain.fraction import annotated_share
 from accounting.domain.hold_end import bound_ms
 from accounting.domain.inventory import Inventory, PodRecord
 from accounting.domain.issue import Issue
-from accounting.domain.node import node_facts
+from accounting.domain.node import model_in, node_facts
 from accounting.domain.period import Period
 from accounting.domain.request import effective_requests
 from accounting.domain.unit import share_of, unit_of
@@ -73,13 +73,16 @@ def _held_ms(pod: PodRecord, period: Period) -> int:
 
 def _unknown_instances(inventory: Inventory, period: Period) -> Iterable[Issue]:
     for uuid, gpu in inventory.gpus.items():
+        places = gpu.nodes() if gpu.geometry else {}
+        latest = max(places, key=lambda name: places[name][-1].last_ms, default="")
+        model = model_in(gpu, inventory.nodes.get(latest))
         for i, (at, instances) in enumerate(gpu.geometry):
             later = gpu.geometry[i + 1 :]
             end = later[0][0] if later else period.end_ms
             if at >= period.end_ms or end <= period.start_ms:
                 continue
             for kind in sorted({kind for _, kind in instances}):
-                if not kind or share_of(kind, gpu.model) is None:
+                if not kind or share_of(kind, model) is None:
                     yield Issue(
                         code="unknown_profile",
                         subject=f"{uuid} {kind}",

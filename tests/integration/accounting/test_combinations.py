@@ -39,6 +39,11 @@ def ended(name: str, second: int, **more: Any) -> Pod:
     return Pod(name, finished=at, completion=at, **more)
 
 
+def ledger_of_all() -> dict[str, dict[str, int]]:
+    """States of every GPU in the window."""
+    return {row["gpu"]: states(row) for row in report("ledger", by="gpu", **WINDOW)}
+
+
 def ledger_of() -> dict[str, int]:
     """States of the only GPU in the window."""
     [row] = report("ledger", by="gpu", **WINDOW)
@@ -200,3 +205,207 @@ def test_a_pair_of_exporters_with_clocks_apart(tmp_path: Path) -> None:
     assert held() == {"a": (177_400, 122_600, 0)}
     assert ledger_of() == {"busy": 177_400, "idle": 122_600}
     assert differences(ledger(of_oracle(told))) == []
+
+
+def test_whole_gpus_and_parts_on_one_node_without_labels(tmp_path: Path) -> None:
+    """A pool for each kind of unit, each filled in the order of its own busy time (N18)."""
+    told = Scene(LENGTH, STEP)
+    big = "nvidia_com_mig_3g_40gb"
+    told.node(units={"nvidia_com_gpu": 1, big: 2}, labels=MIG | {"gpu_count": 2})
+    told.pod(Pod("w"), Pod("m", resource=big))
+    told.gpu("GPU-0", 0.5)
+    told.gpu("GPU-1", 0.2, part("3g.40gb", 1))
+    told.gpu("GPU-1", 0.9, part("3g.40gb", 2))
+
+    told.read(tmp_path)
+
+    assert held() == {"w": (150_000, 150_000, 0), "m": (115_714, 12_857, 0)}
+    assert ledger_of_all() == {
+        "GPU-0": {"busy": 150_000, "idle": 150_000},
+        "GPU-1": {
+            "busy": 115_714,
+            "idle": 12_857,
+            "free": 102_857,
+            "stranded": 42_857,
+            "stray": 25_715,
+        },
+    }
+    assert differences(ledger(of_oracle(told))) == []
+
+
+def test_replicas_of_instances_under_the_single_strategy(tmp_path: Path) -> None:
+    """A fourteenth of the card; one label says nothing, and the busy instance is filled."""
+    told = Scene(LENGTH, STEP)
+    labels = {"gpu_count": 7, "gpu_replicas": 2, "mig_strategy": "single"}
+    told.node(units=14, labels=labels, product=f"{PRODUCT}-MIG-1g.10gb-SHARED")
+    told.pod(Pod("a"))
+    for n in range(7, 14):
+        who = named("a") if n == 9 else {}
+        told.gpu("GPU-1", 0.5 if n == 9 else 0, who | part("1g.10gb", n))
+
+    told.read(tmp_path)
+
+    assert held() == {"a": (21_429, 0, 0)}
+    assert ledger_of() == {"busy": 21_429, "free": 278_571}
+
+
+def test_a_held_gpu_is_shared_from_now_on(tmp_path: Path) -> None:
+    """A whole one and a quarter do not fit: both are scaled, with an issue (N20)."""
+    told = Scene(LENGTH, STEP)
+    for low, high, replicas in ((0, 150, 1), (150, LENGTH, 4)):
+        labels = {"gpu_count": 1, "gpu_replicas": replicas}
+        told.node("n1", replicas, labels, at=between(told, low, high))
+    late = START + 180
+    told.pod(Pod("w"), Pod("s", created=late, bound=late))
+    told.gpu("GPU-1", 1, named("w"), at=between(told, 0, 180))
+    for n, pod in enumerate("ws"):
+        told.gpu("GPU-1", 1, named(pod, vgpu=n), at=between(told, 180, LENGTH))
+
+    told.read(tmp_path)
+
+    assert held() == {"w": (276_000, 0, 0), "s": (24_000, 0, 0)}
+    assert ledger_of() == {"busy": 300_000}
+    assert {code for code, _ in issues()} == {"too_many_holders"}
+    assert differences(ledger(of_oracle(told))) == []
+
+
+def test_a_gpu_is_divided_under_the_pod_that_holds_it(tmp_path: Path) -> None:
+    """What it held is not there any more: it books nothing, with an issue (N17, N20)."""
+    told = Scene(LENGTH, STEP)
+    small = "nvidia_com_mig_1g_10gb"
+    before, after = between(told, 0, 150), between(told, 150, LENGTH)
+    told.node("n1", {"nvidia_com_gpu": 1, small: 0}, MIG, at=before)
+    told.node("n1", {"nvidia_com_gpu": 0, small: 7}, MIG, at=after)
+    told.pod(Pod("w"))
+    told.gpu("GPU-1", 1, named("w"), at=before)
+    for n in range(7, 14):
+        told.gpu("GPU-1", 0, part("1g.10gb", n), at=after)
+
+    told.read(tmp_path)
+
+    assert held() == {"w": (150_000, 0, 0)}
+    assert ledger_of() == {"busy": 150_000, "free": 150_000}
+    assert {code for code, _ in issues()} == {"more_held_than_there"}
+    assert differences(ledger(of_oracle(told))) == []
+
+
+@pytest.mark.parametrize("extra", ["GPU-0", "GPU-2"])
+def test_a_request_behind_a_claim_beside_a_claim_of_its_own(
+    extra: str, tmp_path: Path
+) -> None:
+    """One GPU by the request, whose claim is not a second one, and one by its own claim."""
+    told = Scene(LENGTH, STEP)
+    told.node(units=1)
+    told.pod(Pod("a"))
+    claims = (("a-extended-resources-x7", "GPU-1", 0.5), ("a-extra", extra, 1))
+    for name, uuid, duty in claims:
+        key = {"namespace": "vision", "pod": "a", "uid": "uid-a"}
+        claim = {"claim_name": "gpu", "resourceclaim_name": name}
+        told.add("kube_pod_resourceclaim_info", 1, KUBE | key | claim)
+        dra = {"dra_claim_name": name, "dra_claim_namespace": "vision"}
+        dra |= {"dra_driver_name": "gpu.nvidia.com", "dra_device_name": uuid.lower()}
+        told.gpu(uuid, duty, named("a") | dra)
+
+    told.read(tmp_path)
+
+    assert held() == {"a": (450_000, 150_000, 0)}
+    assert ledger_of_all() == {
+        "GPU-1": {"busy": 150_000, "idle": 150_000},
+        extra: {"busy": 300_000},
+    }
+    assert issues() == set()
+
+
+def kai(told: Scene, pod: str, fraction: float | None, group: str) -> None:
+    """A pod of a GPU group, with a fraction or as the reservation."""
+    space = "vision" if fraction else "kai-resource-reservation"
+    told.pod(Pod(pod, namespace=space, units=0 if fraction else 1))
+    key = KUBE | {"namespace": space, "pod": pod, "uid": f"uid-{pod}"}
+    told.add("kube_pod_labels", 1, key | {"label_runai_gpu_group": group})
+    if fraction:
+        told.add("kube_pod_annotations", 1, key | {"annotation_gpu_fraction": fraction})
+
+
+@pytest.mark.parametrize(
+    ("fractions", "first", "second", "free", "said"),
+    [
+        ((0.5, 0.25), (120_000, 30_000), (60_000, 15_000), 75_000, set()),
+        ((0.7, 0.7), (90_000, 60_000), (90_000, 60_000), 0, {"too_many_holders"}),
+    ],
+)
+def test_fractions_of_one_group_beside_a_whole_gpu(  # what a case is
+    fractions: tuple[float, float],
+    first: tuple[int, int],
+    second: tuple[int, int],
+    free: int,
+    said: set[str],
+    tmp_path: Path,
+) -> None:
+    told = Scene(LENGTH, STEP)
+    told.node(units=2)
+    kai(told, "a", fractions[0], "g1")
+    kai(told, "b", fractions[1], "g1")
+    kai(told, "reserves", None, "g1")
+    told.pod(Pod("w"))
+    reserving = {"namespace": "kai-resource-reservation", "pod": "reserves"}
+    told.gpu("GPU-1", 0.6, reserving)
+    told.gpu("GPU-0", 0.3, named("w"))
+
+    told.read(tmp_path)
+
+    assert held() == {
+        "a": (*first, 0),
+        "b": (*second, 0),
+        "w": (90_000, 210_000, 0),
+    }
+    assert ledger_of_all()["GPU-1"].get("free", 0) == free
+    assert {code for code, _ in issues()} == said
+
+
+def test_hami_pods_that_ask_for_more_than_there_is(tmp_path: Path) -> None:
+    """Cores of 60 and 90 percent: the GPU is divided as 2 to 3, with an issue (N20)."""
+    told = Scene(LENGTH, STEP)
+    told.node(units=10, labels={"label_gpu": "on", "gpu_count": 1})
+    for pod, cores in (("a", 60), ("b", 90)):
+        told.pod(Pod(pod))
+        key = KUBE | {"namespace": "vision", "pod": pod, "uid": f"uid-{pod}"}
+        what = {"container": "main", "node": "n1", "resource": "nvidia_com_gpucores"}
+        told.add("kube_pod_container_resource_requests", cores, key | what)
+    told.gpu("GPU-1", 0.5)
+
+    told.read(tmp_path)
+
+    assert held() == {"a": (60_000, 60_000, 0), "b": (90_000, 90_000, 0)}
+    assert ledger_of() == {"busy": 150_000, "idle": 150_000}
+    assert {code for code, _ in issues()} == {"more_held_than_there"}
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "size", "memory"),
+    [
+        ("nvidia-tesla-a100", "1g.5gb", "40GB"),
+        ("nvidia-a100-80gb", "1g.10gb", "80GB"),
+    ],
+)
+def test_gke_divides_and_shares_a_card(
+    accelerator: str, size: str, memory: str, tmp_path: Path
+) -> None:
+    """Two clients of each seventh; GKE calls the A100 of 40 GB tesla."""
+    told = Scene(LENGTH, STEP)
+    gke = {
+        "label_cloud_google_com_gke_accelerator": accelerator,
+        "label_cloud_google_com_gke_gpu_partition_size": size,
+        "label_cloud_google_com_gke_gpu_sharing_strategy": "time-sharing",
+        "label_cloud_google_com_gke_max_shared_clients_per_gpu": 2,
+    }
+    told.node(units=14, labels=gke, product="")
+    told.pod(Pod("a"))
+    for n in range(7, 14):
+        model = {"modelName": f"NVIDIA A100-SXM4-{memory}"}
+        told.gpu("GPU-1", 0.5 if n == 9 else 0, model | part(size, n))
+
+    told.read(tmp_path)
+
+    assert held() == {"a": (21_429, 0, 0)}
+    assert ledger_of() == {"busy": 21_429, "free": 278_571}
+    assert {code for code, _ in issues()} <= {"unpriced_gpu"}

@@ -9,7 +9,7 @@ from accounting.domain.geometry import Part
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import Naming
 from accounting.domain.label import Labels, Named
-from accounting.domain.mapping import mapped_places, remapped
+from accounting.domain.mapping import claimed_parts, mapped_places, remapped
 from accounting.domain.period import Period
 from accounting.domain.series import PodName
 
@@ -97,6 +97,23 @@ def test_parts_of_a_claim_need_no_label() -> None:
         (Part("X"), ""),
         (Part("Y"), ""),
     ]
+
+
+def test_what_a_pod_claims_is_no_place_of_its_request() -> None:
+    """N17: the devices of a claim carry the pod's label as well."""
+    claim = replace(HOLD, units=1, parts=(Part("A"),))
+    request = replace(HOLD, units=1)
+    other = replace(HOLD, uid="v", parts=(Part("B"),))
+    claimed = claimed_parts([claim, request, other])
+    assert claimed == {"u": {Part("A")}, "v": {Part("B")}}
+    found = labels(("A", [110, 120]), ("B", [110]))
+    places = mapped_places(request, found, claimed=claimed["u"])
+    assert places == [(Part("B"), "")]
+    both = replace(claim, parts=(Part("A"), Part("C")))
+    assert claimed_parts([claim, both]) == {"u": {Part("A"), Part("C")}}
+    pairs = [(claim, replace(claim, parts=(Part("B"),))), (request, request)]
+    assert remapped(pairs, found, found) == [Period(100, 200)] * 2
+    assert remapped([], found, found) == []
 
 
 def test_labels_of_a_reservation_pod_speak_for_the_hold() -> None:

@@ -23,6 +23,8 @@ A100 = "NVIDIA-A100-SXM4-80GB"
     [
         ("1g.10gb", A100, Fraction(1, 7), Fraction(1, 8), 7),
         ("1g.10gb", "NVIDIA-A100-SXM4-40GB", Fraction(1, 7), Fraction(2, 8), 4),
+        ("1g.10gb", "nvidia-tesla-a100", Fraction(1, 7), Fraction(2, 8), 4),  # GKE's
+        ("1g.10gb", "nvidia-a100-80gb", Fraction(1, 7), Fraction(1, 8), 7),
         ("1g.24gb", "NVIDIA-H100-NVL", Fraction(1, 7), Fraction(2, 8), 4),
         (
             "1g.24gb",
