@@ -16,6 +16,7 @@ urlpatterns = [
         ("holds", reads.HoldsView.as_view()),
         ("gpus", reads.GpusView.as_view()),
         ("gpu-holders", reads.GpuHoldersView.as_view()),
+        ("gpu-steps", reads.GpuStepsView.as_view()),
         ("teams", writes.TeamsView.as_view()),
         ("bindings", writes.BindingsView.as_view()),
         ("prices", writes.PricesView.as_view()),

@@ -164,6 +164,33 @@ class GpuHolderSerializer(serializers.Serializer):  # type: ignore[type-arg]
     is_inferred = serializers.BooleanField()
 
 
+class GpuStepSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """One row of `gpu-steps`: a GPU from `start` on; what was not measured is null."""
+
+    gpu = serializers.CharField()
+    start = serializers.CharField()
+    length_ms = serializers.IntegerField()
+    busy_ms = serializers.IntegerField()
+    idle_ms = serializers.IntegerField()
+    unknown_ms = serializers.IntegerField()
+    free_ms = serializers.IntegerField()
+    stranded_ms = serializers.IntegerField()
+    stray_ms = serializers.IntegerField()
+    dark_ms = serializers.IntegerField()
+    efficiency = serializers.FloatField(allow_null=True)
+    memory_bytes = serializers.FloatField(allow_null=True, help_text="mean")
+    peak_memory_bytes = serializers.IntegerField(allow_null=True)
+    power_watts = serializers.FloatField(allow_null=True, help_text="mean")
+    energy_joules = serializers.FloatField(allow_null=True)
+    peak_celsius = serializers.IntegerField(allow_null=True)
+    sm_active = serializers.FloatField(allow_null=True)
+    tensor_active = serializers.FloatField(allow_null=True)
+    dram_active = serializers.FloatField(allow_null=True)
+    throttled = serializers.FloatField(
+        allow_null=True, help_text="share of the time with clocks held down"
+    )
+
+
 class TeamSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """A team."""
 

@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from accounting.views import account, attribution, audit, explain, fleet, prices, teams
+from accounting.views import (
+    account,
+    attribution,
+    audit,
+    explain,
+    fleet,
+    gpu,
+    prices,
+    teams,
+)
 
 urlpatterns = [
     path("teams", teams.team_list, name="teams"),
@@ -10,7 +19,7 @@ urlpatterns = [
     path("teams/<slug:slug>/workloads", teams.workloads, name="team-workloads"),
     path("teams/<slug:slug>/rules", teams.team_rules, name="team-rules"),
     path("gpus", fleet.fleet, name="gpus"),
-    path("gpus/<path:uuid>", fleet.gpu, name="gpu"),
+    path("gpus/<path:uuid>", gpu.gpu, name="gpu"),
     path("explain", explain.explanation, name="explain"),
     path("prices", prices.price_list, name="prices"),
     path("prices/new", prices.price_add, name="price-add"),

@@ -15,6 +15,7 @@ SCOPES = (
     "read:holds",
     "read:gpus",
     "read:gpu-holders",
+    "read:gpu-steps",
     "read:teams",
     "read:bindings",
     "read:prices",

@@ -10,6 +10,7 @@ from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit import Wish, audit_rows, kinds
 from accounting.queries.directory import cluster_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
+from accounting.queries.gpu_steps import STEPS, gpu_steps
 from accounting.queries.gpu_time import HOLDER_FILTERS, held_stretches
 from accounting.queries.gpus import GPU_FILTERS, gpu_fields, gpu_money, gpu_rows
 from accounting.queries.hardness import only_pointless, with_hardness
@@ -88,6 +89,23 @@ class GpuHoldersView(RowsView):
         """Stretches by GPU and time, while five-minute facts are kept."""
         rows = held_stretches(self.selection(request))
         return self.answer(request, [row.fields() for row in rows])
+
+
+class GpuStepsView(RowsView):
+    """One GPU through time: its seven states, and what its exporter measured."""
+
+    subject = "gpu-steps"
+    parameters = (*PERIOD, "cluster", "gpu", "step")
+
+    @lists(serializers.GpuStepSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Steps of one GPU, for finance and admins, while five-minute facts are kept."""
+        step = request.query_params.get("step", "hour")
+        check_word("step", step, tuple(STEPS))
+        selection = self.selection(request)
+        rows = gpu_steps(selection, STEPS[step])
+        uuid = selection.filters["gpu"][0]
+        return self.answer(request, [row.fields(uuid) for row in rows])
 
 
 class IssuesView(RowsView):

@@ -16,6 +16,7 @@ from rest_framework.serializers import Serializer
 
 from accounting.api.tokens import BearerAuthentication
 from accounting.problems import MEDIA_TYPE
+from accounting.queries.gpu_steps import STEPS
 from accounting.queries.hardness import ONLY
 from accounting.queries.issues import STATES
 from accounting.queries.paging import LARGEST, LIMIT
@@ -42,6 +43,7 @@ _TEXTS = {
     "by": "dimensions, separated by commas",
     "only": "`pointless`: rows that were busy without tensor or memory work",
     "state": "of an issue; open ones without it",
+    "step": "how long a row is: an hour without it",
     "limit": f"rows a page: 1 to {LARGEST}, {LIMIT} without it; CSV has all rows",
     "cursor": "`next` of the answer before; 410 when the rows have changed since",
     "format": "instead of the Accept header",
@@ -50,6 +52,7 @@ _ENUMS = {
     "lifecycle": LIFECYCLES,
     "only": ONLY,
     "state": STATES,
+    "step": tuple(STEPS),
     "format": ("json", "csv"),
 }
 _REFUSALS = {

@@ -20,7 +20,7 @@ LEAST_HEIGHT = 18.0  # percent of a row: the seventh of a GPU still shows
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something that lasted. `share` of the GPU; `look`: held, free, dark."""
+    """Something that lasted. `share` of the GPU; `look`: held, free, dark, error."""
 
     start: datetime
     end: datetime
@@ -45,8 +45,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the time axis, in percent of its width."""
+    """A line of the time axis, in percent of its width; `at` in the zone of the reader."""
 
+    at: datetime
     x: float
     label: str
 
@@ -105,8 +106,9 @@ def ticks(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[Tick, ...]:
         return ()
     step = next((s for s in _STEPS if length / s <= MOST_TICKS), _STEPS[-1])
     return tuple(
-        Tick(round((at - start) / length * 100, 3), _label(at.astimezone(zone)))
+        Tick(local, round((at - start) / length * 100, 3), _label(local))
         for at in _round_times(start, end, step, zone)
+        for local in (at.astimezone(zone),)
     )
 
 

@@ -15,6 +15,7 @@ from accounting.models import DataIssue
 from accounting.queries.drivers import drivers
 from accounting.queries.fields import Fields, amount, instant
 from accounting.queries.ledger import HiddenError, ledger_rows
+from accounting.queries.life import HARDWARE_ERRORS
 from accounting.queries.selection import Selection, refuse_others, stored_period
 from accounting.queries.usage import HELD
 
@@ -197,21 +198,18 @@ def _states(period: Period, uuids: Sequence[str] | None) -> dict[str, LedgerRow]
         }
 
 
-_ERRORS = {"gpu_xid": "XID", "gpu_ecc": "ECC", "gpu_row_remap": "Row remap"}
-
-
 def gpu_errors(period: Period) -> dict[tuple[str, str], tuple[str, ...]]:
     """(cluster, GPU) -> the errors of its hardware that samples of a period showed.
 
     From the data issues: an XID is one error for as long as its code stays (trap T4).
     """
     rows = DataIssue.objects.filter(
-        code__in=_ERRORS, first_seen__lt=period.end, last_seen__gte=period.start
+        code__in=HARDWARE_ERRORS, first_seen__lt=period.end, last_seen__gte=period.start
     ).order_by("code", "subject")
     found: dict[tuple[str, str], list[str]] = {}
     for code, subject, cluster in rows.values_list("code", "subject", "cluster__name"):
         uuid, _, rest = subject.partition(" ")
-        found.setdefault((cluster, uuid), []).append(rest or _ERRORS[code])
+        found.setdefault((cluster, uuid), []).append(rest or HARDWARE_ERRORS[code])
     return {key: tuple(errors) for key, errors in found.items()}
 
 

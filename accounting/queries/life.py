@@ -15,6 +15,7 @@ from accounting.queries.ledger import HiddenError
 from accounting.queries.selection import Selection
 
 MOST = 100
+HARDWARE_ERRORS = {"gpu_xid": "XID", "gpu_ecc": "ECC", "gpu_row_remap": "Row remap"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Event:
     title: str
     detail: str
     until: datetime | None = None
+    is_error: bool = False  # of the hardware
 
 
 def gpu_events(selection: Selection, uuid: str) -> list[Event]:
@@ -121,5 +123,9 @@ def _issues(presences: list[GpuPresence], uuid: str) -> Iterator[Event]:
     cluster = presences[0].gpu.cluster_id
     for issue in DataIssue.objects.filter(about, cluster_id=cluster):
         yield Event(
-            issue.first_seen, text_of(issue.code).title, issue.message, issue.last_seen
+            issue.first_seen,
+            text_of(issue.code).title,
+            issue.message,
+            issue.last_seen,
+            issue.code in HARDWARE_ERRORS,
         )

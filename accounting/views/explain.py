@@ -1,24 +1,25 @@
 """Where a number comes from: the drawer, and the same as a page."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from accounting.domain.period import Period
 from accounting.domain.summary import price_amounts
 from accounting.queries.directory import BindingRow, binding_rows
 from accounting.queries.explain import FIGURES, Explanation, PriceUsed, explain
-from accounting.queries.selection import SelectionError
+from accounting.queries.selection import SelectionError, parse_time
 from accounting.queries.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.views import figures
 from accounting.views.filters import LABELS, words
 from accounting.views.gate import signed_in
 from accounting.views.state import PageState
 
-KEYS = ("workload", "node", "gpu")  # beside those that pages filter by
+KEYS = ("workload", "node", "gpu", "pod")  # beside those that pages filter by
 RULES = {
     "N5": "A sample is valid until the next one, for at most 1.5 steps; then nothing is known.",
     "N6": "A sample speaks only for those who held the GPU at its time.",
@@ -53,7 +54,11 @@ def explanation(request: HttpRequest) -> HttpResponse:
     teams = visible_teams(state.visitor.scope)
     _check(state, figure, teams)
     try:
-        found = explain(state.selection(**key), figure)
+        exact = _exact(request)
+        selection = state.selection(**key)
+        if exact is not None:
+            selection = replace(selection, period=exact)
+        found = explain(selection, figure)
     except (SelectionError, IndexError) as error:
         raise Http404(str(error)) from error
     context = {
@@ -65,6 +70,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
             words("team", v, teams) for v in state.filters.get("team", ())
         ),
         "what": figure,
+        "exact": exact,
         "prices": _prices(found, state),
         "rules": [(name, RULES.get(name, "")) for name in found.rules],
         "bindings": _bindings(state),
@@ -73,6 +79,21 @@ def explanation(request: HttpRequest) -> HttpResponse:
     is_fragment = request.headers.get("HX-Request") == "true"
     name = "_partials/explanation.html" if is_fragment else "accounting/explain.html"
     return render(request, name, context)
+
+
+def _exact(request: HttpRequest) -> Period | None:
+    """A stretch within days, as `since` and `until`; None where the days are meant.
+
+    Raises:
+        SelectionError: one of the two is missing, or no time on a five-minute border.
+    """
+    since, until = (request.GET.get(name, "") for name in ("since", "until"))
+    if not since and not until:
+        return None
+    start, end = parse_time(since, "since"), parse_time(until, "until")
+    if end <= start:
+        raise SelectionError("until does not lie after since", parameter="until")
+    return Period.of(start, end)
 
 
 def _check(state: PageState, figure: str, teams: Mapping[str, TeamRef]) -> None:

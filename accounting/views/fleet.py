@@ -1,4 +1,4 @@
-"""GPUs and nodes: the grid, the table, and one GPU."""
+"""GPUs and nodes: the grid or who held them through time, and the table."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,28 +6,22 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import groupby
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.charts import grids
-from accounting.domain.hardness import NOT_OBSERVED, together
 from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
-from accounting.domain.stretch import stretches
 from accounting.queries.fields import instant
-from accounting.queries.gpu_time import gpu_slices, held_stretches, presences
+from accounting.queries.gpu_time import held_stretches, presences
 from accounting.queries.gpus import GpuMoney, GpuRow, Holding, gpu_money, gpu_rows
-from accounting.queries.hardness import with_hardness
-from accounting.queries.ledger import ledger_rows
-from accounting.queries.life import gpu_events
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage import usage_rows
-from accounting.views import figures, shapes, tables, timelines
+from accounting.views import tables
 from accounting.views.address import Choice
-from accounting.views.earnings import earnings
 from accounting.views.filters import facets
-from accounting.views.gate import sees_all, signed_in
+from accounting.views.gate import signed_in
 from accounting.views.holders import Timeline, timeline
 from accounting.views.pager import Page, page_of, paged
 from accounting.views.splits import choices
@@ -35,9 +29,8 @@ from accounting.views.state import PageState
 
 SPANS = {"hour": ("Last hour", HOUR_MS), "day": ("Last 24 hours", DAY_MS)}
 LONGEST_MS = 7 * DAY_MS  # of the grid: what it reads grows with GPUs times windows
-GPU_SPAN_MS = 3 * DAY_MS  # one GPU's page: three days of windows are 864 lines
 GRID_NODES = 128  # nodes that the grid shows at once: what a browser draws at ease
-MOST_PRICED = 1024  # GPUs whose money is worked out to sort by it
+MOST_PRICED = 512  # GPUs whose money is worked out to sort by it
 SHORT_UUID = 24  # characters; NVIDIA's have 40
 
 
@@ -52,7 +45,7 @@ class GpuLine:
     cluster: str
     node: str
     model: str
-    url: str
+    has_page: bool  # for those who see all
     busy: float | None
     allocated: float | None
     holders: tuple[Holding, ...]
@@ -63,6 +56,11 @@ class GpuLine:
     driver: str = ""
     errors: tuple[str, ...] = ()
     money: GpuMoney | None = None
+
+    @property
+    def url(self) -> str:
+        """Its own page, where the visitor may open it; worked out for what is shown."""
+        return reverse("gpu", args=[self.uuid]) if self.has_page else ""
 
     @property
     def short(self) -> str:
@@ -227,20 +225,22 @@ GPU_COLUMNS: Mapping[str, tables.Sorter] = {
 
 
 def _all(selection: Selection, teams: Mapping[str, TeamRef]) -> list[GpuLine]:
-    return [_line(row, teams) for row in gpu_rows(selection)]
+    return [line_of(row, teams) for row in gpu_rows(selection)]
 
 
-def _line(row: GpuRow, teams: Mapping[str, TeamRef]) -> GpuLine:
+def line_of(row: GpuRow, teams: Mapping[str, TeamRef]) -> GpuLine:
+    """One GPU as grid and table show it; its money comes later."""
     holder = row.holders[0] if row.holders else None
-    look, words = _look(row.busy_share, row.allocated_share)
+    busy, allocated = row.busy_share, row.allocated_share
+    look, words = _look(busy, allocated)
     return GpuLine(
         uuid=row.uuid,
         cluster=row.cluster,
         node=row.node,
         model=row.model,
-        url=reverse("gpu", args=[row.uuid]),
-        busy=row.busy_share,
-        allocated=row.allocated_share,
+        has_page=True,
+        busy=busy,
+        allocated=allocated,
         holders=row.holders,
         team=team_named(dict(teams), holder.team) if holder else None,
         look=look,
@@ -264,7 +264,7 @@ def _held(selection: Selection, teams: Mapping[str, TeamRef]) -> list[GpuLine]:
                 cluster=row.key["cluster"],
                 node=row.key["node"],
                 model=row.key["model"],
-                url="",
+                has_page=False,
                 busy=row.efficiency,
                 allocated=None,
                 holders=(),
@@ -322,43 +322,3 @@ def _free_blocks(nodes: Sequence[NodeGroup]) -> list[FreeBlock]:
         FreeBlock(size, count, count / largest)
         for size, count in sorted(sizes.items(), reverse=True)
     ]
-
-
-@sees_all
-def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
-    """One GPU: who held it, and what it did in each hour."""
-    state = PageState(request, compares=False)
-    period = newest_facts(state.period, GPU_SPAN_MS)
-    selection = replace(state.selection(gpu=uuid), period=period)
-    rows = gpu_rows(selection)
-    if not rows:
-        raise Http404("no such GPU in this range")
-    slices = gpu_slices(selection, uuid)
-    teams = visible_teams(state.visitor.scope)
-    ledger, pods, hard = None, [], NOT_OBSERVED
-    if period.length_ms:
-        ledger = next(iter(ledger_rows(selection, ("gpu",))), None)
-        pods = usage_rows(selection, ("team", "pod"))
-        whole = with_hardness(usage_rows(selection, ("gpu",)), selection, ("gpu",))
-        hard = together(row.hard for row in whole)
-    places = figures.places_of(state.currency)
-    context = {
-        "state": state,
-        "gpu": _line(rows[0], teams),
-        "row": rows[0],
-        "period": period,
-        "is_cut": period.start_ms > state.elapsed.start_ms,
-        "hours": timelines.minutes_by_hour(slices, state),
-        "capacity": shapes.capacity(ledger, period.length_ms, places)
-        if ledger
-        else None,
-        "earned": earnings(pods, ledger, teams, places) if ledger else None,
-        "owners": {row.key["pod"]: team_named(teams, row.key["team"]) for row in pods},
-        "namespaces": {row.key["pod"]: row.key["namespace"] for row in pods},
-        "hard": hard,
-        "events": gpu_events(selection, uuid),
-        "stretches": list(reversed(stretches(slices)))[:50],
-        "used": sum(one.samples_used for one in slices),
-        "expected": sum(one.samples_expected for one in slices),
-    }
-    return render(request, "accounting/gpu.html", context)

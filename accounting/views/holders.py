@@ -123,7 +123,7 @@ def timeline(
     named, legend = named_teams(stretches)
     spans: dict[str, list[Span]] = {uuid: [] for uuid in uuids}
     for presence in there:
-        spans[presence.gpu].append(_ground(presence, state))
+        spans[presence.gpu].append(ground_of(presence, state))
     for one in stretches:
         slot = one.team.slot if one.team.slug in named else OTHER_SLOT
         spans[one.gpu].append(_held(one, slot, state))
@@ -132,14 +132,10 @@ def timeline(
         uuid: LaneRow(uuid, lanes.bars(spans[uuid], *edges), words)
         for uuid, words in _row_words(uuids, stretches).items()
     }
-    if any(not one.is_dark for one in there):
-        legend.append(Key("Unallocated", 0, "rest"))
-    if any(one.is_dark for one in there):
-        legend.append(Key("No data", 0, "unknown"))
     return Timeline(
         rows,
         lanes.ticks(*edges, state.visitor.zone),
-        tuple(legend),
+        (*legend, *grounds(there)),
         _sentence(stretches, len(uuids)),
         tuple(reversed(stretches))[:TABLE_ROWS],
         len(stretches),
@@ -171,7 +167,8 @@ def _held(one: TeamStretch, slot: int, state: PageState) -> Span:
     return Span(one.start, one.end, "held", words, slot, min(one.held_ms / whole, 1.0))
 
 
-def _ground(one: Presence, state: PageState) -> Span:
+def ground_of(one: Presence, state: PageState) -> Span:
+    """What a row stands on while the GPU is there."""
     what, look = ("No data", "dark") if one.is_dark else ("Unallocated", "free")
     return Span(
         one.start, one.end, look, f"{what}, {between(one.start, one.end, state)}"
@@ -183,6 +180,13 @@ def between(start: datetime, end: datetime, state: PageState) -> str:
     low, high = (at.astimezone(state.visitor.zone) for at in (start, end))
     day = "" if high.date() == low.date() else f"{high.day} {high:%b} "
     return f"{low.day} {low:%b} {low:%H:%M} to {day}{high:%H:%M}"
+
+
+def grounds(there: Sequence[Presence]) -> list[Key]:
+    """Of a legend: what the ground of these rows means."""
+    kinds = {one.is_dark for one in there}
+    keys = {False: Key("Unallocated", 0, "rest"), True: Key("No data", 0, "unknown")}
+    return [keys[is_dark] for is_dark in sorted(kinds)]
 
 
 def _row_words(

@@ -8,7 +8,7 @@ from accounting.charts import bars, plots
 from accounting.domain.calendar import DayRange
 from accounting.domain.line import STATES
 from accounting.domain.period import Period
-from accounting.queries.gpu_time import Slice
+from accounting.queries.gpu_steps import GpuStep
 from accounting.queries.series import Point, step_of
 from accounting.templatetags import units
 from accounting.views.figures import Chart, Key
@@ -111,10 +111,10 @@ def _step(at: str, day: date, whole: Period, until_ms: int) -> Step:
     return Step(at, day, at, length)
 
 
-def minutes_by_hour(slices: Sequence[Slice], state: PageState) -> Chart:
+def minutes_by_hour(found: Sequence[GpuStep], state: PageState) -> Chart:
     """Minutes of each word in each hour of one GPU."""
     hours: dict[datetime, dict[str, int]] = {}
-    for one in slices:
+    for one in found:
         local = one.at.astimezone(state.visitor.zone).replace(minute=0, second=0)
         sums = hours.setdefault(local, dict.fromkeys(STATES, 0))
         for name, ms in one.milliseconds.items():
@@ -122,7 +122,7 @@ def minutes_by_hour(slices: Sequence[Slice], state: PageState) -> Chart:
     words = {hour: bars.state_words(sums) for hour, sums in hours.items()}
     labels = [f"{hour:%Y-%m-%dT%H:%M}" for hour in words]
     columns = {
-        word: [round(found[word] / 60_000, 1) for found in words.values()]
+        word: [round(each[word] / 60_000, 1) for each in words.values()]
         for word in bars.WORDS
     }
     busy = sum(columns["Busy"])

@@ -32,6 +32,7 @@ PAGES = {
     "/gpus?q=nothing-like-it": "GPUs and nodes",
     "/gpus?over=range&from=2026-10-15&to=2026-10-20": "GPUs and nodes",
     f"/gpus/{GPU}": GPU,
+    f"/gpus/{GPU}?range=today": GPU,
     "/data-health": "Data health",
     "/setup": "Set-up",
     "/prices": "Prices",

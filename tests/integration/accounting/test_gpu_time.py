@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from accounting.access import EVERYTHING, Scope
+from accounting.domain.line import STATES
 from accounting.models import Team
+from accounting.queries.gpu_steps import STEPS, gpu_steps
 from accounting.queries.gpu_time import held_stretches, presences
 from accounting.queries.gpus import gpu_fields, gpu_money, gpu_rows
 from accounting.queries.ledger import HiddenError
@@ -47,6 +49,10 @@ def fleet(tmp_path: Path) -> None:
     text.duty("GPU-a", "n1", dict.fromkeys(early, 0.5), pod="train")
     text.duty("GPU-a", "n1", dict.fromkeys(late, 0.9), pod="serve", namespace="robot-x")
     text.duty("GPU-b", "n1", dict.fromkeys(ALL, 0.0))
+    for when in ALL:
+        power = 300 if when < HALF else 500
+        measured = {"UUID": "GPU-a", "Hostname": "n1"}
+        text.add("DCGM_FI_DEV_POWER_USAGE", measured, power, when)
     where = {"UUID": "GPU-a", "Hostname": "n1"}
     text.add("DCGM_FI_DEV_XID_ERRORS", where, 79, HOUR_ZERO + 600)
     setup = tmp_path / "setup.yaml"
@@ -120,3 +126,22 @@ def test_filters_that_rows_do_not_have_are_refused() -> None:
         gpu_rows(Selection(EVERYTHING, None, chosen))
     with pytest.raises(SelectionError, match="cannot be filtered by tier"):
         held_stretches(Selection(EVERYTHING, None, {"tier": ("batch",)}))
+
+
+@pytest.mark.usefixtures("fleet")
+def test_steps_of_a_gpu_sum_to_its_ledger() -> None:
+    selection = Selection(EVERYTHING, None, {"gpu": ("GPU-a",)})
+    [row] = [row for row in report("ledger", by="gpu") if row["gpu"] == "GPU-a"]
+    for step, count in (("window", 12), ("hour", 1)):
+        steps = gpu_steps(selection, STEPS[step])
+        assert len(steps) == count
+        for state in STATES:
+            total = sum(one.milliseconds[state] for one in steps)
+            assert total == row[f"{state}_ms"]
+    first, *_, last = gpu_steps(selection, STEPS["window"])
+    assert (first.efficiency, last.efficiency) == (0.5, 0.9)
+    watts = [one.hard.power_watts for one in gpu_steps(selection, STEPS["window"])]
+    assert watts == [300.0] * 6 + [500.0] * 6
+    assert first.fields("GPU-a")["power_watts"] == 300.0
+    with pytest.raises(SelectionError, match="name one GPU"):
+        gpu_steps(Selection(EVERYTHING), STEPS["hour"])

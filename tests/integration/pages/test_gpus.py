@@ -58,10 +58,98 @@ def test_a_gpu_without_a_price_has_no_total(sign_in: SignIn) -> None:
     assert "No price" in answer.content.decode()
 
 
-def test_who_had_it_names_the_team(sign_in: SignIn, story: Story) -> None:
-    page = sign_in("ana").get(f"/gpus/{held_gpu(story)}").content.decode()
-    assert ">Vision<" in page.replace("\n", "") or "Vision</span>" in page
-    assert "by=pod" in page
+def test_each_stretch_says_what_its_explanation_says(
+    sign_in: SignIn, story: Story
+) -> None:
+    client = sign_in("ana")
+    answer = client.get(f"/gpus/{held_gpu(story)}?range=last-7-days")
+    context = answer.context
+    assert ">Vision</span>" in answer.content.decode()
+    assert "by=team,pod" in answer.content.decode()
+    (one,) = context["stretches"]
+    team, _ = context["earned"].lines
+    assert round(one.row.charge, 2) == team.charge
+    explained = client.get(
+        "/explain",
+        {
+            "what": "charge",
+            "gpu": held_gpu(story),
+            "pod": one.pod,
+            "namespace": one.namespace,
+            "since": one.since,
+            "until": one.until,
+        },
+    )
+    assert f"{one.row.charge:,.2f} EUR" in explained.content.decode()
+    half = {"since": one.since, "until": "2026-11-20T00:00:00Z"}
+    less = client.get("/explain", {"what": "charge", "gpu": held_gpu(story), **half})
+    assert f"{one.row.charge:,.2f} EUR" not in less.content.decode()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"since": "2026-11-20T00:00:00Z"},
+        {"since": "2026-11-20T00:00:00Z", "until": "2026-11-20T00:03:00Z"},
+        {"since": "2026-11-20T00:00:00Z", "until": "2026-11-19T00:00:00Z"},
+        {"since": "nonsense", "until": "2026-11-20T00:05:00Z"},
+    ],
+)
+def test_a_stretch_that_is_none_is_not_explained(
+    sign_in: SignIn, wrong: dict[str, str]
+) -> None:
+    assert (
+        sign_in("ana").get("/explain", {"what": "charge", **wrong}).status_code == 404
+    )
+
+
+def test_a_stretch_of_another_team_explains_nothing(
+    sign_in: SignIn, story: Story
+) -> None:
+    other = next(h for h in story.held if h.team and h.team.slug == "language")
+    asked = {
+        "what": "charge",
+        "gpu": other.gpus[0].uuid,
+        "pod": other.pod.name,
+        "since": "2026-11-20T00:00:00Z",
+        "until": "2026-11-20T12:00:00Z",
+    }
+    nothing = "0.00 GPU-h at its rates = 0.00"
+    assert nothing in sign_in("luis").get("/explain", asked).content.decode()
+    assert nothing not in sign_in("ana").get("/explain", asked).content.decode()
+
+
+def test_measures_are_those_of_the_windows(sign_in: SignIn, story: Story) -> None:
+    context = sign_in("ana").get(f"/gpus/{held_gpu(story)}?range=last-7-days").context
+    assert [one.name for one in context["measures"]] == ["busy", "memory", "power"]
+    assert {one.css for one in context["measures"]} == {"s4"}
+    memory = context["measures"][1].chart
+    assert memory.sentence == "Always 39 GiB. Dotted: peak."
+    assert {row[1:] for row in memory.rows} == {("39.1", "64.0")}
+    busy = context["measures"][0].chart
+    selection = Selection(EVERYTHING, context["period"], {"gpu": (held_gpu(story),)})
+    shown = [float(row[1]) for row in busy.rows]
+    expected = [
+        round(100 * row.efficiency, 1)
+        for row in usage_rows(selection, ("hour",))
+        if row.efficiency is not None
+    ]
+    assert shown == pytest.approx(expected, abs=0.06)
+    bare = next(h for h in story.held if h.workload.name == "scoring")
+    without = sign_in("ana").get(f"/gpus/{bare.gpus[0].uuid}?range=last-7-days")
+    assert [one.name for one in without.context["measures"]] == ["busy"]
+
+
+def test_a_gpu_that_nobody_held_says_so(sign_in: SignIn, story: Story) -> None:
+    held = {gpu.pk for one in story.held for gpu in one.gpus}
+    bare = Gpu.objects.exclude(pk__in=held).order_by("uuid")[0]
+    answer = sign_in("ana").get(f"/gpus/{bare.uuid}?range=last-7-days")
+    page = answer.content.decode()
+    assert "Nobody held it in this time" in page
+    assert "Nothing was measured here" in page
+    (row, errors) = answer.context["lanes"].rows
+    assert {bar.look for bar in row.bars} == {"free"}
+    assert errors.words == "none seen"
 
 
 def test_a_model_filters_grid_and_table(sign_in: SignIn) -> None:

@@ -1,0 +1,136 @@
+"""One GPU by steps of time: its seven states, and what its exporter measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from accounting.domain.hardness import NOT_OBSERVED, Hardness
+from accounting.domain.line import STATES
+from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_ms
+from accounting.queries.fields import Fields, instant
+from accounting.queries.ledger import HiddenError
+from accounting.queries.selection import (
+    Selection,
+    SelectionError,
+    refuse_others,
+    stored_period,
+)
+from accounting.queries.sql import over
+
+STEPS = {"window": WINDOW_MS, "hour": HOUR_MS}
+
+
+@dataclass(frozen=True, slots=True)
+class GpuStep:
+    """A GPU from `at` on: all of its instances and holders, and what nobody held.
+
+    Attributes:
+        hard: of the whole GPU; power and temperature are measured unheld as well.
+    """
+
+    at: datetime
+    length_ms: int
+    milliseconds: Mapping[str, int]
+    samples_used: int
+    samples_expected: int
+    hard: Hardness
+
+    @property
+    def efficiency(self) -> float | None:
+        """Busy / (busy + idle); None when nothing was observed (N34)."""
+        observed = self.milliseconds["busy"] + self.milliseconds["idle"]
+        return self.milliseconds["busy"] / observed if observed else None
+
+    def fields(self, gpu: str) -> Fields:
+        """As the API prints it."""
+        hard = self.hard
+        return {
+            "gpu": gpu,
+            "start": instant(to_ms(self.at)),
+            "length_ms": self.length_ms,
+            **{f"{state}_ms": self.milliseconds[state] for state in STATES},
+            "efficiency": self.efficiency,
+            "memory_bytes": hard.memory_bytes,
+            "peak_memory_bytes": hard.peak_memory_bytes,
+            "power_watts": hard.power_watts,
+            "energy_joules": hard.energy_joules,
+            "peak_celsius": hard.peak_celsius,
+            "sm_active": hard.sm_active,
+            "tensor_active": hard.tensor_active,
+            "dram_active": hard.dram_active,
+            "throttled": hard.throttled,
+        }
+
+
+_HARD = tuple(item.name for item in fields(Hardness))
+_SUMS = {
+    "usage_window": (
+        *(f"sum(w.{state}_ms)::bigint" for state in STATES),
+        *("sum(w.samples_used)::bigint", "sum(w.samples_expected)::bigint"),
+    ),
+    "intensity_window": tuple(over(f"w.{name}", name) for name in _HARD),
+}
+_ASKED = """
+    SELECT date_bin(%(step)s, w.window_start, 'epoch'), {sums}
+    FROM {table} w
+    WHERE w.cluster_id = ANY(ARRAY(
+            SELECT g.cluster_id FROM accounting_gpu g WHERE g.uuid = %(gpu)s))
+      AND w.gpu_id = ANY(ARRAY(
+            SELECT g.id FROM accounting_gpu g
+            JOIN accounting_cluster c ON c.id = g.cluster_id
+            WHERE g.uuid = %(gpu)s
+              AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))))
+      AND w.window_start >= %(start)s AND w.window_start < %(end)s
+    GROUP BY 1
+"""
+
+
+def gpu_steps(selection: Selection, step_ms: int) -> list[GpuStep]:
+    """The steps of one GPU that have facts, oldest first; a step without is not there.
+
+    Args:
+        selection: with exactly one GPU.
+        step_ms: windows to a step: a multiple of five minutes that divides a day.
+
+    Raises:
+        HiddenError: the scope does not see everything.
+        SelectionError: not one GPU, or another filter than the cluster.
+    """
+    if not selection.scope.sees_all:
+        raise HiddenError("GPUs of all teams are for finance and admins")
+    refuse_others(selection, ("cluster", "gpu"), "steps of a GPU")
+    uuids = selection.filters.get("gpu", ())
+    if len(uuids) != 1:
+        raise SelectionError("name one GPU: gpu=<uuid>", parameter="gpu")
+    period = selection.period or stored_period() or Period(0, 1)
+    asked = {
+        "gpu": uuids[0],
+        "clusters": list(selection.filters.get("cluster", ())) or None,
+        "step": timedelta(milliseconds=step_ms),
+        "start": period.start,
+        "end": period.end,
+    }
+    states = _fetch("usage_window", asked)
+    hard = _fetch("intensity_window", asked)
+    count = len(STATES)
+    return [
+        GpuStep(
+            at,
+            step_ms,
+            dict(zip(STATES, row[:count], strict=True)),
+            *(row[count], row[count + 1]),
+            Hardness(**dict(zip(_HARD, hard[at], strict=True)))
+            if at in hard
+            else NOT_OBSERVED,
+        )
+        for at, row in sorted(states.items())
+    ]
+
+
+def _fetch(table: str, asked: Mapping[str, object]) -> dict[datetime, list[int]]:
+    text = _ASKED.format(table=table, sums=", ".join(_SUMS[table]))
+    with connection.cursor() as cursor:
+        cursor.execute(text, asked)  # type: ignore[arg-type]  # of this project's words
+        return {at: [int(value) for value in row] for at, *row in cursor.fetchall()}

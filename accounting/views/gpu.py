@@ -1,0 +1,184 @@
+"""One GPU: who held it, what it did, what it showed, and who paid."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.domain.hardness import NOT_OBSERVED, together
+from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
+from accounting.domain.report import UsageRow
+from accounting.queries.fields import instant
+from accounting.queries.gpu_steps import gpu_steps
+from accounting.queries.gpu_time import (
+    HeldStretch,
+    held_stretches,
+    presences,
+    profiles,
+)
+from accounting.queries.gpus import gpu_rows
+from accounting.queries.hardness import with_hardness
+from accounting.queries.ledger import ledger_rows
+from accounting.queries.life import Event, gpu_events
+from accounting.queries.selection import Selection
+from accounting.queries.teams import TeamRef, team_named, visible_teams
+from accounting.queries.usage import usage_rows, usage_total
+from accounting.views import figures, measures, shapes, timelines
+from accounting.views.earnings import earnings
+from accounting.views.fleet import line_of, newest_facts
+from accounting.views.gate import sees_all
+from accounting.views.gpu_lanes import GpuTime, lanes_of_gpu
+from accounting.views.state import PageState
+
+SPAN_MS = 3 * DAY_MS  # what one page shows: three days of windows are 864 steps
+FINE_MS = DAY_MS  # up to here measures are drawn to the window, above by hours
+SHOWN = 50  # stretches in the table
+
+
+@dataclass(frozen=True, slots=True)
+class PaidStretch:
+    """One pod on this GPU without a break, over all of its instances."""
+
+    namespace: str
+    pod: str
+    uid: str
+    team: TeamRef
+    instances: tuple[int, ...]
+    period: Period
+    row: UsageRow
+
+    @property
+    def since(self) -> str | None:
+        """Its start, as an explanation is asked for."""
+        return instant(self.period.start_ms)
+
+    @property
+    def until(self) -> str | None:
+        """Its end."""
+        return instant(self.period.end_ms)
+
+
+@sees_all
+def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
+    """One GPU over at most three days of five-minute facts."""
+    state = PageState(request, compares=False)
+    period = newest_facts(state.period, SPAN_MS)
+    selection = replace(state.selection(gpu=uuid), period=period)
+    rows = gpu_rows(selection)
+    if not rows:
+        raise Http404("no such GPU in this range")
+    teams = visible_teams(state.visitor.scope)
+    events = gpu_events(selection, uuid)
+    context = {
+        "state": state,
+        "gpu": line_of(rows[0], teams),
+        "row": rows[0],
+        "period": period,
+        "since": instant(period.start_ms),
+        "until": instant(period.end_ms),
+        "is_cut": period.start_ms > state.elapsed.start_ms,
+        "events": events,
+        "hard": NOT_OBSERVED,
+        "earned": None,
+    }
+    if period.length_ms:
+        context |= _in_period(selection, period, uuid, teams, events, state)
+    return render(request, "accounting/gpu.html", context)
+
+
+def _in_period(  # what the page shows of its facts
+    selection: Selection,
+    period: Period,
+    uuid: str,
+    teams: Mapping[str, TeamRef],
+    events: Sequence[Event],
+    state: PageState,
+) -> dict[str, object]:
+    step_ms = WINDOW_MS if period.length_ms <= FINE_MS else HOUR_MS
+    steps = gpu_steps(selection, step_ms)
+    ledger = next(iter(ledger_rows(selection, ("gpu",))), None)
+    pods = usage_rows(selection, ("team", "pod"))
+    whole = with_hardness(usage_rows(selection, ("gpu",)), selection, ("gpu",))
+    held = held_stretches(selection)
+    there = presences(selection, by_instance=True)
+    places = figures.places_of(state.currency)
+    paid = _paid(held, pods, selection, teams)
+    return {
+        "step": "hour" if step_ms == HOUR_MS else "window",
+        "measures": measures.measures(steps, period, state),
+        "hours": timelines.minutes_by_hour(steps, state) if steps else None,
+        "capacity": shapes.capacity(ledger, period.length_ms, places)
+        if ledger
+        else None,
+        "earned": earnings(pods, ledger, teams, places) if ledger else None,
+        "lanes": lanes_of_gpu(
+            GpuTime(held, there, events, profiles(uuid, period.end_ms)),
+            *(teams, period, state),
+        ),
+        "stretches": paid[:SHOWN],
+        "stretch_count": len(paid),
+        "has_instances": any(one.instances for one in paid),
+        "hard": together(row.hard for row in whole),
+        "used": sum(one.samples_used for one in steps),
+        "expected": sum(one.samples_expected for one in steps),
+    }
+
+
+def _paid(
+    held: Sequence[HeldStretch],
+    pods: Sequence[UsageRow],
+    selection: Selection,
+    teams: Mapping[str, TeamRef],
+) -> list[PaidStretch]:
+    """Stretches by pod, newest first, each with the charge that its explanation shows.
+
+    A pod with one stretch in the period is charged what its row says; only one that came
+    back is asked for again, stretch by stretch, and only where it is shown.
+    """
+    merged = _by_pod(held)
+    times = Counter(one[0].uid for one in merged)
+    rows = {row.key["uid"]: row for row in pods if times[row.key["uid"]] == 1}
+    found = []
+    for i, parts in enumerate(merged):
+        first = parts[0]
+        period = Period.of(first.start, max(part.end for part in parts))
+        row = rows.get(first.uid)
+        if row is None or row.key["team"] != first.team:
+            row = _total(selection, first, period) if i < SHOWN else NOTHING
+        found.append(
+            PaidStretch(
+                *(first.namespace, first.pod, first.uid, team_named(teams, first.team)),
+                tuple(sorted({part.instance for part in parts} - {-1})),
+                period,
+                row,
+            )
+        )
+    return found
+
+
+NOTHING = UsageRow({}, 0, 0, 0, None, None, currency="", estimated=False)
+
+
+def _total(selection: Selection, one: HeldStretch, period: Period) -> UsageRow:
+    filters = {"namespace": (one.namespace,), "pod": (one.pod,)}
+    row = usage_total(
+        replace(selection, period=period, filters={**selection.filters, **filters})
+    )
+    return replace(row, charge=None) if row.unpriced_ms else row
+
+
+def _by_pod(held: Sequence[HeldStretch]) -> list[list[HeldStretch]]:
+    """Stretches of one pod and team that touch or overlap, over its instances."""
+    open_: dict[tuple[str, str], list[HeldStretch]] = {}
+    done: list[list[HeldStretch]] = []
+    for one in sorted(held, key=lambda one: (one.start, one.instance)):
+        key = (one.uid, one.team)
+        known = open_.get(key)
+        if known is not None and max(part.end for part in known) >= one.start:
+            known.append(one)
+        else:
+            open_[key] = [one]
+            done.append(open_[key])
+    return sorted(done, key=lambda parts: parts[0].start, reverse=True)

@@ -1,0 +1,134 @@
+"""One GPU as rows of bars: who held it or its instances, and its errors."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from accounting.charts import lanes
+from accounting.charts.lanes import Span, Tick
+from accounting.domain.period import Period
+from accounting.queries.gpu_time import HeldStretch, Presence
+from accounting.queries.life import Event
+from accounting.queries.teams import team_named
+from accounting.templatetags import units
+from accounting.views.figures import Key
+from accounting.views.holders import (
+    LaneRow,
+    Teams,
+    between,
+    by_team,
+    ground_of,
+    grounds,
+    named_teams,
+)
+from accounting.views.state import PageState
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The rows of one GPU under one axis."""
+
+    rows: tuple[LaneRow, ...]
+    ticks: tuple[Tick, ...]
+    legend: tuple[Key, ...]
+    is_divided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTime:
+    """What is known of one GPU through time.
+
+    Attributes:
+        there: by instance.
+        events: of its life; those that are errors make the last row.
+        profiles: number of an instance -> its profile.
+    """
+
+    held: Sequence[HeldStretch]
+    there: Sequence[Presence]
+    events: Sequence[Event]
+    profiles: Mapping[int, str]
+
+
+def lanes_of_gpu(
+    time: GpuTime, teams: Teams, period: Period, state: PageState
+) -> Lanes:
+    """One GPU: a row for it, or for each of its instances, and one for its errors."""
+    edges = period.start, period.end
+    found, there = time.held, time.there
+    divided = {one.instance for one in found} | {one.instance for one in there}
+    divided -= {-1}
+    numbers = sorted(divided) or [-1]
+    if -1 in {one.instance for one in found}:
+        numbers = [-1, *sorted(divided)]
+    rows = []
+    for number in numbers:
+        mine = [one for one in found if one.instance == number]
+        spans = [ground_of(one, state) for one in there if one.instance == number]
+        spans += [_of_pod(one, teams, state, is_part=number >= 0) for one in mine]
+        words = ", ".join(
+            f"{team_named(teams, slug).name} {units.duration(ms)}"
+            for slug, ms in _held_by(mine).most_common()
+        )
+        name = _part_name(number, time.profiles)
+        bars = lanes.bars(spans, *edges)
+        rows.append(LaneRow(name, bars, words or "held by nobody"))
+    rows.append(_error_row(time.events, period, state))
+    legend = _legend(found, there, teams)
+    return Lanes(
+        tuple(rows), lanes.ticks(*edges, state.visitor.zone), legend, bool(divided)
+    )
+
+
+def _held_by(found: Iterable[HeldStretch]) -> Counter[str]:
+    held: Counter[str] = Counter()
+    for one in found:
+        held[one.team] += int((one.end - one.start) / timedelta(milliseconds=1))
+    return held
+
+
+def _part_name(number: int, profiles: Mapping[int, str]) -> str:
+    if number < 0:
+        return "Whole GPU"
+    profile = profiles.get(number, "")
+    return f"Instance {number}, {profile}" if profile else f"Instance {number}"
+
+
+def _of_pod(one: HeldStretch, teams: Teams, state: PageState, *, is_part: bool) -> Span:
+    team = team_named(teams, one.team)
+    whole = (one.end - one.start) / timedelta(milliseconds=1)
+    share = 1.0 if is_part else min(one.held_ms / whole, 1.0)
+    words = (
+        f"{one.pod} ({team.name}), {between(one.start, one.end, state)}: "
+        f"{units.percent(one.efficiency)} busy"
+    )
+    return Span(one.start, one.end, "held", words, team.slot, share)
+
+
+def _error_row(events: Sequence[Event], period: Period, state: PageState) -> LaneRow:
+    errors = [
+        event
+        for event in events
+        if event.is_error
+        and event.at < period.end
+        and (event.until or event.at) >= period.start
+    ]
+    spans = [
+        Span(
+            max(event.at, period.start),
+            min(max(event.until or event.at, event.at), period.end),
+            "error",
+            f"{event.detail} {between(event.at, event.until or event.at, state)}",
+        )
+        for event in errors
+    ]
+    words = "; ".join(span.words for span in spans) or "none seen"
+    return LaneRow("Errors", lanes.bars(spans, period.start, period.end), words)
+
+
+def _legend(
+    found: Sequence[HeldStretch], there: Sequence[Presence], teams: Teams
+) -> tuple[Key, ...]:
+    _, legend = named_teams(by_team(found, teams))
+    return (*legend, *grounds(there))

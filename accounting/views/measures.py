@@ -1,0 +1,169 @@
+"""Small multiples of one GPU: busy share, memory, power, temperature, clocks held down."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from accounting.charts.lanes import ticks
+from accounting.charts.measures import Line, measure_over_time
+from accounting.domain.period import Period
+from accounting.queries.gpu_steps import GpuStep
+from accounting.templatetags.units import NO_DATA
+from accounting.views.figures import Chart
+from accounting.views.state import PageState
+
+Pick = Callable[[GpuStep], float | None]
+GIB = 1 << 30
+FEW_MARKS = 4  # of a narrow time axis: more would touch on a phone
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One small chart, and how wide its card is."""
+
+    name: str
+    title: str
+    chart: Chart
+    css: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    name: str
+    title: str
+    unit: str
+    lines: tuple[tuple[str, str, Pick], ...]  # name, dash, value
+    top: float | None = None
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+_KINDS = (
+    _Kind(
+        "busy",
+        "Busy share while held",
+        "%",
+        (("Busy", "solid", lambda one: _times(one.efficiency, 100)),),
+        100,
+    ),
+    _Kind(
+        "memory",
+        "Memory used",
+        " GiB",
+        (
+            ("Mean", "solid", lambda one: _times(one.hard.memory_bytes, 1 / GIB)),
+            ("Peak", "dot", lambda one: _times(one.hard.peak_memory_bytes, 1 / GIB)),
+        ),
+    ),
+    _Kind(
+        "power",
+        "Power",
+        " W",
+        (("Mean", "solid", lambda one: one.hard.power_watts),),
+    ),
+    _Kind(
+        "temperature",
+        "Temperature, hottest",
+        " °C",
+        (("Hottest", "solid", lambda one: one.hard.peak_celsius),),
+    ),
+    _Kind(
+        "throttled",
+        "Time with clocks held down",
+        "%",
+        (("Held down", "solid", lambda one: _times(one.hard.throttled, 100)),),
+        100,
+    ),
+)
+
+
+def measures(
+    steps: Sequence[GpuStep], period: Period, state: PageState
+) -> list[Measure]:
+    """The measures of which anything is known, each over the whole period."""
+    known = []
+    for kind in _KINDS:
+        values = [
+            Line(name, tuple(_rounded(pick(one)) for one in steps), dash)
+            for name, dash, pick in kind.lines
+        ]
+        if any(value is not None for line in values for value in line.values):
+            known.append((kind, values))
+    return [
+        Measure(kind.name, kind.title, _chart(kind, values, steps, period, state), css)
+        for (kind, values), css in zip(known, _WIDTHS[len(known)], strict=True)
+    ]
+
+
+_WIDTHS = {  # of twelve columns: no row has a hole
+    0: (),
+    1: ("s12",),
+    2: ("s6",) * 2,
+    3: ("s4",) * 3,
+    4: ("s6",) * 4,
+    5: ("s4",) * 3 + ("s6",) * 2,
+}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)
+
+
+def _chart(
+    kind: _Kind,
+    lines: Sequence[Line],
+    steps: Sequence[GpuStep],
+    period: Period,
+    state: PageState,
+) -> Chart:
+    zone = state.visitor.zone
+    ends = [one.at + timedelta(milliseconds=one.length_ms) for one in steps]
+    edges = [
+        (_local(one.at.astimezone(zone)), _local(end.astimezone(zone)))
+        for one, end in zip(steps, ends, strict=True)
+    ]
+    whole = _local(period.start.astimezone(zone)), _local(period.end.astimezone(zone))
+    marks = [
+        (_local(tick.at), tick.label) for tick in ticks(period.start, period.end, zone)
+    ]
+    marks = marks[::2] if len(marks) > FEW_MARKS else marks
+    return Chart(
+        figure=measure_over_time(
+            edges,
+            lines,
+            kind.unit,
+            whole=whole,
+            ticks=marks,
+            top=kind.top,
+        ),
+        sentence=_sentence(kind, lines),
+        columns=("From", *(f"{line.name},{_spaced(kind.unit)}" for line in lines)),
+        rows=tuple(
+            (edge[0].replace("T", " "), *(_text(line.values[i]) for line in lines))
+            for i, edge in enumerate(edges)
+        ),
+    )
+
+
+def _local(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M}"
+
+
+def _spaced(unit: str) -> str:
+    return unit if unit.startswith(" ") else f" {unit}"
+
+
+def _text(value: float | None) -> str:
+    return NO_DATA if value is None else f"{value:,.1f}"
+
+
+def _sentence(kind: _Kind, lines: Sequence[Line]) -> str:
+    known = [value for value in lines[0].values if value is not None]
+    if not known:
+        return "No data."
+    low, high = (f"{value:,.0f}{kind.unit}" for value in (min(known), max(known)))
+    said = f"Always {low}." if low == high else f"Between {low} and {high}."
+    others = [line.name.lower() for line in lines if line.dash != "solid"]
+    return f"{said} Dotted: {others[0]}." if others else said

@@ -1,0 +1,58 @@
+"""GPUs in the browser: grid and timeline, the same as a table, and a charge explained."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SignIn
+
+GPU = "GPU-5a1e0001-0000-7c3d"
+
+
+def test_the_grid_becomes_a_timeline_and_its_table(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/gpus")
+    page.get_by_role("link", name="Timeline").click()
+    lanes = page.locator("#timeline")
+    expect(lanes.locator("li.lane svg[role=img]").first).to_be_visible()
+    assert lanes.locator("rect.s-busy").count() > 0
+    box = lanes.locator("rect.s-busy").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 10
+    page.get_by_role("button", name="Table").click()
+    expect(lanes).to_be_hidden()
+    table = page.locator("#timeline-table")
+    expect(table).to_contain_text("Language")
+    page.get_by_label("Filter by node, GPU, driver, pod or error").fill("gpu-02")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="8 of 96 GPUs")).to_be_visible()
+    assert "view=timeline" in page.url
+    assert page.locator("#timeline li.lane:not(.lane-axis)").count() == 8
+    page.get_by_role("link", name="Grid").click()
+    expect(page.locator(".fleet .node-cell")).to_have_count(1)
+
+
+def test_a_stretch_of_a_gpu_is_explained(sign_in: SignIn) -> None:
+    page = sign_in("ana").open(f"/gpus/{GPU}?range=today")
+    rows = page.get_by_role("region", name="What each pod was charged").locator(
+        "tbody tr"
+    )
+    charge = rows.first.locator("button[data-explain]")
+    shown = charge.inner_text().split(",")[0].strip("€")
+    charge.click()
+    drawer = page.locator("#drawer")
+    expect(drawer).to_contain_text("allocated milliseconds x rate")
+    expect(drawer).to_contain_text(shown)
+    expect(drawer).to_contain_text("pretrain-13b-0")
+    expect(drawer).to_contain_text(" to ")
+
+
+def test_small_charts_share_one_time_axis(sign_in: SignIn) -> None:
+    page = sign_in("ana").open(f"/gpus/{GPU}?range=today")
+    ranges = page.evaluate(
+        "() => ['busy', 'memory', 'power'].map(id =>"
+        " document.querySelector(`#${id} .plot`).layout.xaxis.range.join())"
+    )
+    assert len(set(ranges)) == 1
+    heights = page.evaluate(
+        "() => [...document.querySelectorAll('.chart.mini')].map(b => b.clientHeight)"
+    )
+    assert heights
+    assert min(heights) >= 160
