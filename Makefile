@@ -88,7 +88,8 @@ mutation: $(VENV)/development ## small faults in accounting/domain (MODULES, SAM
 
 soak: $(VENV)/development ## an hour with a worker killed every 30 s (SOAK_SECONDS), or STATEFUL_STEPS steps
 	@if [ -n "$(STATEFUL_STEPS)" ]; then \
-		STATEFUL_STEPS=$(STATEFUL_STEPS) $(BIN)/pytest -s tests/oracle/test_stateful.py; \
+		export STATEFUL_STEPS="$(STATEFUL_STEPS)" STATEFUL_SEED="$(STATEFUL_SEED)"; \
+		exec $(BIN)/python -m tests.oracle.soak; \
 	else exec $(BIN)/python -m bench.soak; fi
 
 # --- checks ------------------------------------------------------------------------

@@ -177,6 +177,8 @@ def _mark(cluster: Cluster, period: Period) -> int:
 def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
     """Fold all samples first, so that the windows are computed once.
 
+    Those of one hour are folded when its windows are computed, which are the first.
+
     Returns the kept blocks that were folded: what comes beside us (a scrape, another
     import) is not among them, and is observed when its windows are computed.
 
@@ -186,6 +188,8 @@ def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
     reader = reader_of(cluster)
     start = period.start_ms - period.start_ms % HOUR_MS
     hours = list(range(start, period.end_ms, HOUR_MS))
+    if len(hours) == 1:
+        return set()
     if _is_before_all(cluster, period):
         hours.reverse()
     folded: set[int] = set()

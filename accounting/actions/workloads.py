@@ -42,6 +42,8 @@ def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[
     """
     pods = Pod.objects.filter(cluster=cluster).select_related("namespace")
     chosen = list(pods if pod_ids is None else pods.filter(pk__in=list(pod_ids)))
+    if not chosen:
+        return set()
     _resolve_workloads(cluster, chosen)
     rules = list(Binding.objects.order_by("position", "pk"))
     spellings = list(
@@ -99,6 +101,8 @@ def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> None:
         ).values_list("pk", "namespace_id", "kind", "name")
     }
     moved = [pod for pod in pods if pod.workload_id != found[keys[pod.pk]]]
+    if not moved:
+        return
     for pod in moved:
         pod.workload_id = found[keys[pod.pk]]
     with connection.cursor() as cursor:
