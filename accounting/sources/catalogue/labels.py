@@ -80,14 +80,17 @@ _NAMES = frozenset(  # labels that say who or what a series is about
         *("owner_name", "owner_kind", "created_by_name", "created_by_kind"),
     }
 )
-# control characters, line ends, and marks that turn the direction of what follows
-_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+# What Kubernetes, its nodes and GPUs are called. Not: control characters, line ends, marks that
+# turn the direction of what follows, markup, formulas of spreadsheets, letters that pose as others.
+_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9 ._:/+~#-]*)?")
+_NOBODY = "<none>"  # kube-state's word for a pod without an owner
 
 
 def odd_label(labels: Iterable[tuple[str, str]]) -> str | None:
     """The first name with characters that no name has, and that can pose as another."""
     for key, value in labels:
-        if key.removeprefix("exported_") in _NAMES and _ODD.search(value):
+        is_name = key.removeprefix("exported_") in _NAMES
+        if is_name and not _NAME.fullmatch(value) and value != _NOBODY:
             return key
     return None
 
