@@ -5,7 +5,7 @@ read it says so: `observe_claims` keeps its answer. Else exporters' labels tell.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 
@@ -59,7 +59,10 @@ def observe_claims(
             row
             for claim in seen
             if _differs(
-                row := _row(cluster, _record(claim)),
+                row := _row(
+                    cluster,
+                    _record(claim, known.get((claim.namespace, claim.name))),
+                ),
                 known.get((claim.namespace, claim.name)),
             )
         ]
@@ -89,11 +92,23 @@ def save(
     _write([_row(cluster, inventory.claims[key]) for key in sorted(touched)])
 
 
-def _record(claim: ObservedClaim) -> ClaimRecord:
+def _record(claim: ObservedClaim, known: ResourceClaim | None) -> ClaimRecord:
+    """What is known now; pods that it is no longer reserved for keep what they had."""
+    devices = set(claim.devices)
+    if known is not None and known.is_observed:
+        before = {Device(*parts) for parts in known.devices}
+        gone = sorted(set(known.pods) - set(claim.pods))
+        devices |= {device for device in before if device.pod}
+        devices |= {
+            replace(device, pod=uid)
+            for device in before
+            if not device.pod
+            for uid in gone
+        }
     return ClaimRecord(
         claim.namespace,
         claim.name,
-        set(claim.devices),
+        devices,
         set(claim.pods),
         is_observed=True,
         is_extended=claim.is_extended,
@@ -106,7 +121,7 @@ def _row(cluster: Cluster, record: ClaimRecord) -> ResourceClaim:
         namespace=record.namespace,
         name=record.name,
         devices=[
-            [d.driver, d.node, d.name, d.uuid, d.instance, d.profile]
+            [d.driver, d.node, d.name, d.uuid, d.instance, d.profile, d.pod]
             for d in sorted(record.devices)
         ],
         pods=sorted(record.pods),

@@ -6,7 +6,7 @@ from the exporter's labels. A claim of several pods is divided equally over them
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from accounting.domain.geometry import Part
@@ -47,7 +47,7 @@ class Claims:
         found = cls(defaultdict(list), defaultdict(list))
         reserved: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for key, record in inventory.claims.items():
-            for uid in record.pods:
+            for uid in record.pods | {device.pod for device in record.devices}:
                 reserved[uid].add(key)
         for pod in inventory.pods.values():
             keys = {(pod.namespace, name) for name in pod.claims} | reserved[pod.uid]
@@ -76,7 +76,7 @@ class Claims:
         by_kind: dict[tuple[str, str], list[tuple[Device, int]]] = defaultdict(list)
         for record in self.of_pod(pod):
             pods = self._sharing(record, pod.uid, spans)
-            for device in sorted(record.devices):
+            for device in sorted(_devices(record, pod)):
                 if device.node in {"", pod.node}:
                     key = (device.driver or _NVIDIA, device.profile)
                     by_kind[key].append((device, pods))
@@ -93,6 +93,13 @@ class Claims:
         members = self._pods_of[record.namespace, record.name]
         times = [spans[other] for other in members if other in spans and other != uid]
         return 1 + sum(other[0] < end and start < other[1] for other in times)
+
+
+def _devices(record: ClaimRecord, pod: PodRecord) -> set[Device]:
+    """What a pod was given by a claim: what is known as its own, else as nobody's."""
+    own = {d for d in record.devices if d.pod in {pod.uid, pod.name}}
+    known = own or {d for d in record.devices if not d.pod} or record.devices
+    return {replace(device, pod="") for device in known}
 
 
 def _held(

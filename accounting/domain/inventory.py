@@ -57,7 +57,11 @@ class PodRecord:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Device:
-    """A device that a claim was given; `instance` and `profile` where it is a part."""
+    """A device that a claim was given; `instance` and `profile` where it is a part.
+
+    `pod`: whose it was, by uid or else by name; empty where nobody said. A claim outlives its
+    pods, and may be given another device for the next one.
+    """
 
     driver: str
     node: str
@@ -65,6 +69,7 @@ class Device:
     uuid: str = ""
     instance: int = -1
     profile: str = ""
+    pod: str = ""
 
 
 @dataclass(slots=True)

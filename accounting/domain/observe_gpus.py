@@ -109,6 +109,8 @@ def _claims(
         key = (claim.namespace, claim.name)
         record = inventory.claims.setdefault(key, ClaimRecord(*key))
         part = part_in(gpu)
+        label = label_of(series)
+        is_named = label is not None and not is_own(label, inventory)
         found = Device(
             claim.driver,
             gpu.node or claim.pool,
@@ -116,6 +118,7 @@ def _claims(
             part.uuid,
             part.instance,
             part.kind,
+            (label.pod.uid or label.pod.pod) if label and is_named else "",
         )
         if not record.is_observed and found not in record.devices:
             record.devices.add(found)

@@ -137,7 +137,7 @@ class ResourceClaim(models.Model):
     """Evidence: which devices a claim of dynamic resource allocation was given, and to which
     pods (rules.md N13). From the API where it may be read, else from an exporter's labels.
 
-    `devices` is [[driver, node, device, uuid, instance, profile], ...]; `pods` are uids.
+    `devices` is [[driver, node, device, uuid, instance, profile, pod], ...]; `pods` are uids.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)

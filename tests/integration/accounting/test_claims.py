@@ -10,7 +10,18 @@ from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.inventory import Device
 from accounting.domain.period import Period
 from accounting.models import Cluster
-from tests.traps.scene import HOUR_MS, KUBE, START, Pod, Scene, hours, issues, usage
+from tests.traps.scene import (
+    HOUR,
+    HOUR_MS,
+    KUBE,
+    START,
+    Pod,
+    Scene,
+    gpus,
+    hours,
+    issues,
+    usage,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,3 +59,35 @@ def test_devices_of_a_claim_come_from_the_api(tmp_path: Path) -> None:
     assert hours(row["allocated_ms"]) == 2
     assert hours(row["busy_ms"]) == 1
     assert not row["estimated"]
+
+
+def test_a_pod_keeps_what_its_claim_was_given_then(tmp_path: Path) -> None:
+    """The API shows a claim as it is now; what it was for pods that are gone is remembered."""
+    told = Scene()
+    told.node(units={})
+    half = START + HOUR / 2
+    told.pod(
+        Pod("a", units=0, finished=half, completion=half),
+        Pod("b", units=0, created=half, bound=half),
+    )
+    for n in range(3):
+        told.gpu(f"GPU-{n}", 0.5)
+    told.read(tmp_path)
+
+    cluster = Cluster.objects.get(name="north")
+    for seen in (
+        claim("GPU-0", pods=("uid-a",)),
+        claim(),
+        claim("GPU-1", "GPU-2", pods=("uid-b",)),
+        claim("GPU-1", "GPU-2", pods=("uid-b",)),
+    ):
+        observe_claims(cluster, [seen], WHEN)
+    ingest_all(cluster)
+    roll_up_dirty_hours(cluster.pk)
+
+    rows = usage("pod")
+    assert {pod: hours(row["allocated_ms"]) for pod, row in rows.items()} == {
+        "a": 0.5,
+        "b": 1,
+    }
+    assert hours(gpus()["GPU-0"]["busy_ms"]) == 0.25

@@ -409,3 +409,39 @@ def test_gke_divides_and_shares_a_card(
     assert held() == {"a": (21_429, 0, 0)}
     assert ledger_of() == {"busy": 21_429, "free": 278_571}
     assert {code for code, _ in issues()} <= {"unpriced_gpu"}
+
+
+@pytest.mark.parametrize("uid", ["", "uid-"])
+def test_a_claim_is_given_another_device_for_the_next_pod(
+    uid: str, tmp_path: Path
+) -> None:
+    """A named claim outlives its pods: each holds what it was given then, one GPU."""
+    told = Scene(LENGTH, STEP)
+    told.node(units={})
+    late = START + 180
+    told.pod(ended("a", 120, units=0), Pod("b", units=0, created=late, bound=late))
+    for pod, gpu, low, high in (("a", "GPU-1", 0, 120), ("b", "GPU-2", 180, LENGTH)):
+        key = {"namespace": "vision", "pod": pod, "uid": f"uid-{pod}"}
+        claim = {"claim_name": "gpu", "resourceclaim_name": "mine"}
+        at = between(told, low, LENGTH)
+        told.add("kube_pod_resourceclaim_info", 1, KUBE | key | claim, at)
+        dra: dict[str, object] = {
+            "dra_claim_name": "mine",
+            "dra_claim_namespace": "vision",
+            "dra_driver_name": "gpu.nvidia.com",
+            "dra_device_name": gpu.lower(),
+        }
+        if uid:
+            dra["pod_uid"] = f"{uid}{pod}"
+        told.gpu(gpu, 0.5, named(pod) | dra, at=between(told, low, high))
+        others = [t for t in told.scrapes if not low <= t - START < high]
+        told.gpu(gpu, 0, at=others)
+
+    told.read(tmp_path)
+
+    assert held() == {"a": (60_000, 60_000, 0), "b": (60_000, 60_000, 0)}
+    assert {row["units"] for row in report("holds")} == {1}
+    assert ledger_of_all() == {
+        "GPU-1": {"busy": 60_000, "idle": 60_000, "free": 180_000},
+        "GPU-2": {"busy": 60_000, "idle": 60_000, "free": 180_000},
+    }
