@@ -111,6 +111,11 @@ def _hours(milliseconds: int) -> str:
     return f"{half_even(Fraction(milliseconds, HOUR_MS), 2):,}"
 
 
+def _exactly(milliseconds: int) -> str:
+    """GPU-hours to read, and the milliseconds that are reckoned with."""
+    return f"{_hours(milliseconds)} GPU-h = {milliseconds:,} ms"
+
+
 def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
     busy, idle, unknown = (
         _hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
@@ -149,9 +154,9 @@ def _money(value: Decimal | None) -> str:
 
 def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:
     return (
-        ("Busy", f"{row.busy_ms:,} ms"),
-        ("Idle", f"{row.idle_ms:,} ms"),
-        ("No data", f"{row.unknown_ms:,} ms"),
+        ("Busy", _exactly(row.busy_ms)),
+        ("Idle", _exactly(row.idle_ms)),
+        ("No data", _exactly(row.unknown_ms)),
         ("Samples used", f"{row.samples_used:,}"),
         ("Samples expected", f"{row.samples_expected:,}"),
         ("Divided by rule", "yes" if row.estimated else "no"),
@@ -172,7 +177,7 @@ def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
             + f" = {_hours(row.wall_ms)} GPU-h",
         ),
         inputs=(
-            *((s.capitalize(), f"{row.milliseconds[s]:,} ms") for s in STATES),
+            *((s.capitalize(), _exactly(row.milliseconds[s])) for s in STATES),
             _shares(selection),
         ),
         prices=_prices(selection),

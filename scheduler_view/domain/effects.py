@@ -206,7 +206,8 @@ def units(pool: str, number: int | None = None) -> str:
     if name.startswith("mig-"):
         return f"MIG {name.removeprefix('mig-')}"
     if name == "gpu":
-        return "GPU" if number == 1 else "GPUs"
+        maker = "AMD " if pool.rpartition("/")[0].endswith("amd.com") else ""
+        return f"{maker}GPU" if number == 1 else f"{maker}GPUs"
     return f"{name} units"
 
 

@@ -61,13 +61,22 @@ class StepLine:
     @property
     def changes(self) -> Sequence[tuple[str, str | None, str | None]]:
         """Fields with before and after; one without a name where none differs."""
-        told = [one for one in self.row.changes if (one[1] or "") != (one[2] or "")]
+        told = [
+            (field, _spelt(before), _spelt(after))
+            for field, before, after in self.row.changes
+            if (before or "") != (after or "")
+        ]
         return told or [("", None, None)]
 
     @property
     def span(self) -> int:
         """Rows of the table that the object takes."""
         return len(self.changes)
+
+
+def _spelt(value: str | None) -> str | None:
+    """As YAML spells it."""
+    return value.lower() if value in ("True", "False") else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,7 +261,7 @@ def test_a_word_filters_grid_table_and_timeline(sign_in: SignIn) -> None:
     assert 0 < held["shown"] < held["count"]
     assert all(line.holders for line in held["page"].lines)
     none = client.get("/gpus?q=nothing-like-it")
-    assert "No GPU has “nothing-like-it”" in none.content.decode()
+    assert "No GPU here has to do with “nothing-like-it”" in none.content.decode()
     assert "sweep-resnet" not in sign_in("luis").get("/gpus?q=rerank").content.decode()
 
 

@@ -184,7 +184,7 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
         ("/teams", 14),
         ("/teams/vision", 21),
         ("/teams/vision/workloads", 10),
-        ("/gpus", 11),
+        ("/gpus", 17),
         ("/prices", 8),
         ("/attribution", 10),
         ("/data-health", 12),
