@@ -20,8 +20,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from portal.demo.cluster_api.server import Api, User
+from portal.demo.cluster_api.server import Api
 from portal.demo.cluster_api.store import Store
+from portal.demo.cluster_api.users import User
 from portal.demo.edits import load
 from portal.demo.engine import Engine
 from portal.demo.exposition import kube_text, node_text

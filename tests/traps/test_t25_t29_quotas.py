@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from accounting.models import Namespace, Node, Pod, PodHold
-from portal.demo.cluster_api.server import User, serving
+from portal.demo.cluster_api.server import serving
 from portal.demo.cluster_api.store import Store
+from portal.demo.cluster_api.users import User
 from scheduler_view.cluster.kinds import written
 from scheduler_view.domain.edit import EditsRefused
 from scheduler_view.domain.kept import LOCAL_QUEUE

@@ -10,56 +10,22 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from portal.demo.cluster_api.fields import merge
 from portal.demo.cluster_api.refusals import Refusal
-from portal.demo.cluster_api.store import Change, Key, Store
-from scheduler_view.cluster.kinds import KINDS, Kind
-from scheduler_view.domain.manifest import CLASS, QUOTA
+from portal.demo.cluster_api.store import Store
+from portal.demo.cluster_api.target import Target, is_chosen, is_seen, target_of
+from portal.demo.cluster_api.users import User, forbidden
+from scheduler_view.cluster.kinds import KINDS
 
 VERSION = {"major": "1", "minor": "34", "gitVersion": "v1.34.4-simulated"}
-READS = frozenset({"get", "list", "watch"})
 WATCH_S = 1800.0  # when the client does not say
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_BY_PATH = {(kind.version, kind.plural): name for name, kind in KINDS.items()}
-_WRITTEN = frozenset({QUOTA, CLASS})
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Somebody with a token.
-
-    Attributes:
-        is_admin: may do everything; others read, and a pusher writes quotas and classes.
-    """
-
-    name: str
-    is_admin: bool = False
-    is_pusher: bool = False
-
-    def may(self, verb: str, kind: str) -> bool:
-        writes = self.is_pusher and kind in _WRITTEN and verb in ("patch", "delete")
-        return self.is_admin or verb in READS or writes
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What an address names; an empty name is all objects of the kind."""
-
-    kind: str
-    namespace: str
-    name: str
-    is_status: bool
-
-    @property
-    def key(self) -> Key:
-        return (self.kind, self.namespace, self.name)
 
 
 class Api(ThreadingHTTPServer):
@@ -155,7 +121,7 @@ class Handler(BaseHTTPRequestHandler):
         if target is None:
             raise Refusal(404, "the server could not find the requested resource")
         if not self.user.may(verb, target.kind):
-            raise _forbidden(self.user, verb, target)
+            raise forbidden(self.user, verb, target)
         return target
 
     def _get(self) -> None:
@@ -172,7 +138,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _page(self, target: Target) -> dict[str, Any]:
         found, version = self.server.store.all_of(target.kind, target.namespace)
-        chosen = [one for one in found if _is_chosen(one, self.query)]
+        chosen = [one for one in found if is_chosen(one, self.query)]
         after = ["", ""]
         if given := self.query.get("continue"):
             version, after = json.loads(base64.urlsafe_b64decode(given))
@@ -208,7 +174,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         try:
             for change in changes:
-                if _is_seen(change, target, self.query):
+                if is_seen(change, target, self.query):
                     self._chunk({"type": change.type, "object": change.manifest})
         except Refusal as refusal:
             self._chunk({"type": "ERROR", "object": refusal.status})
@@ -279,63 +245,6 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
 
-def target_of(path: str) -> Target | None:
-    """What a path names; None when there is nothing of that name."""
-    parts = [unquote(part) for part in path.strip("/").split("/")]
-    if parts[:2] == ["api", "v1"]:
-        version, rest = "v1", parts[2:]
-    elif parts[0] == "apis" and len(parts) > 3:
-        version, rest = "/".join(parts[1:3]), parts[3:]
-    else:
-        return None
-    namespace = ""
-    if rest[0:1] == ["namespaces"] and len(rest) > 2:
-        namespace, rest = rest[1], rest[2:]
-    kind = _BY_PATH.get((version, rest[0] if rest else ""))
-    is_status = rest[2:] == ["status"]
-    if kind is None or (len(rest) > 2 and not is_status):
-        return None
-    if namespace and not KINDS[kind].is_namespaced:
-        return None
-    return Target(kind, namespace, rest[1] if len(rest) > 1 else "", is_status)
-
-
-def _forbidden(user: User, verb: str, target: Target) -> Refusal:
-    kind: Kind = KINDS[target.kind]
-    name = f'"{target.name}" ' if target.name else ""
-    place = f' in the namespace "{target.namespace}"' if target.namespace else ""
-    where = place or " at the cluster scope"
-    full = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
-    return Refusal(
-        403,
-        f'{full} {name}is forbidden: User "{user.name}" cannot {verb} resource '
-        f'"{kind.plural}" in API group "{kind.group}"{where}',
-    )
-
-
 def _place(manifest: Mapping[str, Any]) -> list[str]:
     meta = manifest["metadata"]
     return [meta.get("namespace", ""), meta["name"]]
-
-
-def _is_seen(change: Change, target: Target, query: Mapping[str, str]) -> bool:
-    meta = change.manifest["metadata"]
-    is_here = target.namespace in ("", meta.get("namespace", ""))
-    return is_here and _is_chosen(change.manifest, query)
-
-
-def _is_chosen(manifest: Mapping[str, Any], query: Mapping[str, str]) -> bool:
-    """Whether the selectors of a request, all of the form `a=b,c`, choose an object."""
-    labels = manifest["metadata"].get("labels") or {}
-    for term in filter(None, query.get("labelSelector", "").split(",")):
-        name, equals, value = term.partition("=")
-        if name not in labels or (equals and labels[name] != value):
-            return False
-    for term in filter(None, query.get("fieldSelector", "").split(",")):
-        path, _equals, value = term.partition("=")
-        found: Any = manifest
-        for name in path.split("."):
-            found = (found or {}).get(name)
-        if found != value:
-            return False
-    return True

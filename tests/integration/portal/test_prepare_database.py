@@ -17,8 +17,9 @@ import psycopg
 import pytest
 import yaml
 
-from portal.demo.cluster_api.server import User, serving
+from portal.demo.cluster_api.server import serving
 from portal.demo.cluster_api.store import Store
+from portal.demo.cluster_api.users import User
 from portal.services.places import Places
 from tests.control_plane.admin import Admin, quota_path
 from tests.control_plane.server import ADMIN
