@@ -25,7 +25,8 @@ from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
 from scheduler_view.api.errors import PreconditionRequired, translated
 from scheduler_view.api.schema import acts, reads_one
 from scheduler_view.bell import ring
-from scheduler_view.domain.edit import Edit, QuotaEdit, edits_from, stored_edit
+from scheduler_view.domain.edit import Edit, QuotaEdit, stored_edit
+from scheduler_view.domain.given_edit import edits_from
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.changes import ChangeRow, change_row, change_rows, states
 from scheduler_view.queries.resources import added_names

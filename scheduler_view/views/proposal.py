@@ -12,7 +12,8 @@ from scheduler_view.actions.change_sets import Draft, Refused, create, request_p
 from scheduler_view.actions.joining import join
 from scheduler_view.actions.wish import LostUpdate
 from scheduler_view.bell import ring
-from scheduler_view.domain.edit import Edit, EditsRefused, edits_from
+from scheduler_view.domain.edit import Edit, EditsRefused
+from scheduler_view.domain.given_edit import edits_from
 from scheduler_view.forms import Asked
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.resources import added_names

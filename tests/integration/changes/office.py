@@ -15,7 +15,7 @@ from scheduler_view.actions.change_sets import (
     request_apply,
     request_plan,
 )
-from scheduler_view.domain.edit import edits_from
+from scheduler_view.domain.given_edit import edits_from
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.resources import added_names
 from tests.control_plane.admin import RefusedByServer, class_path, quota_path

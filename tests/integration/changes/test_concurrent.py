@@ -17,7 +17,7 @@ from accounting.models import Cluster, Team
 from scheduler_view.actions.change_sets import Draft, Moved, create, edit
 from scheduler_view.actions.desired import store
 from scheduler_view.actions.wish import LostUpdate
-from scheduler_view.domain.edit import edits_from
+from scheduler_view.domain.given_edit import edits_from
 from scheduler_view.models import ChangeSet, QuotaTarget
 from tests.integration.changes.office import REASON, quota
 
