@@ -12,7 +12,7 @@ from django.db import transaction
 from accounting.actions import due
 from accounting.actions.locks import lock
 from accounting.domain.inventory import ClaimRecord, Device, Inventory
-from accounting.domain.period import Period
+from accounting.domain.period import HOUR_MS, Period
 from accounting.models import Cluster, ResourceClaim
 
 _FIELDS = ["devices", "pods", "is_observed", "is_extended"]
@@ -27,6 +27,7 @@ class ObservedClaim:
             attributes where the driver gives them.
         pods: uids that it is reserved for.
         is_extended: made by the scheduler for an extended resource.
+        created_ms: nobody had it before.
     """
 
     namespace: str
@@ -34,6 +35,7 @@ class ObservedClaim:
     devices: tuple[Device, ...]
     pods: tuple[str, ...]
     is_extended: bool = False
+    created_ms: int = 0
 
 
 def observe_claims(
@@ -55,21 +57,31 @@ def observe_claims(
             (row.namespace, row.name): row
             for row in ResourceClaim.objects.filter(cluster=cluster)
         }
-        rows = [
-            row
-            for claim in seen
-            if _differs(
-                row := _row(
-                    cluster,
-                    _record(claim, known.get((claim.namespace, claim.name))),
-                ),
-                known.get((claim.namespace, claim.name)),
-            )
-        ]
+        rows: list[ResourceClaim] = []
+        starts: list[int] = []
+        for claim in seen:
+            old = known.get((claim.namespace, claim.name))
+            row = _row(cluster, _record(claim, old))
+            if _differs(row, old):
+                rows.append(row)
+                starts.append(_touched_from(claim, old, period))
         _write(rows)
         if rows:
-            due.mark_existing(cluster.pk, [period], "claims")
+            touched = Period(min(starts), period.end_ms)
+            due.mark_existing(cluster.pk, [touched], "claims")
     return len(rows)
+
+
+def _touched_from(
+    claim: ObservedClaim, known: ResourceClaim | None, period: Period
+) -> int:
+    """Since when what changed of a claim may matter; other pods of it are of the last hour."""
+    before = {Device(*parts) for parts in known.devices} if known is not None else set()
+    is_same = known is not None and {d for d in before if not d.pod} == set(
+        claim.devices
+    )
+    since = period.end_ms - HOUR_MS if is_same else claim.created_ms
+    return min(max(period.start_ms, since), period.end_ms - 1)
 
 
 def load(cluster: Cluster, inventory: Inventory) -> None:

@@ -52,7 +52,7 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
                 severity="error",
             )
         for record in claims.of_pod(pod):
-            if not record.devices:
+            if not record.devices and not record.is_observed:
                 yield Issue(
                     code="claim_without_device",
                     subject=f"{subject} {record.name}",

@@ -14,6 +14,7 @@ import structlog
 from django.db import DatabaseError, connections
 
 from accounting.models import Cluster
+from scheduler_view.actions.devices import observe_devices
 from scheduler_view.actions.drift import find_drift
 from scheduler_view.actions.observe import (
     KINDS,
@@ -66,6 +67,7 @@ def look_once(
             if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
                 observe_queues(cluster, client)
                 observe_kai(cluster, client)
+                observe_devices(cluster, client)
                 note_preemptions(cluster, client)
                 observe_refusals(cluster, client)
     except ClusterError as error:  # no credentials: nothing was asked

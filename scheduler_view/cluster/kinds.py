@@ -10,6 +10,8 @@ from scheduler_view.domain.manifest import CLASS, QUOTA
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
 EVENT = "Event"
 OLD_LOCAL_QUEUE = "LocalQueue v1beta1"  # of Kueue before 0.15
+CLAIM, SLICE = "ResourceClaim", "ResourceSlice"
+OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # before 1.34
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ KINDS: Mapping[str, Kind] = {
     EVENT: Kind("v1", "events"),
     LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta2", "localqueues"),
     KAI_QUEUE: Kind("scheduling.run.ai/v2", "queues", is_namespaced=False),
+    CLAIM: Kind("resource.k8s.io/v1", "resourceclaims"),
+    SLICE: Kind("resource.k8s.io/v1", "resourceslices", is_namespaced=False),
+    OLD_CLAIM: Kind("resource.k8s.io/v1beta1", "resourceclaims"),
+    OLD_SLICE: Kind("resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False),
     OLD_LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta1", "localqueues"),
 }
 

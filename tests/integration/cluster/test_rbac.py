@@ -13,7 +13,7 @@ from accounting.domain.resource import kubernetes_resource
 from scheduler_view.actions.observe import KINDS as STORED
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden
-from scheduler_view.cluster.kinds import EVENT, KINDS
+from scheduler_view.cluster.kinds import CLAIM, EVENT, KINDS, SLICE
 from scheduler_view.domain.manifest import CLASS, QUOTA
 from tests import programs
 from tests.control_plane.admin import GPU, Admin, RefusedByServer, quota_path
@@ -238,6 +238,9 @@ def test_the_reader_looks_and_writes_nothing(
         assert reader.may("watch", kind)
     reader.list(EVENT)
     assert not reader.may("watch", EVENT)  # listed now and then
+    for kind in (CLAIM, SLICE):  # which GPUs a claim was given
+        reader.list(kind)
+        assert not reader.may("watch", kind)
     for call in (
         lambda: reader.apply(quota(real.name, {GPU_KEY: "1"})),
         lambda: reader.apply(quota(real.name, {GPU_KEY: "1"}), dry_run=True),
