@@ -445,3 +445,26 @@ def test_a_claim_is_given_another_device_for_the_next_pod(
         "GPU-1": {"busy": 60_000, "idle": 60_000, "free": 180_000},
         "GPU-2": {"busy": 60_000, "idle": 60_000, "free": 180_000},
     }
+
+
+def test_a_gpu_is_swapped_under_the_pod_that_holds_it(tmp_path: Path) -> None:
+    """It goes to another node, where it is free; another one takes its place 30 s later."""
+    told = Scene(LENGTH, STEP)
+    told.node("n1")
+    told.node("n2")
+    told.pod(Pod("a"))
+    told.gpu("GPU-1", 0.5, named("a"), at=between(told, 0, 120))
+    told.gpu("GPU-1", 0, node="n2", at=between(told, 150, LENGTH))
+    told.gpu("GPU-9", 1, named("a"), at=between(told, 150, LENGTH))
+
+    told.read(tmp_path)
+
+    # 120 s of 0.5, 30 s on a placeholder, 150 s of 1
+    assert held() == {"a": (210_000, 60_000, 30_000)}
+    assert ledger_of_all() == {
+        "GPU-1": {"busy": 60_000, "idle": 60_000, "free": 150_000},
+        "GPU-9": {"busy": 150_000},
+        "n1/0": {"unknown": 30_000},
+        "n2/0": {"free": 150_000},
+    }
+    assert differences(ledger(of_oracle(told))) == []
