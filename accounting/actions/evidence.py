@@ -1,14 +1,17 @@
 """Loads the part of a cluster's evidence that a period needs.
 
 Callers hold the cluster's `evidence` lock, so that merges of two workers cannot lose each
-other's samples.
+other's samples. It is asked for with each hour of windows, so in SQL: to compose these
+queries took longer than to answer them.
 """
 
 from collections import defaultdict
 from collections.abc import Container, Iterable
+from typing import Any
 
+import msgspec
 import numpy as np
-from django.db.models import Q
+from django.db import connection
 
 from accounting.actions import claims, gpu_models
 from accounting.actions.evidence_ids import Ids
@@ -29,22 +32,7 @@ from accounting.domain.resource import is_counted
 from accounting.domain.series import PodName, Times
 from accounting.domain.series import Scraper as ScraperKey
 from accounting.mapping import pod_from_row, unpack_steps, unpack_times
-from accounting.models import (
-    Cluster,
-    Gpu,
-    GpuGeometry,
-    GpuLabelHour,
-    GpuSpan,
-    Namespace,
-    NamespaceLabels,
-    Node,
-    NodeFact,
-    NodeSpan,
-    OwnPod,
-    Pod,
-    ScrapeHour,
-    Scraper,
-)
+from accounting.models import Cluster
 from accounting.queries.policies import share_policies
 from accounting.queries.resources import added_resources
 
@@ -66,29 +54,45 @@ def load(
     _load_geometries(cluster, inventory)
     _load_labels(cluster, period, inventory, ids)
     claims.load(cluster, inventory)
-    inventory.own_pods = set(
-        OwnPod.objects.filter(cluster=cluster).values_list("namespace", "pod")
-    )
+    inventory.own_pods = set(_rows(_OWN_PODS, cluster))
     return inventory, ids
 
 
+def _rows(query: str, cluster: Cluster, **values: Any) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"cluster": cluster.pk, **values})
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+_OWN_PODS = """
+    SELECT namespace, pod FROM accounting_ownpod WHERE cluster_id = %(cluster)s
+"""
+_NODES = "SELECT id, name FROM accounting_node WHERE cluster_id = %(cluster)s"
+_NODE_SPANS = """
+    SELECT n.name, s.first_ms, s.last_ms, s.step_ms
+    FROM accounting_nodespan s JOIN accounting_node n ON n.id = s.node_id
+    WHERE n.cluster_id = %(cluster)s ORDER BY s.first_ms
+"""
+_NODE_FACTS = """
+    SELECT n.name, f.valid_from, f.capacity, f.labels
+    FROM accounting_nodefact f JOIN accounting_node n ON n.id = f.node_id
+    WHERE n.cluster_id = %(cluster)s ORDER BY f.valid_from
+"""
+
+
 def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
-    for pk, name in Node.objects.filter(cluster=cluster).values_list("pk", "name"):
+    for pk, name in _rows(_NODES, cluster):
         ids.nodes[name] = pk
         inventory.nodes[name] = NodeRecord(name)
-    spans = NodeSpan.objects.filter(node__cluster=cluster).order_by("first_ms")
-    for name, first, last, step in spans.values_list(
-        "node__name", "first_ms", "last_ms", "step_ms"
-    ):
+    for name, first, last, step in _rows(_NODE_SPANS, cluster):
         inventory.nodes[name].spans.append(Span(first, last, step))
-    facts = NodeFact.objects.filter(node__cluster=cluster).order_by("valid_from")
-    for name, at, units, labels in facts.values_list(
-        "node__name", "valid_from", "capacity", "labels"
-    ):
+    for name, at, units, shown in _rows(_NODE_FACTS, cluster):
+        labels = msgspec.json.decode(shown)
         node = inventory.nodes[name]
         capacity = {
             resource: count
-            for resource, count in units.items()
+            for resource, count in msgspec.json.decode(units).items()
             if is_counted(resource, inventory.added)
         }
         if not node.capacity or node.capacity[-1][1] != capacity:
@@ -107,28 +111,58 @@ def _forget_uncounted(pod: PodRecord, added: Container[str]) -> None:
         del pod.requests[key]
 
 
+_GPUS = """
+    SELECT id, uuid, model, is_placeholder FROM accounting_gpu
+    WHERE cluster_id = %(cluster)s
+"""
+_GPU_SPANS = """
+    SELECT g.uuid, n.name, s.scraper_id, s.first_ms, s.last_ms, s.step_ms
+    FROM accounting_gpuspan s
+    JOIN accounting_gpu g ON g.id = s.gpu_id
+    JOIN accounting_node n ON n.id = s.node_id
+    WHERE g.cluster_id = %(cluster)s ORDER BY s.first_ms
+"""
+_GEOMETRIES = """
+    SELECT g.uuid, d.from_ms, d.instances
+    FROM accounting_gpugeometry d JOIN accounting_gpu g ON g.id = d.gpu_id
+    WHERE g.cluster_id = %(cluster)s ORDER BY d.from_ms
+"""
+
+
 def _load_gpus(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
-    rows = Gpu.objects.filter(cluster=cluster)
-    for pk, uuid, model, placeholder in rows.values_list(
-        "pk", "uuid", "model", "is_placeholder"
-    ):
+    for pk, uuid, model, placeholder in _rows(_GPUS, cluster):
         ids.gpus[uuid] = pk
         if not placeholder:
             inventory.gpus[uuid] = GpuRecord(uuid, model)
-    spans = GpuSpan.objects.filter(gpu__cluster=cluster).order_by("first_ms")
     by_id = {pk: key for key, pk in ids.scrapers.items()}
-    for uuid, node, scraper, first, last, step in spans.values_list(
-        "gpu__uuid", "node__name", "scraper_id", "first_ms", "last_ms", "step_ms"
-    ):
+    for uuid, node, scraper, first, last, step in _rows(_GPU_SPANS, cluster):
         place = Place(node, by_id[scraper])
         inventory.gpus[uuid].spans.setdefault(place, []).append(Span(first, last, step))
 
 
 def _load_geometries(cluster: Cluster, inventory: Inventory) -> None:
-    rows = GpuGeometry.objects.filter(gpu__cluster=cluster).order_by("from_ms")
-    for uuid, at, instances in rows.values_list("gpu__uuid", "from_ms", "instances"):
-        divided = tuple((number, profile) for number, profile in instances)
+    for uuid, at, instances in _rows(_GEOMETRIES, cluster):
+        pairs = msgspec.json.decode(instances)
+        divided = tuple((number, profile) for number, profile in pairs)
         inventory.gpus[uuid].geometry.append((at, divided))
+
+
+_PODS = """
+    SELECT p.id, p.uid, n.name, p.name, p.first_ms, p.last_ms, p.record
+    FROM accounting_pod p JOIN accounting_namespace n ON n.id = p.namespace_id
+    WHERE p.cluster_id = %(cluster)s AND NOT p.is_inferred
+      AND ((p.last_ms >= %(since)s AND p.first_ms < %(until)s)
+           OR EXISTS (SELECT FROM accounting_podhold h
+                      WHERE h.pod_id = p.id AND h.ended_ms IS NULL)
+           OR p.uid = ANY(%(uids)s))
+"""
+_NAMESPACES = "SELECT name, id FROM accounting_namespace WHERE cluster_id = %(cluster)s"
+_NAMESPACE_LABELS = """
+    SELECT n.name, l.valid_from, l.labels
+    FROM accounting_namespacelabels l
+    JOIN accounting_namespace n ON n.id = l.namespace_id
+    WHERE n.cluster_id = %(cluster)s ORDER BY l.valid_from
+"""
 
 
 def _load_pods(
@@ -138,51 +172,48 @@ def _load_pods(
     inventory: Inventory,
     ids: Ids,
 ) -> None:
-    near = (
-        Q(
-            last_ms__gte=period.start_ms - period.start_ms % HOUR_MS - POD_REACH_MS,
-            first_ms__lt=period.end_ms + POD_REACH_MS + HOUR_MS,
-        )
-        | Q(holds__ended_ms__isnull=True, holds__isnull=False)
-        | Q(uid__in=list(uids))
-    )
-    rows = Pod.objects.filter(near, cluster=cluster, is_inferred=False).distinct()
-    for pk, uid, namespace, name, first, last, record in rows.values_list(
-        "pk", "uid", "namespace__name", "name", "first_ms", "last_ms", "record"
-    ):
+    near = {
+        "since": period.start_ms - period.start_ms % HOUR_MS - POD_REACH_MS,
+        "until": period.end_ms + POD_REACH_MS + HOUR_MS,
+        "uids": list(uids),
+    }
+    for pk, uid, namespace, name, first, last, record in _rows(_PODS, cluster, **near):
         ids.pods[uid] = pk
         inventory.pods[uid] = pod_from_row(
-            uid, namespace, name, first or 0, last or 0, record
+            uid, namespace, name, first or 0, last or 0, msgspec.json.decode(record)
         )
         _forget_uncounted(inventory.pods[uid], inventory.added)
-    labels = NamespaceLabels.objects.filter(namespace__cluster=cluster)
-    for name, at, value in labels.order_by("valid_from").values_list(
-        "namespace__name", "valid_from", "labels"
-    ):
+    for name, at, labels in _rows(_NAMESPACE_LABELS, cluster):
+        value = msgspec.json.decode(labels)
         inventory.namespaces.setdefault(name, []).append((to_ms(at), value))
-    ids.namespaces = dict(
-        Namespace.objects.filter(cluster=cluster).values_list("name", "pk")
-    )
+    ids.namespaces = dict(_rows(_NAMESPACES, cluster))
+
+
+_SCRAPERS = """
+    SELECT id, job, instance, replica, shows_exported FROM accounting_scraper
+    WHERE cluster_id = %(cluster)s
+"""
+_SCRAPES = """
+    SELECT h.scraper_id, h.hour_start, h.times
+    FROM accounting_scrapehour h JOIN accounting_scraper s ON s.id = h.scraper_id
+    WHERE s.cluster_id = %(cluster)s AND h.hour_start >= %(since)s ORDER BY h.hour_start
+"""
 
 
 def _load_scrapers(
     cluster: Cluster, period: Period, inventory: Inventory, ids: Ids
 ) -> None:
-    for row in Scraper.objects.filter(cluster=cluster):
-        key = ScraperKey(row.job, row.instance, row.replica)
-        ids.scrapers[key] = row.pk
-        record = ScraperRecord(key, row.shows_exported)
-        inventory.scrapers[key] = record
+    for pk, job, instance, replica, shows_exported in _rows(_SCRAPERS, cluster):
+        key = ScraperKey(job, instance, replica)
+        ids.scrapers[key] = pk
+        inventory.scrapers[key] = ScraperRecord(key, shows_exported)
     oldest = min(
         [p.last_ms for p in inventory.pods.values()] + [label_period(period).start_ms]
     )
     start = to_instant(max(0, oldest - oldest % HOUR_MS - HOUR_MS))
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     parts: dict[int, list[Times]] = defaultdict(list)
-    hours = ScrapeHour.objects.filter(scraper__cluster=cluster, hour_start__gte=start)
-    for pk, hour, packed in hours.order_by("hour_start").values_list(
-        "scraper_id", "hour_start", "times"
-    ):
+    for pk, hour, packed in _rows(_SCRAPES, cluster, since=start):
         parts[pk].append(unpack_times(bytes(packed), to_ms(hour)))
     for pk, found in parts.items():
         inventory.scrapers[by_id[pk]].kube_times = np.concatenate(found)
@@ -195,27 +226,36 @@ def label_period(period: Period) -> Period:
     return Period(max(0, start - LABEL_REACH_MS), end + LABEL_REACH_MS)
 
 
+_LABELS = """
+    SELECT g.uuid, n.name, l.scraper_id, l.instance, l.vgpu, l.namespace, l.pod, l.pod_uid,
+           l.is_plain, l.profile, l.hour_start, l.times, l.steps
+    FROM accounting_gpulabelhour l
+    JOIN accounting_gpu g ON g.id = l.gpu_id
+    JOIN accounting_node n ON n.id = l.node_id
+    WHERE g.cluster_id = %(cluster)s
+      AND l.hour_start >= %(since)s AND l.hour_start < %(until)s
+    ORDER BY l.hour_start
+"""
+
+
 def _load_labels(
     cluster: Cluster, period: Period, inventory: Inventory, ids: Ids
 ) -> None:
     reach = label_period(period)
-    rows = GpuLabelHour.objects.filter(
-        gpu__cluster=cluster,
-        hour_start__gte=reach.start,
-        hour_start__lt=reach.end,
-    ).order_by("hour_start")
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     parts: dict[LabelKey, list[Naming]] = defaultdict(list)
-    for row in rows.select_related("gpu", "node"):
+    for row in _rows(_LABELS, cluster, since=reach.start, until=reach.end):
+        uuid, node, scraper, instance, vgpu, *named, is_plain, profile = row[:-3]
+        hour, times, steps = row[-3:]
         key = LabelKey(
-            row.gpu.uuid,
-            Place(row.node.name, by_id[row.scraper_id]),
-            row.instance,
-            row.vgpu,
-            PodName(row.namespace, row.pod, row.pod_uid),
-            row.is_plain,
-            row.profile,
+            uuid,
+            Place(node, by_id[scraper]),
+            instance,
+            vgpu,
+            PodName(*named),
+            is_plain,
+            profile,
         )
-        times = unpack_times(bytes(row.times), to_ms(row.hour_start))
-        parts[key].append(Naming(times, unpack_steps(bytes(row.steps))))
+        shown = unpack_times(bytes(times), to_ms(hour))
+        parts[key].append(Naming(shown, unpack_steps(bytes(steps))))
     inventory.gpu_labels = {key: union_of(found) for key, found in parts.items()}

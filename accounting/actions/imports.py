@@ -91,7 +91,7 @@ def import_files(
     if new:
         first = ingest.ingest_all(
             cluster,
-            within=Period(period.start_ms - period.start_ms % WINDOW_MS, period.end_ms),
+            within=_reach(period),
             observed=_observe(cluster, period, tell),
             on_progress=lambda d: tell("Attributing", d.windows, max(count, d.windows)),
         )
@@ -158,9 +158,6 @@ def _mark(cluster: Cluster, period: Period) -> int:
     would see the other's windows, and the gap between them would be nobody's.
     """
     lock("windows", cluster.pk)
-    reach = Period(
-        max(0, period.start_ms - REACH_BACK_MS), period.end_ms + REACH_AHEAD_MS
-    )
     bounds = IngestWindow.objects.filter(cluster=cluster).aggregate(
         first=Min("window_start"), last=Max("window_start")
     )
@@ -171,13 +168,17 @@ def _mark(cluster: Cluster, period: Period) -> int:
         high = max(high, first)
         low = min(low, last)
     count = due.mark(cluster.pk, [Period(low, high)], "new", create=True)
-    return count + due.mark(cluster.pk, [reach], "late", create=False)
+    return count + due.mark(cluster.pk, [_reach(period)], "late", create=False)
+
+
+def _reach(period: Period) -> Period:
+    """The windows that samples of a period can change, those around it included."""
+    first = max(0, period.start_ms - REACH_BACK_MS)
+    return Period(first - first % WINDOW_MS, period.end_ms + REACH_AHEAD_MS)
 
 
 def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
     """Fold all samples first, so that the windows are computed once.
-
-    Those of one hour are folded when its windows are computed, which are the first.
 
     Returns the kept blocks that were folded: what comes beside us (a scrape, another
     import) is not among them, and is observed when its windows are computed.
@@ -188,8 +189,6 @@ def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
     reader = reader_of(cluster)
     start = period.start_ms - period.start_ms % HOUR_MS
     hours = list(range(start, period.end_ms, HOUR_MS))
-    if len(hours) == 1:
-        return set()
     if _is_before_all(cluster, period):
         hours.reverse()
     folded: set[int] = set()

@@ -64,15 +64,13 @@ def ingest_next(
         newest_first: the order in which hours are taken.
         observed: ids of the kept blocks that are in the evidence already.
     """
-    reader = reader_of(cluster)
-    claimed = windows.claim(
-        cluster.pk, newest_first=newest_first, within=within, is_live=reader.is_live
-    )
+    claimed = windows.claim(cluster.pk, newest_first=newest_first, within=within)
     if claimed is None:
         return None
     reach("claimed")
     started = time.monotonic()
     try:
+        reader = reader_of(cluster)
         readings = reader.read(claimed.period)
         reach("read")
         reading_hash = content_hash(readings)

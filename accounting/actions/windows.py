@@ -47,7 +47,6 @@ def claim(
     *,
     newest_first: bool = True,
     within: Period | None = None,
-    is_live: bool = False,
 ) -> Claim | None:
     """Take the due windows of one hour; None when nothing is due.
 
@@ -70,8 +69,11 @@ def claim(
                 WHERE cluster_id = %(cluster)s AND shard = 0
                   AND (%(low)s::timestamptz IS NULL OR window_start >= %(low)s)
                   AND (%(high)s::timestamptz IS NULL OR window_start < %(high)s)
-                  AND (NOT %(live)s
-                       OR window_start + interval '330 seconds' <= clock_timestamp())
+                  AND (window_start + interval '330 seconds' <= clock_timestamp()
+                       OR NOT EXISTS (
+                           SELECT FROM accounting_source s
+                           WHERE s.cluster_id = %(cluster)s AND s.is_active
+                             AND s.kind <> 'openmetrics'))
                   AND (state = 'pending'
                        OR (state IN ('failed', 'partial')
                            AND next_attempt_at <= clock_timestamp())
@@ -102,7 +104,6 @@ def claim(
                 "cluster": cluster_id,
                 "low": low,
                 "high": high,
-                "live": is_live,
                 "lease": LEASE.total_seconds(),
                 "worker": socket.gethostname(),
             },

@@ -101,8 +101,9 @@ class Evidence:
             for s in kept
             if s.name == "up" and s.labels.get("pod")
         }
-        for sample in self.exporter:
-            self._exporter_sample(sample)
+        self.whose = [self.label_of(sample) for sample in self.exporter]
+        for sample, label in zip(self.exporter, self.whose, strict=True):
+            self._exporter_sample(sample, label)
         for sample in kept:
             if sample.name.startswith("kube_"):
                 self._kube_sample(sample)
@@ -122,7 +123,7 @@ class Evidence:
 
     # --- exporters -------------------------------------------------------------------
 
-    def _exporter_sample(self, sample: Sample) -> None:
+    def _exporter_sample(self, sample: Sample, label: Label | None) -> None:
         track, proof, host = sample.track, sample.proof, sample.host
         shown = self.parts[track.uuid].setdefault(sample.at, set())
         if track.part is not WHOLE:
@@ -134,7 +135,6 @@ class Evidence:
         value = sample.reading
         if value is None:
             return
-        label = self.label_of(sample)
         if label is None:
             self.devices[track].add(sample.at)
         else:
@@ -201,14 +201,14 @@ class Evidence:
         for proof, at in {(s.proof, s.at) for s in self.exporter}:
             key = (proof.uuid, at)
             steps[key] = max(steps[key], self.step(proof, at))
-        for sample in self.exporter:
-            uuid, label = sample.labels["UUID"], self.label_of(sample)
+        for sample, label in zip(self.exporter, self.whose, strict=True):
+            uuid = sample.labels["UUID"]
             step = steps[uuid, sample.at]
             place = Place(uuid, sample.part, sample.labels.get("vgpu", ""))
             proofs.append(Proof(uuid, sample.host, sample.at, step, label, place))
+        nobody = ("", "", "")
         return sorted(
-            proofs,
-            key=lambda p: (p.at, p.uuid, p.node, p.label or ("",) * 3, p.place),
+            proofs, key=lambda p: (p.at, p.uuid, p.node, p.label or nobody, p.place)
         )
 
     # --- kube-state ------------------------------------------------------------------

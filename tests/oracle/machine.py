@@ -23,9 +23,9 @@ from accounting.actions.ingest import ingest_all
 from accounting.actions.outcomes import mark_hours
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.windows import FenceError, Outcome
-from accounting.domain.period import Period, to_instant
+from accounting.domain.period import WINDOW_MS, Period, to_instant, to_ms
 from accounting.failpoints import NAMES
-from accounting.models import Cluster, IngestWindow
+from accounting.models import Cluster
 from tests.integration.accounting.support import run
 from tests.integration.faults.forks import Warm
 from tests.integration.faults.support import ask, ledger, unfinished
@@ -270,11 +270,12 @@ class Living(RuleBasedStateMachine):
         assert unfinished() == []
         call_command("verify", stdout=io.StringIO())  # I3, I5, I6, I9
         cluster = self.cluster
-        due.mark(cluster.pk, [self.whole()], "again", create=False)
+        every = list(self.whole().windows())
+        due.mark(cluster.pk, every, "again", create=False)
         done = ingest_all(cluster)
-        assert done.windows == IngestWindow.objects.count()
+        assert done.windows == len(every)
         assert done.rows_written == 0  # I1
-        instants = [to_instant(w.start_ms) for w in self.whole().windows()]
+        instants = [to_instant(w.start_ms) for w in every]
         mark_hours(cluster.pk, instants, "again")
         roll_up_dirty_hours(cluster.pk)
         assert said() == before  # I8
@@ -326,12 +327,10 @@ class Living(RuleBasedStateMachine):
 
     def whole(self) -> Period:
         """From the first to the last window of the ledger."""
-        starts = IngestWindow.objects.order_by("window_start")
-        low, high = starts.first(), starts.last()
-        assert low is not None
-        assert high is not None
-        first, last = (round(w.window_start.timestamp() * 1000) for w in (low, high))
-        return Period(first, last + 300_000)
+        [[first, last]] = ask(
+            "SELECT min(window_start), max(window_start) FROM accounting_ingestwindow"
+        )
+        return Period(to_ms(first), to_ms(last) + WINDOW_MS)
 
     @cached_property
     def cluster(self) -> Cluster:

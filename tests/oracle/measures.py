@@ -24,6 +24,8 @@ from tests.oracle.samples import (
 from tests.oracle.seats import Seat, Seats, Share
 from tests.oracle.steps import is_near, validity
 
+READ = (ENGINE, UTIL, POWER, LIMIT)  # other metrics are proofs of presence only
+
 
 class Measured(NamedTuple):
     """A duty in force, and the sample that says so."""
@@ -49,7 +51,7 @@ class Measures(Seats):
         super().__init__(evidence)
         self.tracks: dict[tuple[str, Part], list[Track]] = defaultdict(list)
         self.of_gpu: dict[str, list[tuple[Part, Track]]] = defaultdict(list)
-        for track in evidence.values:
+        for track in (t for t in evidence.values if t.metric in READ):
             self.tracks[track.uuid, track.part].append(track)
             self.of_gpu[track.uuid].append((track.part, track))
         self.metric = cache(self._metric)
