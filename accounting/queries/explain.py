@@ -17,10 +17,11 @@ from accounting.queries.ledger import ledger_rows
 from accounting.queries.policies import policies_in
 from accounting.queries.selection import Selection, SelectionError, stored_period
 from accounting.queries.source import relation
-from accounting.queries.usage import usage_total
+from accounting.queries.usage import usage_rows, usage_total
 
 WITHOUT_SAMPLES = (DutyMetric.ENGINE_ACTIVE, DutyMetric.GPU_UTIL)  # what to look for
-UUID_LABELS = {DutyMetric.AMD_ACTIVITY: "serial_number"}  # of others `UUID`
+LABELS = {DutyMetric.AMD_ACTIVITY: ("serial_number", "hostname")}  # of GPU and node
+MOST_NAMESPACES = 20  # of one question to Prometheus: more cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,14 +247,35 @@ def _newest_hour(selection: Selection) -> Period:
 def _promql(selection: Selection, metrics: Sequence[DutyMetric]) -> tuple[str, ...]:
     """The raw samples behind a number, under the names that were read."""
     named = [m for m in metrics if m not in (DutyMetric.NONE, DutyMetric.OTHER)]
-    return tuple(_question(selection, metric) for metric in named or WITHOUT_SAMPLES)
-
-
-def _question(selection: Selection, metric: DutyMetric) -> str:
-    labels = {"namespace": "exported_namespace", "gpu": UUID_LABELS.get(metric, "UUID")}
-    match = ", ".join(
-        f'{label}=~"{"|".join(selection.filters[name])}"'
-        for name, label in labels.items()
-        if name in selection.filters
+    namespaces = _namespaces(selection)
+    return tuple(
+        _question(selection, namespaces, metric) for metric in named or WITHOUT_SAMPLES
     )
-    return f"{metric.label}{{{match}}}[5m]"
+
+
+def _namespaces(selection: Selection) -> Sequence[str]:
+    """Where samples name what is asked for; none where they need not, or are too many.
+
+    No sample names a team, a tier or a workload: those are the namespaces that they held in.
+    """
+    filters = selection.filters
+    if "namespace" in filters or not set(filters) - {"cluster", "gpu", "node"}:
+        return filters.get("namespace", ())
+    held = {row.key["namespace"] for row in usage_rows(selection, ("namespace",))}
+    return sorted(held) if len(held) <= MOST_NAMESPACES else ()
+
+
+def _question(
+    selection: Selection, namespaces: Sequence[str], metric: DutyMetric
+) -> str:
+    uuid, node = LABELS.get(metric, ("UUID", "Hostname"))
+    values = {
+        "exported_namespace": namespaces,
+        "exported_pod": selection.filters.get("pod", ()),
+        node: selection.filters.get("node", ()),
+        uuid: selection.filters.get("gpu", ()),
+    }
+    match = ", ".join(
+        f'{label}=~"{"|".join(those)}"' for label, those in values.items() if those
+    )
+    return f"{metric.label}{{{match}}}[5m]" if match else f"{metric.label}[5m]"

@@ -50,9 +50,11 @@ def test_the_drawer_names_what_was_read(
 
     found = explained()
     assert [name for name, _ in found.metrics] == [metric]
-    assert found.promql == (f"{metric}{{}}[5m]",)
+    assert found.promql == (f"{metric}[5m]",)
     label = "serial_number" if labels else "UUID"
     assert explained(gpu=["GPU-1"]).promql == (f'{metric}{{{label}=~"GPU-1"}}[5m]',)
+    node = "hostname" if labels else "Hostname"
+    assert explained(node=["n1"]).promql == (f'{metric}{{{node}=~"n1"}}[5m]',)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -82,3 +84,26 @@ def test_only_the_metrics_of_what_was_asked_for_are_named(tmp_path: Path) -> Non
     assert explained().metrics == ((OLD_NAME, 12), (NEW_NAME, 12))
     assert explained(pod=["on-b"]).metrics == ((NEW_NAME, 12),)
     assert explained(node=["a"]).metrics == ((OLD_NAME, 12),)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_samples_of_a_team_are_those_of_the_namespaces_that_it_held_in(
+    tmp_path: Path,
+) -> None:
+    told = Scene()
+    told.node(units=2)
+    told.pod(Pod("train"))
+    told.pod(Pod("serve", namespace="speech"))
+    for n, (namespace, pod) in enumerate((("vision", "train"), ("speech", "serve"))):
+        told.gpu(f"GPU-{n}", 0.5, {"namespace": namespace, "pod": pod})
+    told.read(tmp_path)
+
+    def asked(**filters: list[str]) -> str:
+        [found] = explained(**filters).promql
+        return found.removeprefix(OLD_NAME).removesuffix("[5m]")
+
+    assert asked(team=["vision"]) == '{exported_namespace=~"vision"}'
+    assert asked(namespace=["speech"]) == '{exported_namespace=~"speech"}'
+    of_pod = '{exported_namespace=~"vision", exported_pod=~"train"}'
+    assert asked(pod=["train"]) == of_pod
+    assert asked() == ""
