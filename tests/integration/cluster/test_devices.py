@@ -59,10 +59,19 @@ def place(office: Office, *more: str) -> str:
     return "/".join((API, "namespaces", office.world.name, "resourceclaims", *more))
 
 
-def give(office: Office, name: str, driver: str, device: str, *pods: str) -> None:
-    """What the scheduler writes."""
+def make_pods(office: Office, *names: str) -> dict[str, str]:
+    """Pods that no scheduler takes, and their uids: what is no pod's is taken back at once."""
+    admin, namespace = office.world.admin, office.world.name
+    made = {
+        name: admin.make_pod(namespace, name, schedulerName="nobody") for name in names
+    }
+    return {name: str(pod["metadata"]["uid"]) for name, pod in made.items()}
+
+
+def give(office: Office, name: str, driver: str, device: str, **pods: str) -> None:
+    """What the scheduler writes; `pods` are uids by name."""
     result = {"request": "gpu", "driver": driver, "pool": "n1", "device": device}
-    users = [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"} for pod in pods]
+    users = [{"resource": "pods", "name": n, "uid": uid} for n, uid in pods.items()]
     status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": users}
     office.world.admin.edit(place(office, name, "status"), {"status": status})
 
@@ -80,17 +89,18 @@ def known(office: Office) -> dict[str, Any]:
 def test_the_ledger_learns_what_claims_were_given(office: Office) -> None:
     for name in ("whole", "part", "card"):
         claim(office, name)
-    give(office, "whole", NVIDIA, "gpu-0", "a")
-    give(office, "part", NVIDIA, "gpu-1-mig-9-0-4", "b", "c")
-    give(office, "card", CARDS, "nic-0", "a")
+    uids = make_pods(office, "a", "b", "c")
+    give(office, "whole", NVIDIA, "gpu-0", a=uids["a"])
+    give(office, "part", NVIDIA, "gpu-1-mig-9-0-4", b=uids["b"], c=uids["c"])
+    give(office, "card", CARDS, "nic-0", a=uids["a"])
     look_once(office.cluster, now=office.now)
     assert known(office) == {
-        "whole": ([Device(NVIDIA, "n1", "gpu-0", "GPU-0")], ["uid-a"]),
+        "whole": ([Device(NVIDIA, "n1", "gpu-0", "GPU-0")], [uids["a"]]),
         "part": (
             [Device(NVIDIA, "n1", "gpu-1-mig-9-0-4", "", -1, "3g.40gb")],
-            ["uid-b", "uid-c"],
+            sorted([uids["b"], uids["c"]]),
         ),
-        "card": ([], ["uid-a"]),
+        "card": ([], [uids["a"]]),
     }
     with office.world.door() as client:
         assert observe_devices(office.cluster, client) == 0
