@@ -99,8 +99,6 @@ class ControlPlane:
             "kube-controller-manager",
             f"--kubeconfig={config}",
             "--controllers=*,-nodeipam,-cloud-node-lifecycle",
-            # a count that was made before its pod was seen is made again soon, not in 5 min
-            "--resource-quota-sync-period=5s",
             "--leader-elect=false",
             f"--service-account-private-key-file={self.folder / 'key.pem'}",
             f"--secure-port={_free_ports(1)[0]}",
