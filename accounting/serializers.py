@@ -108,7 +108,7 @@ class HoldRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     admission_wait_ms = serializers.IntegerField(allow_null=True)
 
 
-class GpuRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class GpuRowSerializer(serializers.Serializer):  # type: ignore[type-arg]  # generic in stubs only
     """One row of `gpus`: where it is now, and what it did and earned in the period."""
 
     cluster = serializers.CharField()
@@ -122,7 +122,7 @@ class GpuRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
         child=serializers.CharField(), help_text="now: `namespace/pod`"
     )
     teams = serializers.ListField(child=serializers.CharField(), help_text="of them")
-    errors = serializers.ListField(  # type: ignore[assignment]
+    errors = serializers.ListField(  # type: ignore[assignment]  # also a serializer's own name
         child=serializers.CharField(), help_text="shown in the period: `XID 79`, `ECC`"
     )
     wall_ms = serializers.IntegerField(allow_null=True)
@@ -141,7 +141,7 @@ class GpuRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     currency = serializers.CharField(allow_null=True)
 
 
-class GpuHolderSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class GpuHolderSerializer(serializers.Serializer):  # type: ignore[type-arg]  # generic in stubs only
     """One row of `gpu-holders`: a pod had a GPU without a break, to the five minutes."""
 
     cluster = serializers.CharField()
@@ -164,7 +164,7 @@ class GpuHolderSerializer(serializers.Serializer):  # type: ignore[type-arg]
     is_inferred = serializers.BooleanField()
 
 
-class GpuStepSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class GpuStepSerializer(serializers.Serializer):  # type: ignore[type-arg]  # generic in stubs only
     """One row of `gpu-steps`: a GPU from `start` on; what was not measured is null."""
 
     gpu = serializers.CharField()

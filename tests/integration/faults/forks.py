@@ -141,8 +141,8 @@ def _import_all() -> None:
     from portal.commands import run  # noqa: PLC0415  # nothing of Django in the tests' own
 
     run(["manage.py", "check"])
-    from django.db import connection  # noqa: PLC0415
-    from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415
+    from django.db import connection  # noqa: PLC0415  # after its settings are there
+    from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415  # after its settings are there
 
     import accounting.management.commands.import_metrics  # noqa: F401, PLC0415
 
@@ -159,7 +159,7 @@ def _become(order: dict[str, Any]) -> NoReturn:
         for place, file in ((0, nothing), (1, words), (2, words)):
             os.dup2(file, place)
         os.environ.update(order["environment"])
-        from accounting import failpoints  # noqa: PLC0415
+        from accounting import failpoints  # noqa: PLC0415  # after its settings are there
 
         importlib.reload(failpoints)  # read the environment, as it does when imported
         status = _run(order["words"])
@@ -171,9 +171,9 @@ def _become(order: dict[str, Any]) -> NoReturn:
 
 def _run(words: Sequence[str]) -> int:
     """`manage.py`, with the exit status that the interpreter would give."""
-    from django.db import connections  # noqa: PLC0415
+    from django.db import connections  # noqa: PLC0415  # after its settings are there
 
-    from portal.commands import run  # noqa: PLC0415
+    from portal.commands import run  # noqa: PLC0415  # after its settings are there
 
     try:
         status = run(words)
