@@ -78,27 +78,32 @@ class WordTotal:
     charge: Decimal | None
 
 
+def state_amounts(row: LedgerRow, places: int) -> dict[str, Decimal | None]:
+    """A ledger row's money by state in `places`, adding up to its rounded total (N28).
+
+    None for a state without a price.
+    """
+    cells = {
+        state: Fraction(amount)
+        for state, amount in row.charges.items()
+        if amount is not None
+    }
+    amounts = split_money(cells, places)
+    return {state: amounts.get(state) for state in STATES}
+
+
 def ledger_words(
     row: LedgerRow, words: Mapping[str, Sequence[str]], places: int
 ) -> list[WordTotal]:
     """A ledger row's seven states under fewer names, in order; sums stay exact."""
-    cells = {
-        (name, state): Fraction(row.charges[state] or 0)
-        for name, states in words.items()
-        for state in states
-        if row.charges[state] is not None
-    }
-    amounts = split_money(cells, places)
-    return [
-        WordTotal(
-            name,
-            sum(row.milliseconds[state] for state in states),
-            None
-            if any(row.charges[state] is None for state in states)
-            else sum((amounts[name, state] for state in states), Decimal(0)),
-        )
-        for name, states in words.items()
-    ]
+    amounts = state_amounts(row, places)
+    totals = []
+    for name, states in words.items():
+        known = [amounts[state] for state in states]
+        charge = None if None in known else _sum(known)
+        time = sum(row.milliseconds[state] for state in states)
+        totals.append(WordTotal(name, time, charge))
+    return totals
 
 
 def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:
@@ -111,6 +116,8 @@ def price_amounts(
 ) -> list[Decimal | None]:
     """What (milliseconds, rate per GPU-hour) pairs come to, adding up to their total.
 
+    The total is rounded as every list of a page is: to the six places of reports, then to
+    the currency's. In one step a cent would differ where the six places end in a half.
     None where there is no rate.
     """
     cells = {
@@ -118,5 +125,5 @@ def price_amounts(
         for i, (milliseconds, rate) in enumerate(quantities)
         if rate is not None
     }
-    amounts = split_money(cells, places)
+    amounts = split_money(split_money(cells), places)
     return [amounts.get(i) for i in range(len(quantities))]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,8 +11,18 @@ from accounting.domain.line import STATES
 from accounting.domain.period import HOUR_MS, Period
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.rounding import half_even
+from accounting.domain.summary import state_amounts
 from accounting.models import DutyMetric
-from accounting.queries.ledger import ledger_rows
+from accounting.queries.explained_prices import (
+    ALL_TIME,
+    HELD_TIME,
+    IDLE_TIME,
+    Amounts,
+    PriceUsed,
+    amounts_of,
+    prices_used,
+)
+from accounting.queries.ledger import ledger_total
 from accounting.queries.policies import policies_in
 from accounting.queries.selection import Selection, SelectionError, stored_period
 from accounting.queries.source import relation
@@ -25,17 +34,12 @@ MOST_NAMESPACES = 20  # of one question to Prometheus: more cannot be read
 
 
 @dataclass(frozen=True, slots=True)
-class PriceUsed:
-    """A price that took part, and how much time it priced."""
+class StateUsed:
+    """One of the seven states of a ledger: its time and its money at the GPU's own rate."""
 
-    model: str
-    lifecycle: str
-    tier: str
-    rate: Decimal | None
-    currency: str
-    valid_from: datetime | None
-    valid_to: datetime | None
+    name: str
     milliseconds: int
+    amount: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,9 @@ class Explanation:
         title: what the number is.
         formula: in words, then with this number's values.
         inputs: (name, value) in the order of reading.
-        prices: every price that took part.
+        prices: every price that took part, largest amount first; they add up to the
+            figure to the cent.
+        states: of the ledger, the seven states; they add up to the same.
         metrics: (metric, share of the observed windows' lines).
         promql: to copy; the raw samples behind it.
         rules: the numbers of the rules that settle it.
@@ -59,17 +65,22 @@ class Explanation:
     metrics: tuple[tuple[str, int], ...]
     promql: tuple[str, ...]
     rules: tuple[str, ...]
+    states: tuple[StateUsed, ...] = ()
 
 
 FIGURES = ("charge", "idle_charge", "allocated", "busy_share", "coverage", "ledger")
 
 
-def explain(selection: Selection, figure: str) -> Explanation:
+_PRICED = {"charge": HELD_TIME, "idle_charge": IDLE_TIME}  # the time that is paid
+
+
+def explain(selection: Selection, figure: str, places: int = 2) -> Explanation:
     """Explain one figure of a selection.
 
     Args:
         selection: the period, filters and scope that the number was made with.
         figure: one of FIGURES.
+        places: of the currency: money is rounded to them, as on the page of the number.
 
     Raises:
         ValueError: an unknown figure.
@@ -77,14 +88,17 @@ def explain(selection: Selection, figure: str) -> Explanation:
     if figure not in FIGURES:
         raise ValueError(f"unknown figure {figure!r}")
     if figure == "ledger":
-        return _of_ledger(selection, ledger_rows(selection, ())[0])
+        return _of_ledger(selection, places)
     total = usage_total(selection)
     metrics = _metrics(selection)
+    prices = (
+        prices_used(selection, _PRICED[figure], places) if figure in _PRICED else ()
+    )
     return Explanation(
         title=_TITLES[figure],
-        formula=_formula(figure, total),
+        formula=_formula(figure, total, amounts_of(prices), places),
         inputs=(*_inputs(total), _shares(selection)),
-        prices=_prices(selection) if "charge" in figure else (),
+        prices=prices,
         metrics=tuple((metric.label, count) for metric, count in metrics),
         promql=_promql(selection, [metric for metric, _ in metrics]),
         rules=_RULES[figure],
@@ -117,7 +131,9 @@ def _exactly(milliseconds: int) -> str:
     return f"{_hours(milliseconds)} GPU-h = {milliseconds:,} ms"
 
 
-def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
+def _formula(
+    figure: str, row: UsageRow, amounts: Amounts, places: int
+) -> tuple[str, ...]:
     busy, idle, unknown = (
         _hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
     )
@@ -141,16 +157,18 @@ def _formula(figure: str, row: UsageRow) -> tuple[str, ...]:
     if figure == "idle_charge":
         return (
             "idle milliseconds x rate / 3,600,000",
-            f"{idle} GPU-h at its rates = {_money(row.idle_charge)} {row.currency}",
+            f"{idle} GPU-h at its rates = {_money(amounts, places)}",
         )
     return (
         "allocated milliseconds x rate / 3,600,000, price by price",
-        f"{_hours(row.allocated_ms)} GPU-h at its rates = {_money(row.charge)} {row.currency}",
+        f"{_hours(row.allocated_ms)} GPU-h at its rates = {_money(amounts, places)}",
     )
 
 
-def _money(value: Decimal | None) -> str:
-    return "no price" if value is None else f"{value:,.2f}"
+def _money(amounts: Amounts, places: int) -> str:
+    """`95,596.85 EUR`; money of two currencies has no sum and stays apart."""
+    texts = [f"{amount:,.{places}f} {name}" for name, amount in amounts.items()]
+    return " + ".join(texts) or "no price"
 
 
 def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:
@@ -168,8 +186,10 @@ def _shares(selection: Selection) -> tuple[str, str]:
     return ("Shares of divided GPUs", ", ".join(policies_in(selection)))
 
 
-def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
+def _of_ledger(selection: Selection, places: int) -> Explanation:
+    row = ledger_total(selection)
     metrics = _metrics(selection)
+    prices = prices_used(selection, ALL_TIME, places)
     return Explanation(
         title="Where the GPU-hours went",
         formula=(
@@ -177,37 +197,25 @@ def _of_ledger(selection: Selection, row: LedgerRow) -> Explanation:
             " + ".join(_hours(row.milliseconds[state]) for state in STATES)
             + f" = {_hours(row.wall_ms)} GPU-h",
         ),
-        inputs=(
-            *((s.capitalize(), _exactly(row.milliseconds[s])) for s in STATES),
-            _shares(selection),
-        ),
-        prices=_prices(selection),
+        inputs=(_shares(selection),),
+        prices=prices,
         metrics=tuple((metric.label, count) for metric, count in metrics),
         promql=_promql(selection, [metric for metric, _ in metrics]),
-        rules=("N14", "N15", "N21", "N23"),
+        rules=("N14", "N15", "N21", "N23", "N27", "N28"),
+        states=_states(row, places, has_price=bool(amounts_of(prices))),
     )
 
 
-def _prices(selection: Selection) -> tuple[PriceUsed, ...]:
-    chosen = relation(selection, ())
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT u.model, u.lifecycle, u.tier, u.rate, u.currency,
-                   p.valid_from, p.valid_to,
-                   sum(u.busy_ms + u.idle_ms + u.unknown_ms)::bigint
-            {_with_price(chosen.text())}
-            AND u.namespace_id <> 0
-            GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 8 DESC LIMIT 20
-            """,  # built from this project's own constants
-            chosen.parameters,
+def _states(row: LedgerRow, places: int, *, has_price: bool) -> tuple[StateUsed, ...]:
+    amounts = state_amounts(row, places)
+    return tuple(
+        StateUsed(
+            state.capitalize(),
+            row.milliseconds[state],
+            amounts[state] if has_price else None,
         )
-        return tuple(PriceUsed(*row) for row in cursor.fetchall())
-
-
-def _with_price(text: str) -> str:
-    head, _, condition = text.rpartition(" WHERE ")
-    return f"{head} LEFT JOIN accounting_unitprice p ON p.id = u.price_id WHERE {condition}"
+        for state in STATES
+    )
 
 
 def _metrics(selection: Selection) -> list[tuple[DutyMetric, int]]:

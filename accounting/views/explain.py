@@ -1,6 +1,6 @@
 """Where a number comes from: the drawer, and the same as a page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -9,9 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.domain.period import Period
-from accounting.domain.summary import price_amounts
 from accounting.queries.directory import BindingRow, binding_rows
-from accounting.queries.explain import FIGURES, Explanation, PriceUsed, explain
+from accounting.queries.explain import FIGURES, explain
+from accounting.queries.explained_prices import PriceUsed, amounts_of
 from accounting.queries.selection import SelectionError, parse_time
 from accounting.queries.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.views import figures
@@ -37,12 +37,43 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PriceLine:
-    """A price that took part, with what it came to."""
+SHOWN = 15  # prices in the drawer; the page holds them all
 
-    used: PriceUsed
-    amount: Decimal | None
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices by amount, those that are left out as one line, and what all come to.
+
+    Attributes:
+        rest: how many are left out; `rest_ms` and `rest_amounts` are theirs.
+        unpriced_ms: the time without a price, which no amount holds.
+    """
+
+    lines: tuple[PriceUsed, ...]
+    rest: int
+    rest_ms: int
+    rest_amounts: tuple[tuple[str, Decimal], ...]
+    total_ms: int
+    totals: tuple[tuple[str, Decimal], ...]
+    unpriced_ms: int
+
+
+def price_table(prices: Sequence[PriceUsed], shown: int | None = None) -> PriceTable:
+    """A table of prices; `shown` of them by name, None for all.
+
+    One line more than that is shown rather than called "1 more price".
+    """
+    cut = len(prices) if shown is None or len(prices) <= shown + 1 else shown
+    rest = prices[cut:]
+    return PriceTable(
+        lines=tuple(prices[:cut]),
+        rest=len(rest),
+        rest_ms=sum(one.milliseconds for one in rest),
+        rest_amounts=tuple(amounts_of(rest).items()),
+        total_ms=sum(one.milliseconds for one in prices),
+        totals=tuple(amounts_of(prices).items()),
+        unpriced_ms=sum(one.milliseconds for one in prices if one.amount is None),
+    )
 
 
 @signed_in
@@ -58,9 +89,10 @@ def explanation(request: HttpRequest) -> HttpResponse:
         selection = state.selection(**key)
         if exact is not None:
             selection = replace(selection, period=exact)
-        found = explain(selection, figure)
-    except (SelectionError, IndexError) as error:
+        found = explain(selection, figure, figures.places_of(state.currency))
+    except SelectionError as error:
         raise Http404(str(error)) from error
+    is_fragment = request.headers.get("HX-Request") == "true"
     context = {
         "state": state,
         "found": found,
@@ -71,12 +103,12 @@ def explanation(request: HttpRequest) -> HttpResponse:
         ),
         "what": figure,
         "exact": exact,
-        "prices": _prices(found, state),
+        "prices": price_table(found.prices, SHOWN if is_fragment else None),
+        "page_url": request.get_full_path(),
         "rules": [(name, RULES.get(name, "")) for name in found.rules],
         "bindings": _bindings(state),
         "version": settings.VERSION,
     }
-    is_fragment = request.headers.get("HX-Request") == "true"
     name = "_partials/explanation.html" if is_fragment else "accounting/explain.html"
     return render(request, name, context)
 
@@ -104,12 +136,6 @@ def _check(state: PageState, figure: str, teams: Mapping[str, TeamRef]) -> None:
     allowed = {*teams, UNMAPPED_TEAM.slug} if scope.sees_all else set(teams)
     if not allowed.issuperset(state.filters.get("team", ())):
         raise Http404("no such team")
-
-
-def _prices(found: Explanation, state: PageState) -> list[PriceLine]:
-    places = figures.places_of(state.currency)
-    amounts = price_amounts([(p.milliseconds, p.rate) for p in found.prices], places)
-    return [PriceLine(p, a) for p, a in zip(found.prices, amounts, strict=True)]
 
 
 def _bindings(state: PageState) -> list[BindingRow]:

@@ -90,7 +90,7 @@ def test_an_explanation_ends_at_the_number_of_the_card(sign_in: SignIn) -> None:
     total = client.get(f"/teams/vision{RANGE}").context["breakdown"].summary.total
     answer = client.get("/explain?what=charge&team=vision&range=last-7-days")
     assert f"{total.charge:,.2f} EUR" in answer.content.decode()
-    lines = answer.context["prices"]
+    lines = answer.context["prices"].lines
     assert sum(line.amount for line in lines) == total.charge
     assert b"Samples used" in answer.content
     assert b"Copy PromQL" in answer.content

@@ -1,0 +1,113 @@
+"""The prices behind an amount of money: every one, with what it came to.
+
+The amounts add up to the figure that they explain, to the last place of the currency: no
+price is left out, and all are rounded as one list (rules.md N28).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import connection
+
+from accounting.domain.line import STATES
+from accounting.domain.summary import price_amounts
+from accounting.queries.selection import Selection
+from accounting.queries.source import relation
+
+Amounts = Mapping[str, Decimal]  # currency -> amount
+
+
+@dataclass(frozen=True, slots=True)
+class PriceUsed:
+    """A price that took part, how much time it priced, and what that came to.
+
+    `rate` and `amount` are None for time that has no price; its `currency` is "".
+    """
+
+    model: str
+    profile: str
+    lifecycle: str
+    tier: str
+    rate: Decimal | None
+    currency: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    milliseconds: int
+    amount: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PaidTime:
+    """What an amount of money pays: which milliseconds, of which rows, at which price."""
+
+    milliseconds: str
+    rows: str
+    tier: str
+    rate: str
+    price_id: str
+
+
+_HELD = "u.busy_ms + u.idle_ms + u.unknown_ms"
+_IS_HELD = "u.namespace_id <> 0"
+HELD_TIME = PaidTime(_HELD, _IS_HELD, "u.tier", "u.rate", "u.price_id")
+IDLE_TIME = PaidTime("u.idle_ms", _IS_HELD, "u.tier", "u.rate", "u.price_id")
+# The whole GPU's own price also of what is held: what a price by profile or tier differs
+# from it is the platform's, with the opposite sign (N27).
+ALL_TIME = PaidTime(
+    " + ".join(f"u.{state}_ms" for state in STATES),
+    "true",
+    "''",
+    "coalesce(u.gpu_rate, u.rate)",
+    "coalesce(nullif(u.gpu_price_id, 0), u.price_id)",
+)
+
+
+def prices_used(
+    selection: Selection, paid: PaidTime, places: int
+) -> tuple[PriceUsed, ...]:
+    """Every price of a selection, largest amount first; time without a price comes last."""
+    chosen = relation(selection, ())
+    head, _, condition = chosen.text().rpartition(" WHERE ")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT u.model, coalesce(p.profile, ''), u.lifecycle, {paid.tier},
+                   {paid.rate}, u.currency, p.valid_from, p.valid_to,
+                   sum({paid.milliseconds})::bigint AS priced_ms
+            {head} LEFT JOIN accounting_unitprice p ON p.id = {paid.price_id}
+            WHERE {condition} AND {paid.rows}
+            GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+            HAVING sum({paid.milliseconds}) > 0
+            ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
+            """,  # built from this module's own constants
+            chosen.parameters,
+        )
+        found = [PriceUsed(*row) for row in cursor.fetchall()]
+    return tuple(sorted(_with_amounts(found, places), key=_by_amount))
+
+
+def _with_amounts(found: Iterable[PriceUsed], places: int) -> Iterable[PriceUsed]:
+    """Each with its amount; a list of money has one currency."""
+    lists: dict[str, list[PriceUsed]] = defaultdict(list)
+    for one in found:
+        lists[one.currency].append(one)
+    for prices in lists.values():
+        amounts = price_amounts([(p.milliseconds, p.rate) for p in prices], places)
+        for price, amount in zip(prices, amounts, strict=True):
+            yield replace(price, amount=amount)
+
+
+def _by_amount(one: PriceUsed) -> tuple[bool, Decimal, int]:
+    return one.amount is None, -(one.amount or Decimal(0)), -one.milliseconds
+
+
+def amounts_of(prices: Iterable[PriceUsed]) -> Amounts:
+    """What prices come to together, by currency; nothing where none of them is known."""
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for one in prices:
+        if one.amount is not None:
+            sums[one.currency] += one.amount
+    return dict(sums)
