@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from accounting.domain.advice import TEXTS
+from accounting.domain.kube_label import label_name
 from accounting.domain.profile import known_models, profiles_of
 from accounting.sources.catalogue import (
+    CLOUDS,
     EXPORTER_METRICS,
     KNOWN_METRICS,
     KUBE_METRICS,
@@ -30,6 +32,7 @@ RECORDED = Path(SHARED) / "data" / "exposition"
 HEALTH = ROOT / "docs" / "data-health.md"
 METERING = ROOT / "docs" / "metering.md"
 CATALOGUE, FILES, CODES, PROFILES = "catalogue", "files", "codes", "profiles"
+LIFECYCLES = "lifecycles"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -60,6 +63,17 @@ def catalogue() -> str:
         ),
     )
     return f"{used}\n\n{known}\n\n{queues}\n\nkube-state-metrics: {kube}."
+
+
+def lifecycles() -> str:
+    """By which label of a node each cloud spells a lifecycle."""
+    return table(
+        ("Label of the node", "As kube-state-metrics writes it", "Value", "Lifecycle"),
+        (
+            (f"`{key}`", f"`{label_name(key)}`", f"`{value}`" if value else "any", kind)
+            for key, value, kind in CLOUDS
+        ),
+    )
 
 
 def codes() -> str:
@@ -156,7 +170,10 @@ def part(text: str, name: str) -> str:
 
 def main() -> None:
     """Write all parts anew."""
-    _write(PAGE, ((CATALOGUE, catalogue()), (FILES, files())))
+    _write(
+        PAGE,
+        ((CATALOGUE, catalogue()), (LIFECYCLES, lifecycles()), (FILES, files())),
+    )
     _write(HEALTH, ((CODES, codes()),))
     _write(METERING, ((PROFILES, profiles()),))
 

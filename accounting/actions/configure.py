@@ -17,6 +17,7 @@ from accounting.actions.specs import (
     PriceSpec,
     TeamSpec,
 )
+from accounting.domain.kube_label import label_name
 from accounting.domain.profile import fault_of, normal
 from accounting.domain.resource import is_counted, sanitised
 from accounting.models import BindingKind, LabelPurpose
@@ -265,8 +266,9 @@ def _labels(root: Entry) -> dict[str, tuple[str, ...]]:
             if isinstance(value, str)
             else entry.texts(purpose, longest=317)
         )
-        if len(set(names)) < len(names):
-            entry.fail(purpose, f"a label of {purpose!r} stands here twice")
+        if len(set(map(label_name, names))) < len(names):
+            fault = f"a label of {purpose!r} stands here twice, as metrics spell it"
+            entry.fail(purpose, fault)
         found[purpose] = tuple(names)
     return found
 

@@ -3,7 +3,7 @@
 Callers hold the cluster's `evidence` lock.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from accounting.actions import bulk, claims, lifecycles
 from accounting.actions.evidence_gpus import save_gpus, save_labels, save_scrapers
@@ -57,6 +57,7 @@ def _save_nodes(
     NodeFact.objects.filter(node_id__in=changed).delete()
     spans: list[NodeSpan] = []
     facts: list[NodeFact] = []
+    spelled = lifecycles.spelled_by() if touched.nodes else ()
     for name in touched.nodes:
         node = inventory.nodes[name]
         pk = ids.nodes[name]
@@ -66,13 +67,15 @@ def _save_nodes(
             )
             for s in node.spans
         )
-        facts.extend(_facts(pk, node))
+        facts.extend(_facts(pk, node, spelled))
     NodeSpan.objects.bulk_create(spans, batch_size=BATCH)
     NodeFact.objects.bulk_create(facts, batch_size=BATCH)
     lifecycles.mark_changed(cluster.pk, changed, before)
 
 
-def _facts(node_id: int, node: NodeRecord) -> Iterable[NodeFact]:
+def _facts(
+    node_id: int, node: NodeRecord, spelled: Sequence[str]
+) -> Iterable[NodeFact]:
     for at in sorted({at for at, _ in node.capacity} | {at for at, _ in node.labels}):
         capacity = next((v for t, v in reversed(node.capacity) if t <= at), {})
         labels = next((v for t, v in reversed(node.labels) if t <= at), {})
@@ -82,7 +85,7 @@ def _facts(node_id: int, node: NodeRecord) -> Iterable[NodeFact]:
             capacity=capacity,
             labels=labels,
             model=model_of_node(NodeFacts(capacity, labels)),
-            lifecycle=lifecycle_of(labels),
+            lifecycle=lifecycle_of(labels, spelled),
             instance_type=labels.get("label_node_kubernetes_io_instance_type", ""),
             zone=labels.get("label_topology_kubernetes_io_zone", ""),
         )

@@ -1,4 +1,4 @@
-"""Makes hours dirty whose price changes because a node is known better (rules.md N26).
+"""Which lifecycle each node has, and the hours whose price that changes (rules.md N26).
 
 Lifecycle is looked up when an hour is rolled up, not kept with the facts: where samples say it
 only after the hour was rolled up, no fact changes, and nothing else would roll it up again.
@@ -9,12 +9,38 @@ from itertools import pairwise
 
 from django.db import connection
 
+from accounting.actions.evidence_ids import BATCH
+from accounting.actions.locks import lock
 from accounting.domain.period import FAR_MS, WINDOW_MS, to_ms
-from accounting.models import NodeFact
+from accounting.models import Cluster, LabelPurpose, LabelSpelling, NodeFact
+from accounting.sources.catalogue import lifecycle_of
 
 Life = Sequence[
     tuple[int, str]
 ]  # since when (ms), which lifecycle; the first for ever before
+
+
+def spelled_by() -> tuple[str, ...]:
+    """The node labels that spell a lifecycle here, as the set-up names them, in order."""
+    rows = LabelSpelling.objects.filter(purpose=LabelPurpose.LIFECYCLE)
+    return tuple(rows.order_by("position").values_list("label", flat=True))
+
+
+def respell() -> None:
+    """Read every node's lifecycle from its labels again, by those that the set-up names now.
+
+    In the caller's transaction: nobody observes a cluster meanwhile.
+    """
+    own = spelled_by()
+    for cluster_id in Cluster.objects.order_by("pk").values_list("pk", flat=True):
+        lock("evidence", cluster_id)
+        facts = list(NodeFact.objects.filter(node__cluster_id=cluster_id))
+        before = lifecycles_of(facts)
+        changed = [f for f in facts if f.lifecycle != lifecycle_of(f.labels, own)]
+        for fact in changed:
+            fact.lifecycle = lifecycle_of(fact.labels, own)
+        NodeFact.objects.bulk_update(changed, ["lifecycle"], batch_size=BATCH)
+        mark_changed(cluster_id, {fact.node_id for fact in changed}, before)
 
 
 def lifecycles_of(facts: Iterable[NodeFact]) -> dict[int, list[tuple[int, str]]]:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import models
 
+from accounting.actions import lifecycles
 from accounting.actions.bindings import rebind
 from accounting.actions.prices import reprice
 from accounting.actions.resources import set_resources
@@ -27,6 +28,7 @@ from accounting.models import (
     Binding,
     Cluster,
     IngestWindow,
+    LabelPurpose,
     LabelSpelling,
     Membership,
     SharePolicy,
@@ -188,6 +190,8 @@ def _labels(wanted: dict[str, tuple[str, ...]], changes: list[str]) -> None:
             )
         changes.append(f"labels of {purpose}")
         rebind(LabelSpelling)
+    if LabelPurpose.LIFECYCLE in wanted:  # also of nodes that were seen before
+        lifecycles.respell()
 
 
 def _bindings(wanted: Sequence[BindingSpec], changes: list[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.actions.evidence_ids import BATCH
+from accounting.domain.kube_label import label_name
 from accounting.domain.period import to_instant, to_ms
 from accounting.models import (
     Binding,
@@ -22,7 +23,6 @@ from accounting.models import (
     PodAttribution,
     Workload,
 )
-from accounting.sources.catalogue import sanitised_label
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
@@ -152,7 +152,7 @@ def _as_of(history: History, at: int) -> dict[str, str]:
 
 def _first_label(labels: dict[str, str], spellings: Sequence[str]) -> str:
     for spelling in spellings:
-        value = labels.get(sanitised_label(spelling), "")
+        value = labels.get(label_name(spelling), "")
         if value:
             return value[:32]
     return ""
@@ -172,9 +172,9 @@ def _team(
         if rule.kind == BindingKind.NAMESPACE:
             value: str | None = namespace
         elif rule.kind == BindingKind.NAMESPACE_LABEL:
-            value = namespace_labels.get(sanitised_label(rule.label))
+            value = namespace_labels.get(label_name(rule.label))
         else:
-            value = pod_labels.get(sanitised_label(rule.label))
+            value = pod_labels.get(label_name(rule.label))
         if value is not None and fnmatchcase(value, rule.glob):
             return int(rule.team_id)
     return None

@@ -13,9 +13,10 @@ from accounting.domain.fold import (
     within,
 )
 from accounting.domain.inventory import Inventory
+from accounting.domain.kube_label import object_labels
 from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.observe_nodes import observe_node
-from accounting.domain.observe_pods import labels_in, observe_pod
+from accounting.domain.observe_pods import observe_pod
 from accounting.domain.period import Period
 from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import Steps
@@ -120,5 +121,7 @@ def _namespace(
     if not len(times) or not name:
         return
     history = inventory.namespaces.setdefault(name, [])
-    if merge_changes(history, [(int(times[0]), labels_in(series))], int(times[-1])):
+    if merge_changes(
+        history, [(int(times[0]), object_labels(series.labels))], int(times[-1])
+    ):
         touched.namespaces.add(name)

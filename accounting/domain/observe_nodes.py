@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from accounting.domain.fold import Touched, merge_changes, put_spans, spans_of, within
 from accounting.domain.inventory import Inventory, NodeRecord
-from accounting.domain.observe_pods import labels_in
+from accounting.domain.kube_label import object_labels
 from accounting.domain.period import Period
 from accounting.domain.resource import kubernetes_resource
 from accounting.domain.series import Scraper, Series
@@ -67,7 +67,7 @@ def _node_labels(
         inside = within(series, period)
         times = series.times_ms[inside].tolist()
         if series.metric == "kube_node_labels" and times:
-            labels.append((times[0], labels_in(series)))
+            labels.append((times[0], object_labels(series.labels)))
         elif series.metric == "kube_node_spec_unschedulable":
             for at, value in zip(times, series.values[inside].tolist(), strict=True):
                 cordoned[at] = cordoned.get(at, False) or value == 1

@@ -7,18 +7,12 @@ import numpy as np
 from accounting.domain.fold import Touched, merge_changes, within
 from accounting.domain.fraction import FRACTIONS
 from accounting.domain.inventory import Inventory, PodRecord
+from accounting.domain.kube_label import object_labels
 from accounting.domain.period import Period
 from accounting.domain.resource import kubernetes_resource, part_resource
 from accounting.domain.series import Series
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
-
-
-def labels_in(series: Series) -> dict[str, str]:
-    """The labels of an object, in kube-state's spelling: `label_*`."""
-    return {
-        key: value for key, value in series.labels.items() if key.startswith("label_")
-    }
 
 
 def observe_pod(
@@ -64,7 +58,9 @@ def _pod_owner(pod: PodRecord, series: Series, inside: slice) -> None:
 
 def _pod_labels(pod: PodRecord, series: Series, inside: slice) -> None:
     times = series.times_ms[inside]
-    merge_changes(pod.labels, [(int(times[0]), labels_in(series))], int(times[-1]))
+    merge_changes(
+        pod.labels, [(int(times[0]), object_labels(series.labels))], int(times[-1])
+    )
 
 
 def _seconds(series: Series, inside: slice) -> int | None:

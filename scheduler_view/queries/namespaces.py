@@ -1,12 +1,12 @@
 """Which namespaces of a cluster are a team's, by the bindings that hold now."""
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 
 from django.db.models import Q
 
+from accounting.domain.kube_label import label_name
 from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
 
 
@@ -50,7 +50,7 @@ def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int
 
 
 def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:
-    """Labels by namespace as metrics showed them last, with `_` for odd characters."""
+    """Labels by namespace as metrics showed them last, by `kube_label.label_name`."""
     latest = NamespaceLabels.objects.filter(namespace__cluster_id=cluster_id).order_by(
         "namespace_id", "-valid_from"
     )
@@ -83,14 +83,9 @@ def _team(name: str, labels: Mapping[str, str], rules: list[Binding]) -> int | N
         if rule.kind == BindingKind.NAMESPACE:
             value: str | None = name
         elif rule.kind == BindingKind.NAMESPACE_LABEL:
-            value = labels.get(rule.label, labels.get(_sanitised(rule.label)))
+            value = labels.get(rule.label, labels.get(label_name(rule.label)))
         else:
             continue
         if value is not None and fnmatchcase(value, rule.glob):
             return int(rule.team_id)
     return None
-
-
-def _sanitised(label: str) -> str:
-    """As kube-state writes label names."""
-    return "label_" + re.sub(r"[^a-zA-Z0-9_]", "_", label)

@@ -81,6 +81,7 @@ def test_t8b_every_spelling_of_a_model_has_one_price(tmp_path: Path) -> None:
 LIFECYCLES = [
     ("label_karpenter_sh_capacity_type", "spot", "spot"),
     ("label_eks_amazonaws_com_capacityType", "SPOT", "spot"),
+    ("label_eks_amazonaws_com_capacity_type", "SPOT", "spot"),
     ("label_cloud_google_com_gke_spot", "true", "spot"),
     ("label_kubernetes_azure_com_scalesetpriority", "spot", "spot"),
     ("label_karpenter_sh_capacity_type", "reserved", "reserved"),

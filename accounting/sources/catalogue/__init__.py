@@ -28,11 +28,7 @@ from accounting.sources.catalogue.metric import (
     Metric,
     Table,
 )
-from accounting.sources.catalogue.node import (
-    lifecycle_of,
-    normal_model,
-    sanitised_label,
-)
+from accounting.sources.catalogue.node import CLOUDS, lifecycle_of, normal_model
 from accounting.sources.catalogue.queues import QUEUE_METRICS, queue_meaning
 from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
 
@@ -96,6 +92,7 @@ def gpu_metric_of(
 __all__ = [
     "BLANK",
     "BLANK_32",
+    "CLOUDS",
     "EXPORTER_METRICS",
     "GPU_LOOKING",
     "KNOWN_METRICS",
@@ -117,7 +114,6 @@ __all__ = [
     "odd_label",
     "overlong_label",
     "queue_meaning",
-    "sanitised_label",
     "scraper_of",
     "workload_labels",
 ]

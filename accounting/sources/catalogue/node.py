@@ -1,7 +1,9 @@
 """What a node's labels say: its GPU model in one spelling, its lifecycle."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from accounting.domain.kube_label import label_name
 
 _SUFFIX = re.compile(r"(-SHARED|-MIG-.*)+$")
 
@@ -11,29 +13,53 @@ def normal_model(name: str) -> str:
     return _SUFFIX.sub("", "-".join(name.split()))
 
 
-_LIFECYCLE = (  # label, value (casefolded; "" is any) -> lifecycle; semantics of each cloud
-    ("label_karpenter_sh_capacity_type", "spot", "spot"),
-    ("label_karpenter_sh_capacity_type", "on-demand", "on-demand"),
-    ("label_karpenter_sh_capacity_type", "reserved", "reserved"),
-    ("label_eks_amazonaws_com_capacitytype", "spot", "spot"),
-    ("label_eks_amazonaws_com_capacitytype", "on_demand", "on-demand"),
-    ("label_eks_amazonaws_com_capacitytype", "capacity_block", "reserved"),
-    ("label_cloud_google_com_gke_spot", "true", "spot"),
-    ("label_cloud_google_com_gke_preemptible", "true", "spot"),
-    ("label_kubernetes_azure_com_scalesetpriority", "spot", "spot"),
-    ("label_machine_openshift_io_interruptible_instance", "", "spot"),
+SPOT, ON_DEMAND, RESERVED, UNKNOWN = "spot", "on-demand", "reserved", "unknown"
+# Label, value (casefolded; "" is any), lifecycle. GKE and AKS label the nodes of spot pools; an
+# ordinary node of AKS has no such label, and one that kube-state may not show looks the same.
+CLOUDS: Sequence[tuple[str, str, str]] = (
+    ("karpenter.sh/capacity-type", "spot", SPOT),
+    ("karpenter.sh/capacity-type", "on-demand", ON_DEMAND),
+    ("karpenter.sh/capacity-type", "reserved", RESERVED),
+    ("eks.amazonaws.com/capacityType", "spot", SPOT),
+    ("eks.amazonaws.com/capacityType", "on_demand", ON_DEMAND),
+    ("eks.amazonaws.com/capacityType", "capacity_block", RESERVED),
+    ("cloud.google.com/gke-spot", "true", SPOT),
+    ("cloud.google.com/gke-preemptible", "true", SPOT),
+    ("cloud.google.com/reservation-name", "", RESERVED),
+    ("cloud.google.com/gke-provisioning", "spot", SPOT),
+    ("cloud.google.com/gke-provisioning", "preemptible", SPOT),
+    ("cloud.google.com/gke-provisioning", "standard", ON_DEMAND),
+    ("kubernetes.azure.com/scalesetpriority", "spot", SPOT),
+    ("kubernetes.azure.com/scalesetpriority", "regular", ON_DEMAND),
+    ("machine.openshift.io/interruptible-instance", "", SPOT),
 )
+_OF_CLOUDS = tuple((label_name(key), value, kind) for key, value, kind in CLOUDS)
+_OWN_WORDS = {  # values of a label that an administrator names, casefolded, `_` as `-`
+    "spot": SPOT,
+    "ec2spot": SPOT,
+    "preemptible": SPOT,
+    "on-demand": ON_DEMAND,
+    "ondemand": ON_DEMAND,
+    "normal": ON_DEMAND,
+    "regular": ON_DEMAND,
+    "standard": ON_DEMAND,
+    "reserved": RESERVED,
+    "capacity-block": RESERVED,
+}
 
 
-def lifecycle_of(labels: Mapping[str, str]) -> str:
-    """spot, on-demand, reserved or unknown, by the spellings of the clouds (trap T8c)."""
-    folded = {key.casefold(): value.casefold() for key, value in labels.items()}
-    for label, value, lifecycle in _LIFECYCLE:
-        if label in folded and (not value or folded[label] == value):
+def lifecycle_of(labels: Mapping[str, str], own: Sequence[str] = ()) -> str:
+    """spot, on-demand, reserved or unknown (trap T8c).
+
+    Args:
+        labels: of the node, as `kube_label.object_labels` gives them.
+        own: Kubernetes' names of labels that spell it here, in order; they go before the clouds'.
+    """
+    for key in own:
+        value = labels.get(label_name(key), "").casefold().replace("_", "-")
+        if value in _OWN_WORDS:
+            return _OWN_WORDS[value]
+    for label, value, lifecycle in _OF_CLOUDS:
+        if label in labels and (not value or labels[label].casefold() == value):
             return lifecycle
-    return "unknown"
-
-
-def sanitised_label(key: str) -> str:
-    """A Kubernetes label key as kube-state spells it: `label_` and odd characters as `_`."""
-    return "label_" + re.sub(r"[^a-zA-Z0-9_]", "_", key)
+    return UNKNOWN

@@ -18,6 +18,7 @@ def test_the_first_rule_wins_whether_a_name_a_glob_or_a_label() -> None:
         ("namespace", "", "other", c),
         ("namespace", "", "two", c),
         ("namespace_label", "example.com/team", "a", a),
+        ("namespace_label", "example.com/costCenter", "b", b),
         ("namespace", "", "three", b),
         ("pod_label", "team", "*", c),
     ]
@@ -35,7 +36,8 @@ def test_the_first_rule_wins_whether_a_name_a_glob_or_a_label() -> None:
         "other": {},
         "two": {"example.com/team": "a"},
         "three": {"label_example_com_team": "a"},
+        "four": {"label_example_com_cost_center": "b"},
         "nobody": {},
     }
     found = namespaces_by_team(live, timezone.now())
-    assert found == {a.pk: ["one", "three"], b.pk: ["other"], c.pk: ["two"]}
+    assert found == {a.pk: ["one", "three"], b.pk: ["four", "other"], c.pk: ["two"]}

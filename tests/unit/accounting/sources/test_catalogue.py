@@ -20,6 +20,11 @@ def test_the_page_shows_the_catalogue() -> None:
     assert sources_page.part(page, "catalogue") == sources_page.catalogue(), WRITE
 
 
+def test_the_page_shows_how_every_cloud_spells_a_lifecycle() -> None:
+    page = sources_page.PAGE.read_text()
+    assert sources_page.part(page, "lifecycles") == sources_page.lifecycles(), WRITE
+
+
 def test_the_page_lists_every_profile() -> None:
     page = sources_page.METERING.read_text()
     assert sources_page.part(page, "profiles") == sources_page.profiles(), WRITE
