@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import connection
 
 from accounting.domain.period import Period
-from accounting.queries.audit import audit_checks
+from accounting.queries.audit_checks import audit_checks
 from accounting.queries.check import Check, Verdict
 from accounting.queries.sql import INTENSITY_COLUMNS, over
 

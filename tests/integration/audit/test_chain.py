@@ -3,25 +3,28 @@
 Each test commits: links are made when a transaction ends.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.management import CommandError
 from django.db import connection, connections, transaction
 from django.db.utils import ProgrammingError
 
+from accounting.actions.prices import set_unit_price
 from accounting.actions.teams import save_team
 from accounting.audit import act
-from accounting.models import AuditLink, Membership, Team
+from accounting.models import AuditLink, Binding, Membership, Person, Team
 from accounting.queries.audit import (
     Head,
     Wish,
-    audit_checks,
     audit_rows,
     head,
-    history_tables,
 )
+from accounting.queries.audit_checks import audit_checks, history_tables
 from tests.integration.accounting.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,15 +124,89 @@ def test_whoever_gets_around_the_triggers_is_found(forgery: str) -> None:
     assert bool(broken()) is bool(forged)
 
 
-def test_a_row_of_history_without_a_link_is_found() -> None:
-    save()
+def forge(statement: str, values: Sequence[int | str] = ()) -> None:
+    """As the owner of the tables can: with all triggers off."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute(
-            "INSERT INTO accounting_teamevent (pgh_created_at, pgh_label, pgh_obj_id,"
-            " id, slug, name, department, cost_centre, colour_slot)"
-            " VALUES (now(), 'insert', 99, 99, 'x', 'x', '', '', 0)"
-        )
+        cursor.execute(statement, values)
+
+
+def test_a_row_that_was_changed_behind_its_history_is_found() -> None:
+    """What is in force is compared with the newest change that was sealed (DB5)."""
+    price = set_unit_price(
+        model="NVIDIA A100",
+        rate_per_gpu_hour=Decimal("2.10"),
+        cost_per_gpu_hour=None,
+        currency="EUR",
+        valid_from=LONG_AGO,
+        actor="ana",
+        reason="list",
+    )
+    person = Person.objects.create(user=get_user_model().objects.create(username="eve"))
+    save()
+    assert broken() == []
+    forge("UPDATE accounting_unitprice SET rate_per_gpu_hour = 2 * rate_per_gpu_hour")
+    assert broken() == [f"accounting_unitprice {price.pk}"]
+    forge("UPDATE accounting_unitprice SET rate_per_gpu_hour = rate_per_gpu_hour / 2")
+    assert broken() == []
+    forge("UPDATE accounting_person SET role = 'admin'")
+    assert broken() == [f"accounting_person {person.pk}"]
+
+
+def test_a_binding_that_was_added_or_removed_behind_its_history_is_found() -> None:
+    save()
+    team = Team.objects.get().pk
+    binding = (
+        "INSERT INTO accounting_binding (kind, glob, label, position, team_id, valid_from)"
+        " VALUES ('namespace', %s, '', 0, %s, now())"
+    )
+    forge(binding, ["stolen-*", team])
+    row = Binding.objects.get()
+    assert broken() == [f"accounting_binding {row.pk}"]
+    forge("DELETE FROM accounting_binding")
+    assert broken() == []
+    forge("DELETE FROM accounting_team")
+    assert broken() == [f"accounting_team {team}"]
+
+
+def test_a_row_that_came_back_after_its_deletion_is_found() -> None:
+    save()
+    team = Team.objects.get()
+    with act("luis", "left the house"):
+        Team.objects.get().delete()
+    assert broken() == []
+    forge(
+        "INSERT INTO accounting_team (id, slug, name, department, cost_centre, colour_slot)"
+        " VALUES (%s, 'vision', 'Vision', '', '', 0)",
+        [team.pk],
+    )
+    assert broken() == [f"accounting_team {team.pk}"]
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        "UPDATE accounting_auditlink SET at = at - interval '1 year'",
+        "UPDATE accounting_auditlink SET object_id = object_id + 1",
+        "UPDATE accounting_auditlink SET object_id = NULL",
+        "UPDATE accounting_auditlink SET event_id = event_id + 100",
+    ],
+)
+def test_a_link_that_was_filed_elsewhere_is_found(forgery: str) -> None:
+    """Pages filter by these columns, and the hash does not cover them."""
+    save()
+    link = AuditLink.objects.get().pk
+    forge(forgery)
+    assert f"link {link}" in broken()
+
+
+def test_a_row_of_history_without_a_link_is_found() -> None:
+    save()
+    forge(
+        "INSERT INTO accounting_teamevent (pgh_created_at, pgh_label, pgh_obj_id,"
+        " id, slug, name, department, cost_centre, colour_slot)"
+        " VALUES (now(), 'insert', 99, 99, 'x', 'x', '', '', 0)"
+    )
     assert len(broken()) == 1
 
 

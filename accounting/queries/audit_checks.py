@@ -1,0 +1,123 @@
+"""Checks of the audit record: its chain, its history, and what is in force (I17)."""
+
+from typing import Any
+
+from django.apps import apps
+from pghistory.models import Event
+
+from accounting.queries.check import Check
+
+
+def audit_checks() -> list[Check]:
+    """The invariants of the record."""
+    return [
+        Check(
+            "the audit chain holds (I17)",
+            "each link's hash covers its body and the hash before it",
+            """
+            SELECT 'link ' || id, encode(hash, 'hex'), encode(wanted, 'hex')
+            FROM (SELECT id, hash, sha256(
+                    coalesce(lag(hash) OVER (ORDER BY id), '')
+                    || convert_to(body::text, 'UTF8')) AS wanted
+                  FROM accounting_auditlink) AS chain
+            WHERE hash <> wanted
+            """,
+        ),
+        Check(
+            "links are filed as they were sealed (I17)",
+            "the time, table, event and object of each link are those of its sealed body",
+            """
+            SELECT 'link ' || id, filed::text, sealed::text
+            FROM (SELECT id,
+                    jsonb_build_array(source, event_id, object_id, at) AS filed,
+                    jsonb_build_array(
+                        body ->> 'source', (body ->> 'event')::bigint,
+                        (body ->> 'object')::bigint,
+                        (body ->> 'at')::timestamptz) AS sealed
+                  FROM accounting_auditlink) AS links
+            WHERE filed <> sealed
+            """,
+        ),
+        Check(
+            "history is what was sealed (I17)",
+            "each row of history is in the chain, as it was when it was written",
+            " UNION ALL ".join(
+                _sealed(model._meta.db_table)  # noqa: SLF001  # Django's own name for it
+                for model in _histories()
+            ),
+        ),
+        Check(
+            "what is in force was sealed (I17)",
+            "each row that people can change equals its newest sealed change",
+            " UNION ALL ".join(map(_in_force, _histories())),
+        ),
+    ]
+
+
+def history_tables() -> list[str]:
+    """Every table of history."""
+    return [
+        model._meta.db_table  # noqa: SLF001  # Django's own name for it
+        for model in _histories()
+    ]
+
+
+def _histories() -> list[type[Event]]:
+    """Every model of history, by the name of its table."""
+    found = [model for model in apps.get_models() if issubclass(model, Event)]
+    return sorted(
+        found,
+        key=lambda model: model._meta.db_table,  # noqa: SLF001  # Django's own name for it
+    )
+
+
+def _sealed(table: str) -> str:
+    """Rows of a table that are not as sealed, and links whose row is gone.
+
+    Only the columns that both have are compared: a migration may add or drop some.
+    """
+    return f"""
+        SELECT '{table} ' || coalesce(e.pgh_id, l.event_id),
+               coalesce(to_jsonb(e)::text, 'gone'), coalesce(l.body::text, 'not sealed')
+        FROM {table} e
+        FULL JOIN (SELECT * FROM accounting_auditlink WHERE source = '{table}') l
+            ON l.event_id = e.pgh_id
+        WHERE e.pgh_id IS NULL OR l.id IS NULL
+           OR l.body -> 'label' <> to_jsonb(e.pgh_label)
+           OR {_differs("to_jsonb(e)", "l.body -> 'row'")}
+    """
+
+
+def _in_force(history: type[Event]) -> str:
+    """Rows that differ from the newest sealed change of them, and rows without one.
+
+    A row that is gone must have been deleted by its newest change, and one that is there
+    must not. Only the columns that both have are compared.
+    """
+    table = history._meta.db_table  # noqa: SLF001  # Django's own name for it
+    tracked: Any = history.pgh_tracked_model
+    now, key = tracked._meta.db_table, tracked._meta.pk.column  # noqa: SLF001
+    return f"""
+        SELECT '{now} ' || coalesce(t.{key}, l.object_id),
+               coalesce(to_jsonb(t)::text, 'gone'),
+               CASE WHEN l.label IS NULL THEN 'not sealed'
+                    WHEN l.label = 'delete' THEN 'deleted' ELSE l.row::text END
+        FROM {now} t
+        FULL JOIN (
+            SELECT DISTINCT ON (object_id) object_id, body ->> 'label' AS label,
+                   body -> 'row' AS row
+            FROM accounting_auditlink WHERE source = '{table}'
+            ORDER BY object_id, id DESC
+        ) l ON l.object_id = t.{key}
+        WHERE l.object_id IS NULL
+           OR (t.{key} IS NULL) <> (l.label = 'delete')
+           OR (t.{key} IS NOT NULL AND {_differs("to_jsonb(t)", "l.row")})
+    """
+
+
+def _differs(now: str, sealed: str) -> str:
+    """True where a column that two rows (JSON objects) share has two values."""
+    return f"""EXISTS (
+        SELECT FROM jsonb_each({now}) AS now
+        JOIN jsonb_each({sealed}) AS sealed USING (key)
+        WHERE now.value IS DISTINCT FROM sealed.value)"""
