@@ -169,7 +169,7 @@ def part(text: str, name: str) -> str:
 
 
 def main() -> None:
-    """Write all parts anew."""
+    """Write all parts anew; their marks stand on lines of their own."""
     _write(
         PAGE,
         ((CATALOGUE, catalogue()), (LIFECYCLES, lifecycles()), (FILES, files())),
@@ -182,6 +182,7 @@ def _write(page: Path, parts: Iterable[tuple[str, str]]) -> None:
     text = page.read_text()
     for name, made in parts:
         marks = f"<!-- {name} -->\n", f"\n<!-- end {name} -->"
+        assert all(text.count(mark) == 1 for mark in marks), (page, name)
         before, _, rest = text.partition(marks[0])
         text = before + marks[0] + made + marks[1] + rest.partition(marks[1])[2]
     page.write_text(text)

@@ -12,6 +12,7 @@ EXAMPLES = {
     for heading, text in sections(page).items()
 }
 
+assert {page for page, _ in EXAMPLES} == {"sources.md", "evidence.md"}
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
