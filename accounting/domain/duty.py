@@ -87,7 +87,8 @@ def gpu_duties(
     issues: list[Issue] = []
     for reading in readings:
         of_duty = [one for one in reading.series if one.metric in METRIC_CODE]
-        rejected = wrong_scales(of_duty, period, issues)
+        undeclared = [one for one in of_duty if one.name not in reading.declared]
+        rejected = wrong_scales(undeclared, period, issues)
         for series in of_duty:
             gpu = series.gpu
             if gpu is None:
@@ -222,14 +223,18 @@ def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None
 
 
 def is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
-    """Zeros that other metrics contradict (N21)."""
+    """Zeros that other metrics contradict (N21).
+
+    The mean of `GPU_UTIL` is that of its samples from all scrapers together, also on a MIG
+    instance, which has no power of its own.
+    """
     values = chosen.duty[_in(window, chosen)]
     if len(values) < SUSPECT_SAMPLES or values.any():
         return False
-    for track in duty.tracks[UTIL]:
-        seen = track.duty[_in(window, track)]
-        if len(seen) and int(seen.sum()) >= SUSPECT_UTIL * len(seen):
-            return True
+    parts = [track.duty[_in(window, track)] for track in duty.tracks[UTIL]]
+    count = sum(map(len, parts))
+    if count and sum(int(part.sum()) for part in parts) >= SUSPECT_UTIL * count:
+        return True
     power, limit = _mean(duty.power, window), _mean(duty.power_limit, window)
     return power is not None and limit is not None and power > limit / 2
 

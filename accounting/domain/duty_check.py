@@ -10,30 +10,39 @@ from accounting.domain.period import WINDOW_MS, Period
 from accounting.domain.series import Series, Times, Values
 from accounting.domain.track import DEFAULT_STEP_MS, MAX_DUTY, lower_median_gap
 
+WRONG_SAMPLES = 3  # N8: so many of different GPUs or times tell another scale
+
 
 def wrong_scales(
     told: Iterable[Series], period: Period, issues: list[Issue]
 ) -> dict[str, list[Period]]:
     """Windows, by name, in which a `_RATIO` name plainly carries percent (N8).
 
+    A GPU that several pods share is shown once for each of them: its copies count once.
+
     Args:
-        told: series of duty from one source.
+        told: series of duty from one source whose scale it does not declare.
         period: the windows that issues are told of.
         issues: where they go.
     """
-    high: dict[str, Counter[int]] = defaultdict(Counter)  # samples by window
-    gpus: dict[str, Counter[int]] = defaultdict(Counter)
+    found: dict[str, set[tuple[str, int]]] = defaultdict(set)  # GPU and time, by name
     for series in told:
-        if series.name.endswith("_RATIO"):
+        if series.name.endswith("_RATIO") and series.gpu is not None:
             wrong = (series.values > MAX_DUTY) & (series.values <= 100)
             if wrong.any():
-                times = series.times_ms[wrong]
-                starts = (times - times % WINDOW_MS).tolist()
-                high[series.name].update(starts)
-                gpus[series.name].update(set(starts))
+                uuid = series.gpu.uuid
+                found[series.name].update(
+                    (uuid, at) for at in series.times_ms[wrong].tolist()
+                )
+    high: dict[str, Counter[int]] = {}  # samples by window
+    gpus: dict[str, Counter[int]] = {}
+    for name, samples in found.items():
+        high[name] = Counter(at - at % WINDOW_MS for _, at in samples)
+        pairs = {(uuid, at - at % WINDOW_MS) for uuid, at in samples}
+        gpus[name] = Counter(start for _, start in pairs)
     rejected: dict[str, list[Period]] = {}
     for name, counts in high.items():
-        bad = sorted(start for start, count in counts.items() if count >= 3)
+        bad = sorted(start for start, count in counts.items() if count >= WRONG_SAMPLES)
         rejected[name] = [Period(s, s + WINDOW_MS) for s in bad]
         inside = [s for s in bad if period.contains(s)]
         if inside:

@@ -99,19 +99,28 @@ class Reading:
         is_partial: the source said that its answer is not whole (`warnings`).
         notes: faults met on the way, as (code, subject, message).
         interval_ms: the source's configured interval, or None (rules.md N4).
+        declared: names whose scale the source declares (rules.md N8).
     """
 
     series: tuple[Series, ...]
     is_partial: bool = False
     notes: tuple[tuple[str, str, str], ...] = ()
     interval_ms: int | None = None
+    declared: frozenset[str] = frozenset()
 
 
 def content_hash(readings: Iterable[Reading]) -> bytes:
     """What readings say, in any order of their series: equal content, equal hash."""
     total = 0
     for reading in readings:
-        about = repr((reading.is_partial, reading.interval_ms, reading.notes))
+        about = repr(
+            (
+                reading.is_partial,
+                reading.interval_ms,
+                reading.notes,
+                sorted(reading.declared),
+            )
+        )
         parts = [_hash(about.encode())]
         for series in reading.series:
             labels = tuple(sorted(series.labels.items()))

@@ -89,7 +89,7 @@ def build_reading(
         notes: faults met while reading.
     """
     if not len(batch.ids):
-        return Reading((), is_partial, notes, interval_ms)
+        return Reading((), is_partial, notes, interval_ms, frozenset(scales))
     order = _in_order(batch)
     ids, times, values = batch.ids[order], batch.times[order], batch.values[order]
     starts = np.flatnonzero(np.diff(ids, prepend=-1))
@@ -106,7 +106,13 @@ def build_reading(
             faults.add(("label_too_long", f"{raw.name}: {label}", TOO_LONG))
         elif label := odd_label(raw.labels):
             faults.add(("odd_label", f"{raw.name}: {label}", ODD))
-    return Reading(tuple(found), is_partial, (*notes, *sorted(faults)), interval_ms)
+    return Reading(
+        tuple(found),
+        is_partial,
+        (*notes, *sorted(faults)),
+        interval_ms,
+        frozenset(scales),
+    )
 
 
 def _in_order(batch: SampleBatch) -> NDArray[np.intp]:

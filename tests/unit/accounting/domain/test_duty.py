@@ -174,6 +174,14 @@ def test_utilisation_is_that_of_the_window() -> None:
     assert is_suspect(duty_of([chosen], [around, second]), chosen, WINDOW)
 
 
+@pytest.mark.parametrize(("other", "is_odd"), [(0.4, True), (0.38, False)])
+def test_utilisation_is_the_mean_of_all_its_samples(other: float, is_odd: bool) -> None:
+    """N21: of two scrapers with as many samples, (0 + 0.4) / 2 and (0 + 0.38) / 2."""
+    chosen = track(every(30))
+    utils = [track(every(30), 0.0), track(every(30), other, TWO)]
+    assert is_suspect(duty_of([chosen], utils), chosen, WINDOW) is is_odd
+
+
 @pytest.mark.parametrize(
     ("power", "limit", "is_odd"),
     [

@@ -162,6 +162,33 @@ def test_a_few_values_or_another_name_are_no_wrong_scale(
     assert found[G].tracks[ENGINE][0].duty[-1] == BILLION // 2
 
 
+@pytest.mark.parametrize("copies", [2, 4])
+def test_copies_of_one_bad_value_are_one_sample(copies: int) -> None:
+    """N8: different GPUs or times; the value of a shared GPU is shown for each pod."""
+    samples = {0.0: 50.0, 30.0: 50.0, 60.0: 0.5}  # two times
+    shared = [
+        series(ENGINE, samples, name="X_RATIO", pod=f"p{n}") for n in range(copies)
+    ]
+    found, issues = duties(*shared)
+    assert "duty_scale" not in {issue.code for issue in issues}
+    assert found[G].tracks[ENGINE][0].times.tolist() == [ms(60)]
+
+    third = series(ENGINE, {0: 50.0}, uuid="H", name="X_RATIO")  # another GPU
+    found, issues = duties(*shared, third)
+    [scale] = [issue for issue in issues if issue.code == "duty_scale"]
+    assert found[G].tracks[ENGINE][0].times.tolist() == []
+    assert scale.at_stake_ms == 2 * 300_000
+
+
+def test_a_declared_name_is_never_silenced() -> None:
+    """N8: what is above 1.1 after its scale is no data, and nothing else is lost."""
+    told = series(UTIL, {0: 1.2, 30: 1.5, 60: 1.3, 90: 0.5}, name="X_RATIO")
+    reading = Reading((told,), declared=frozenset({"X_RATIO"}))
+    found, issues = gpu_duties([reading], WINDOW, Ownership())
+    assert found[G].tracks[UTIL][0].times.tolist() == [ms(90)]
+    assert {issue.code for issue in issues} == {"duty_out_of_range"}
+
+
 def test_wrong_scale_outside_the_period_is_not_told_again() -> None:
     """N8: it counts as no data around the windows, too."""
     before = {-300.0: 50.0, -270.0: 50.0, -240.0: 50.0, -210.0: 0.5, 0.0: 0.5}
