@@ -15,6 +15,7 @@ from django.db.models.functions import Greatest, Now
 
 from accounting.actions import buffer, due, ingest, issues, names
 from accounting.actions.locks import lock
+from accounting.actions.new_clusters import confirm, refuse_known_gpus
 from accounting.actions.observing import observe_period
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
@@ -52,6 +53,7 @@ def import_files(
     paths: Sequence[Path],
     *,
     actor: Actor,
+    is_new: bool = False,
     on_progress: Progress | None = None,
 ) -> Imported:
     """Import OpenMetrics or timestamped Prometheus text.
@@ -60,10 +62,13 @@ def import_files(
         cluster_name: made when it is unknown (rules.md N37).
         paths: files, also .gz; all are checked before anything is written.
         actor: who imports.
+        is_new: the cluster is one of its own, also if another one has its GPUs (N39).
         on_progress: told what is being done, how far it is and of how many.
 
     Raises:
         FileError: a file is wrong; nothing was written.
+        KnownGpusError: nothing configured the cluster, and another one has these GPUs at
+            the same time; nothing was written.
     """
     tell = on_progress or (lambda what, done, total: None)
     latest = int(database_now().timestamp() * 1000) + DAY_MS
@@ -78,7 +83,9 @@ def import_files(
             raise FileError(
                 f"{', '.join(map(str, paths))}: no metric of a GPU or of kube-state in it"
             )
-        cluster, source = _source(cluster_name, actor)
+        if not is_new:
+            refuse_known_gpus(cluster_name, spooled)
+        cluster, source = _source(cluster_name, actor, is_new=is_new)
         period = Period(spooled.first_ms, spooled.last_ms + 1)
         with transaction.atomic():  # kept samples always have their windows due
             new = _buffer(source, spooled, tell)
@@ -113,8 +120,10 @@ def import_files(
     )
 
 
-def _source(cluster_name: str, actor: Actor) -> tuple[Cluster, Source]:
+def _source(cluster_name: str, actor: Actor, *, is_new: bool) -> tuple[Cluster, Source]:
     with act(actor, f"import into {cluster_name}"):
+        if is_new:
+            confirm(cluster_name)
         cluster, _ = Cluster.objects.get_or_create(name=cluster_name)
         source = cluster.sources.filter(kind=SourceKind.OPENMETRICS).first()
         if source is None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q
 
 from accounting.actions import derived, due, evidence, evidence_save, queues
 from accounting.actions.evidence_ids import Ids
@@ -77,10 +78,18 @@ def observe_period(
         holding = {ids.pods[hold.uid] for hold in now.holds}
         if not is_observed:
             resolve_pods(cluster, holding)
+        _keep_end(cluster, until)
         outside = _outside(changed, period)
         due.mark_existing(cluster.pk, outside, "late")
         reach("folded")
     return State(inventory, ids, now, until)
+
+
+def _keep_end(cluster: Cluster, until_ms: int) -> None:
+    """Remember where a cluster's data end, for those who compare clusters (rules.md N39)."""
+    Cluster.objects.filter(
+        Q(data_end_ms__isnull=True) | Q(data_end_ms__lt=until_ms), pk=cluster.pk
+    ).update(data_end_ms=until_ms)
 
 
 def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:

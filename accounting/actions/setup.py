@@ -114,10 +114,9 @@ def _update(row: models.Model, values: dict[str, Any]) -> bool:
 
 
 def _cluster(spec: ClusterSpec, changes: list[str]) -> None:
-    cluster, is_new = Cluster.objects.get_or_create(
-        name=spec.name, defaults={"kubernetes": spec.kubernetes}
-    )
-    if is_new or _update(cluster, {"kubernetes": spec.kubernetes}):
+    values: dict[str, Any] = {"kubernetes": spec.kubernetes, "is_confirmed": True}
+    cluster, is_new = Cluster.objects.get_or_create(name=spec.name, defaults=values)
+    if is_new or _update(cluster, values):
         changes.append(f"cluster {spec.name}")
     if spec.share is not None:
         _share(cluster, spec.share, changes)

@@ -7,15 +7,25 @@ from django.db import models
 from django.db.models import F, Q
 
 
-@pghistory.track()
+@pghistory.track(exclude=["data_end_ms"])
 class Cluster(models.Model):
-    """One Kubernetes cluster."""
+    """One Kubernetes cluster.
+
+    `retired_at`: all presence and holds end then (rules.md N38); null while it is in use.
+    `kube_state_jobs`: scrape jobs of kube-state that a person accepted beside those that the
+    data show first (N40). `is_confirmed`: `configure` named it, or a person said that it is
+    new (N39). `data_end_ms`: where its data end (N1); null without data.
+    """
 
     id = models.SmallAutoField(primary_key=True)
     name = models.CharField(max_length=63, unique=True)
     kubernetes = models.JSONField(default=dict, blank=True)  # for scheduler_view
     shard_count = models.PositiveSmallIntegerField(default=1)
     is_demo = models.BooleanField(default=False)
+    retired_at = models.DateTimeField(null=True, blank=True)
+    kube_state_jobs = models.JSONField(default=list, blank=True)
+    is_confirmed = models.BooleanField(default=False)
+    data_end_ms = models.BigIntegerField(null=True)
 
     class Meta:
         ordering = ["name"]
@@ -195,6 +205,9 @@ class Gpu(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["cluster", "uuid"], name="gpu_unique")
+        ]
+        indexes = [
+            models.Index(fields=["uuid"], name="gpu_by_uuid")  # over clusters (N39)
         ]
 
     def __str__(self) -> str:

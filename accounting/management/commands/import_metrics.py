@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 
 from accounting.access import EVERYTHING
 from accounting.actions.imports import import_files
+from accounting.actions.new_clusters import KnownGpusError
 from accounting.audit import SYSTEM
 from accounting.management.output import FINDING, WRONG_USE
 from accounting.management.progress import Progress
@@ -20,13 +21,18 @@ from accounting.sources.openmetrics import FileError
 
 class Command(BaseCommand):
     """Imports; ends with 0, with 1 when windows wait for another source, with 2 when a file is
-    wrong (nothing was written then)."""
+    wrong or its GPUs are in another cluster (nothing was written then)."""
 
     help = "Read OpenMetrics or timestamped Prometheus text (also .gz). Safe to repeat."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The cluster and the files."""
         parser.add_argument("--cluster", required=True, help="made when it is unknown")
+        parser.add_argument(
+            "--new",
+            action="store_true",
+            help="the cluster is one of its own, also if another one has its GPUs",
+        )
         parser.add_argument("files", nargs="+", type=Path)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,9 +43,10 @@ class Command(BaseCommand):
                     options["cluster"],
                     options["files"],
                     actor=SYSTEM,
+                    is_new=options["new"],
                     on_progress=progress.tell,
                 )
-            except FileError as error:
+            except (FileError, KnownGpusError) as error:
                 self.stderr.write(f"import_metrics: {error}")
                 sys.exit(WRONG_USE)
         selection = Selection(EVERYTHING, None, {"cluster": (options["cluster"],)})

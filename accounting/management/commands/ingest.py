@@ -11,7 +11,13 @@ from django.db import InterfaceError, OperationalError, connection
 from accounting.access import EVERYTHING
 from accounting.actions import due, live
 from accounting.actions.ingest import ingest_all
+from accounting.actions.new_clusters import (
+    KnownGpusError,
+    confirm,
+    refuse_shared_gpus,
+)
 from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.audit import SYSTEM, act
 from accounting.management.output import FINDING, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.models import Cluster
@@ -31,15 +37,15 @@ class Command(BaseCommand):
         parser.add_argument("--from", dest="start", help="backfill from here")
         parser.add_argument("--to", dest="end", help="up to here, not included")
         parser.add_argument("--follow", action="store_true", help="until stopped")
+        parser.add_argument(
+            "--new",
+            action="store_true",
+            help="the cluster is one of its own, also if another one has its GPUs",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ingest once, or round by round."""
-        clusters = list(Cluster.objects.all())
-        if options["cluster"]:
-            clusters = [c for c in clusters if c.name == options["cluster"]]
-        if not clusters:
-            self.stderr.write("ingest: no such cluster; see `manage.py configure`")
-            sys.exit(WRONG_USE)
+        clusters = self._clusters(options["cluster"], is_new=options["new"])
         try:
             selection = parse_selection(
                 EVERYTHING, options["start"], options["end"], {}
@@ -58,6 +64,33 @@ class Command(BaseCommand):
             time.sleep(ROUND_S)
         if failed:
             sys.exit(FINDING)
+
+    def _clusters(self, name: str | None, *, is_new: bool) -> list[Cluster]:
+        """Those to read; ends the command where there are none, or one is mistyped."""
+        clusters = list(Cluster.objects.all())
+        if not name:
+            if not clusters:
+                self.stderr.write("ingest: no cluster yet; see `manage.py configure`")
+                sys.exit(WRONG_USE)
+            return clusters
+        chosen = [cluster for cluster in clusters if cluster.name == name]
+        if not chosen:
+            known = ", ".join(cluster.name for cluster in clusters) or "none"
+            self.stderr.write(
+                f"ingest: no cluster is called {name!r}; known: {known}."
+                " `manage.py configure` adds one with its sources"
+            )
+            sys.exit(WRONG_USE)
+        try:
+            if not is_new:
+                refuse_shared_gpus(chosen[0])
+        except KnownGpusError as error:
+            self.stderr.write(f"ingest: {error}")
+            sys.exit(WRONG_USE)
+        if is_new:
+            with act(SYSTEM, f"ingest --new of {name}"):
+                confirm(name)
+        return chosen
 
     def _try(self, cluster: Cluster, *, is_last: bool) -> int:
         """One round; a lost database ends it, and also the command when it is the last."""
