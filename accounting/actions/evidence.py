@@ -27,10 +27,12 @@ from accounting.domain.inventory import (
     Span,
 )
 from accounting.domain.label import union_of
+from accounting.domain.partition import note_partitions
 from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
 from accounting.domain.resource import is_counted
 from accounting.domain.series import PodName, Times
 from accounting.domain.series import Scraper as ScraperKey
+from accounting.domain.unit import SAMPLED_MODEL, SAMPLED_PARTITION
 from accounting.mapping import pod_from_row, unpack_steps, unpack_times
 from accounting.models import Cluster
 from accounting.queries.policies import share_policies
@@ -52,6 +54,7 @@ def load(
     _load_gpus(cluster, inventory, ids)
     gpu_models.forget_likely(inventory)
     _load_geometries(cluster, inventory)
+    note_partitions(inventory)
     _load_labels(cluster, period, inventory, ids)
     claims.load(cluster, inventory)
     inventory.own_pods = set(_rows(_OWN_PODS, cluster))
@@ -81,6 +84,9 @@ _NODE_FACTS = """
 """
 
 
+_SAMPLED = frozenset({SAMPLED_PARTITION, SAMPLED_MODEL})
+
+
 def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     for pk, name in _rows(_NODES, cluster):
         ids.nodes[name] = pk
@@ -88,7 +94,11 @@ def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     for name, first, last, step in _rows(_NODE_SPANS, cluster):
         inventory.nodes[name].spans.append(Span(first, last, step))
     for name, at, units, shown in _rows(_NODE_FACTS, cluster):
-        labels = msgspec.json.decode(shown)
+        labels = {
+            key: value
+            for key, value in msgspec.json.decode(shown).items()
+            if key not in _SAMPLED  # samples may know better by now
+        }
         node = inventory.nodes[name]
         capacity = {
             resource: count

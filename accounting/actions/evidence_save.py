@@ -11,6 +11,7 @@ from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensur
 from accounting.actions.gpu_models import model_of_node
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import Inventory, NodeRecord
+from accounting.domain.partition import sampled_partition
 from accounting.domain.period import Period, to_instant
 from accounting.domain.unit import NodeFacts
 from accounting.mapping import pod_to_json
@@ -76,9 +77,12 @@ def _save_nodes(
 def _facts(
     node_id: int, node: NodeRecord, spelled: Sequence[str]
 ) -> Iterable[NodeFact]:
-    for at in sorted({at for at, _ in node.capacity} | {at for at, _ in node.labels}):
+    changes = {at for at, _ in (*node.capacity, *node.labels)}
+    changes.update(item.from_ms for item in node.partitions)
+    for at in sorted(changes):
         capacity = next((v for t, v in reversed(node.capacity) if t <= at), {})
         labels = next((v for t, v in reversed(node.labels) if t <= at), {})
+        labels = labels | sampled_partition(node, at)
         yield NodeFact(
             node_id=node_id,
             valid_from=to_instant(at),

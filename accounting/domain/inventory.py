@@ -100,14 +100,31 @@ class Span:
     step_ms: int  # step at the last sample
 
 
+class SampledPartition(NamedTuple):
+    """How samples say that AMD's GPUs of a node are divided (`domain.partition`).
+
+    Attributes:
+        from_ms: the sample that shows it first.
+        kind: `qpx`; empty while they are whole.
+        model: of one of the GPUs that are divided so.
+        step_ms: of that sample.
+    """
+
+    from_ms: int
+    kind: str
+    model: str
+    step_ms: int
+
+
 @dataclass(slots=True)
 class NodeRecord:
-    """Everything that kube-state showed of one node name."""
+    """Everything that kube-state showed of one node name; `partitions` is of its GPUs."""
 
     name: str
     spans: list[Span] = field(default_factory=list)
     capacity: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    partitions: list[SampledPartition] = field(default_factory=list)
 
 
 class Place(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from accounting.domain.inventory import GpuRecord, NodeRecord
 from accounting.domain.kube import KubeState
+from accounting.domain.partition import sampled_partition
 from accounting.domain.unit import NodeFacts
 
 Value = TypeVar("Value")
@@ -63,9 +64,10 @@ def node_facts(node: NodeRecord | None, instant_ms: int) -> NodeFacts:
     """Capacity and labels of a node at an instant."""
     if node is None:
         return NodeFacts()
-    return NodeFacts(
-        as_of(node.capacity, instant_ms) or {}, as_of(node.labels, instant_ms) or {}
-    )
+    labels = as_of(node.labels, instant_ms) or {}
+    if node.partitions:
+        labels = labels | sampled_partition(node, instant_ms)
+    return NodeFacts(as_of(node.capacity, instant_ms) or {}, labels)
 
 
 def model_in(gpu: GpuRecord, node: NodeRecord | None) -> str:

@@ -17,6 +17,7 @@ from accounting.domain.kube_label import object_labels
 from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.observe_nodes import observe_node
 from accounting.domain.observe_pods import observe_pod
+from accounting.domain.partition import note_partitions
 from accounting.domain.period import Period
 from accounting.domain.series import Reading, Scraper, Series
 from accounting.domain.track import Steps
@@ -42,6 +43,7 @@ def observe(
     _kube_times(inventory, everything, period, touched)
     _objects(inventory, everything, period, touched)
     observe_gpus(inventory, everything, period, touched)
+    touched.nodes |= note_partitions(inventory)
     return touched
 
 

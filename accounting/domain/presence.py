@@ -169,6 +169,7 @@ def _most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | 
         return None
     first_ms = record.capacity[0][0]
     changes = {at for at, _ in (*record.capacity, *record.labels)}
+    changes.update(item.from_ms for item in record.partitions)
     counts = [
         gpu_count(node_facts(record, at), added)
         for at in sorted(changes)
@@ -188,7 +189,8 @@ def _placeholders(
     if not record.capacity:
         return []
     node = record.name
-    edges = {at for at, _ in record.capacity} | {at for at, _ in record.labels}
+    edges = {at for at, _ in (*record.capacity, *record.labels)}
+    edges.update(item.from_ms for item in record.partitions)
     for presence in real:
         edges.add(presence.start_ms)
         edges.add(until_ms if presence.end_ms is None else presence.end_ms)

@@ -19,7 +19,9 @@ _MIG = re.compile(
     r"nvidia_com_mig_(?:(?P<ci>\d+)c_)?(?P<gi>\d+)g_(?P<gb>\d+)gb"
     r"(?P<attribute>_me_all|_me|_gfx)?(?P<shared>_shared)?"
 )
-_AMD_PARTITION = re.compile(r"amd_com_(?P<compute>spx|dpx|qpx|cpx)_(?P<memory>nps\d)")
+_AMD_PARTITION = re.compile(
+    r"amd_com_(?P<compute>spx|dpx|tpx|qpx|cpx)_(?P<memory>nps\d)"
+)
 CORES, MEMORY = "nvidia.com/gpucores", "nvidia.com/gpumem"  # HAMi: parts of each GPU
 MEMORY_PERCENT = "nvidia.com/gpumem-percentage"
 PART_RESOURCES = frozenset({CORES, MEMORY, MEMORY_PERCENT})

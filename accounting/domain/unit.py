@@ -28,6 +28,8 @@ _AMD_PARTITIONS = {
     "cpx": 8,
 }  # MI300X, MI325X, MI355X
 _AMD_CPX = {"mi300a": 6, "mi308x": 4}  # as many as it has compute dies
+# Beside a node's labels: what samples of its GPUs say, where no label does (`partition`).
+SAMPLED_PARTITION, SAMPLED_MODEL = "sampled_partition", "sampled_model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +123,17 @@ class NodeFacts:
 
     @property
     def amd_partition(self) -> str:
-        """How AMD's GPUs of this node are divided: dpx, qpx or cpx; empty when whole."""
-        text = self.labels.get("label_amd_com_compute_memory_partition", "")
-        kind = (
-            text or self.labels.get("label_amd_com_compute_partition", "")
-        ).casefold()
-        kind = kind.partition("_")[0]
+        """How AMD's GPUs of this node are divided: dpx, qpx or cpx; empty when whole.
+
+        As the node's label says it, else as the samples of its GPUs do.
+        """
+        names = (
+            "label_amd_com_compute_memory_partition",
+            "label_amd_com_compute_partition",
+            SAMPLED_PARTITION,
+        )
+        text = next((self.labels[name] for name in names if self.labels.get(name)), "")
+        kind = text.casefold().partition("_")[0]
         return kind if _AMD_PARTITIONS.get(kind, 1) > 1 else WHOLE
 
     @property
@@ -170,7 +177,7 @@ def unit_of(
 
 
 def _part(kind: str, facts: NodeFacts, replicas: int) -> Unit | None:
-    found = share_of(kind, facts.product)
+    found = share_of(kind, facts.product or facts.labels.get(SAMPLED_MODEL, ""))
     if found is None:
         return None
     compute, memory = found
@@ -187,6 +194,11 @@ def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:
         return part, part
     shape = shape_of(kind, model)
     return None if shape is None else (shape.compute, shape.memory)
+
+
+def parts_of(kind: str) -> int:
+    """Into how many parts a way of AMD's to divide a GPU makes it; 1 for any other kind."""
+    return _AMD_PARTITIONS.get(kind, 1)
 
 
 def is_partition(kind: str) -> bool:

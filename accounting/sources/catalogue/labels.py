@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from accounting.domain.series import Claimed, GpuKey, PodName, Scraper
+from accounting.domain.unit import number_in, share_of
 from accounting.sources.catalogue.node import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
 
@@ -60,6 +61,7 @@ NODE_LABELS = (
 )  # rules.md fine print N14
 _UUID = ("UUID", "uuid", "gpu_uuid", "serial")
 _MODEL = ("modelName", "model_name", "card_series", "card_model")
+_AMD = ("card_model", "card_series", "serial_number", "gpu_compute_partition_type")
 _UID = ("pod_uid", "pod_uuid")
 _REPLICA = ("prometheus_replica", "replica", "__replica__", "prometheus")
 
@@ -124,7 +126,7 @@ def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
         node=node,
         instance=labels.get("GPU_I_ID", partition),
         profile=labels.get("GPU_I_PROFILE", kind),
-        model=normal_model(next((labels[k] for k in _MODEL if labels.get(k)), "")),
+        model=_model(labels),
         vgpu=labels.get("vgpu", ""),
         exported=_pod_name(labels, "exported_"),
         plain=_pod_name(labels, ""),
@@ -135,13 +137,26 @@ def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
 def _uuid(labels: Mapping[str, str], node: str) -> str:
     """What identifies a GPU: its UUID; of AMD's the serial number, that partitions share.
 
-    A guest may not see that number: its GPUs are told apart by node and index.
+    A guest may not see that number: its GPUs are told apart by node and index. The exporter
+    counts partitions on, so that those of card 1 in CPX are 8 to 15; each has a UUID of its own.
     """
-    if "card_model" not in labels and "card_series" not in labels:
+    is_amd = any(labels.get(key) for key in _AMD) and not labels.get("UUID")
+    if not is_amd:
         return next((labels[key] for key in _UUID if labels.get(key)), "")
-    number = labels.get("serial_number") or labels.get("gpu_uuid")
+    part, kind = amd_partition(labels)
+    number = labels.get("serial_number") or ("" if kind else labels.get("gpu_uuid"))
+    if number:
+        return number
     index = labels.get("gpu_id", "")
-    return number or (f"{node}/amd-{index}" if node and index else "")
+    share = share_of(kind, _model(labels)) if index.isdecimal() else None
+    if share is not None:
+        first = max(0, number_in(index) - number_in(part))
+        index = str(first // share[0].denominator)
+    return f"{node}/amd-{index}" if node and index else labels.get("gpu_uuid", "")
+
+
+def _model(labels: Mapping[str, str]) -> str:
+    return normal_model(next((labels[key] for key in _MODEL if labels.get(key)), ""))
 
 
 def amd_partition(labels: Mapping[str, str]) -> tuple[str, str]:

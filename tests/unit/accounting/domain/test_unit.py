@@ -33,6 +33,7 @@ def facts(capacity: dict[str, int], **labels: str) -> NodeFacts:
         ("nvidia_com_mig_1c_3g_40gb_shared", "nvidia.com/mig-1c.3g.40gb.shared"),
         ("amd_com_gpu", "amd.com/gpu"),
         ("amd_com_cpx_nps1", "amd.com/cpx_nps1"),
+        ("amd_com_tpx_nps1", "amd.com/tpx_nps1"),
         ("habana_ai_gaudi", "habana.ai/gaudi"),
         ("gpu_intel_com_i915", "gpu.intel.com/i915"),
         ("cpu", None),

@@ -126,6 +126,43 @@ def test_a_guests_card_without_a_number_is_told_by_node_and_index() -> None:
     assert key.uuid == "n1/amd-3"
 
 
+@pytest.mark.parametrize(
+    ("index", "part", "kind", "card"),
+    [
+        ("1", "0", "spx", "n1/amd-1"),
+        ("15", "7", "cpx", "n1/amd-1"),
+        ("6", "2", "qpx", "n1/amd-1"),
+        ("x", "2", "qpx", "n1/amd-x"),
+    ],
+)
+def test_a_guests_partitions_are_parts_of_one_card(
+    index: str, part: str, kind: str, card: str
+) -> None:
+    """Each has a UUID of its own: it is not that of the card."""
+    labels = {"gpu_id": index, "gpu_partition_id": part, "serial_number": ""}
+    labels |= {"gpu_compute_partition_type": kind}
+    labels |= {} if kind == "spx" else {"gpu_uuid": "c3ff74a1"}
+    key = gpu_key(CARD | labels)
+    assert key is not None
+    assert key.uuid == card
+
+
+def test_a_serial_number_is_enough_to_tell_a_card() -> None:
+    """Models may be missing; the UUID of NVIDIA's is never taken for another's number."""
+    alone = {
+        "hostname": "n1",
+        "serial_number": "692",
+        "gpu_uuid": "c3ff",
+        "gpu_id": "3",
+    }
+    key = gpu_key(alone)
+    assert key is not None
+    assert key.uuid == "692"
+    nvidia = gpu_key({"UUID": "GPU-a", "serial_number": "692", "Hostname": "n1"})
+    assert nvidia is not None
+    assert nvidia.uuid == "GPU-a"
+
+
 def test_only_the_first_partition_speaks_of_activity() -> None:
     """T10: the others show 0, which is no idleness."""
     part = CARD | {"gpu_compute_partition_type": "cpx"}
