@@ -13,6 +13,10 @@ from accounting.sources.catalogue import normal_model
 SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
 
 
+_MONEY = "of the time that has a price; null where none has"
+_UNPRICED = "the time without a price: no amount of the row includes it"
+
+
 class _Dimensions(serializers.Serializer):  # type: ignore[type-arg]
     """The dimensions that a row was asked for by: only those are there, and first."""
 
@@ -46,9 +50,10 @@ class UsageRowSerializer(_Dimensions):
     unknown_gpu_hours = serializers.CharField()
     efficiency = serializers.FloatField(allow_null=True)
     coverage = serializers.FloatField(allow_null=True)
-    charge = serializers.CharField(allow_null=True)
-    idle_charge = serializers.CharField(allow_null=True)
+    charge = serializers.CharField(allow_null=True, help_text=_MONEY)
+    idle_charge = serializers.CharField(allow_null=True, help_text=_MONEY)
     currency = serializers.CharField(allow_null=True)
+    unpriced_gpu_hours = serializers.CharField(help_text=_UNPRICED)
     estimated = serializers.BooleanField()
     energy_joules = serializers.FloatField(allow_null=True)
     peak_memory_bytes = serializers.IntegerField(allow_null=True)
@@ -85,8 +90,9 @@ class LedgerRowSerializer(_LedgerDimensions):
     stranded_charge = serializers.CharField(allow_null=True)
     stray_charge = serializers.CharField(allow_null=True)
     dark_charge = serializers.CharField(allow_null=True)
-    wall_charge = serializers.CharField(allow_null=True)
+    wall_charge = serializers.CharField(allow_null=True, help_text=_MONEY)
     currency = serializers.CharField(allow_null=True)
+    unpriced_gpu_hours = serializers.CharField(help_text=_UNPRICED)
 
 
 class HoldRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
@@ -139,6 +145,9 @@ class GpuRowSerializer(serializers.Serializer):  # type: ignore[type-arg]  # gen
         allow_null=True, help_text="the price of all of its time"
     )
     currency = serializers.CharField(allow_null=True)
+    unpriced_gpu_hours = serializers.CharField(
+        allow_null=True, help_text="its time without a price: no amount includes it"
+    )
 
 
 class GpuHolderSerializer(serializers.Serializer):  # type: ignore[type-arg]  # generic in stubs only

@@ -1,9 +1,11 @@
 """Frozen rows that queries return and that pages, the API, commands and exports share.
 
 Milliseconds are share-weighted integers; money is Decimal with 6 places, split over a list
-by largest remainder (rules.md N28), None where any of the row's time has no price (N26).
+by largest remainder (rules.md N28). It is the money of the time that has a price, and None
+where none has; `unpriced_ms` is the time that it leaves out (N26, decision 17).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -46,7 +48,7 @@ class UsageRow:
     samples_expected: int = 0
     samples_used: int = 0
     hard: Hardness = NOT_OBSERVED  # the second column, where it was asked for
-    unpriced_ms: int = 0  # the part of its time that has no price; pages say so
+    unpriced_ms: int = 0  # the part of its time that has no price
 
     @property
     def allocated_ms(self) -> int:
@@ -81,6 +83,7 @@ class LedgerRow:
     currency: str
     samples_expected: int = 0
     samples_used: int = 0
+    unpriced_ms: int = 0  # the part of its time that has no price
 
     @property
     def wall_ms(self) -> int:
@@ -89,11 +92,17 @@ class LedgerRow:
 
     @property
     def wall_charge(self) -> Decimal | None:
-        """Sum of the seven charges; None when one of them is unknown."""
-        amounts = list(self.charges.values())
-        if any(amount is None for amount in amounts):
+        """Sum of the seven charges; None when none of its time has a price."""
+        return self.charge_of(STATES)
+
+    def charge_of(self, states: Iterable[str]) -> Decimal | None:
+        """The money of some states together; None when none of their time has a price."""
+        parts = [(self.milliseconds[s], self.charges[s]) for s in states]
+        known = [(time, amount) for time, amount in parts if amount is not None]
+        has_price = any(time or amount for time, amount in known)
+        if not has_price and (len(known) < len(parts)):
             return None
-        return sum((a for a in amounts if a is not None), Decimal(0))
+        return sum((amount for _, amount in known), Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,7 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
 def total_of(rows: Sequence[UsageRow]) -> UsageRow:
     """The sum of rows of one currency; zero when there are none.
 
-    Money is that of the rows that have some: ask for rows with their priced part, so that
-    only time without a price is left out. `unpriced_ms` says how much that is.
+    Money is that of the time that has a price; `unpriced_ms` says how much has none.
     """
     priced = [row for row in rows if row.charge is not None]
     return UsageRow(
@@ -96,14 +95,15 @@ def ledger_words(
     row: LedgerRow, words: Mapping[str, Sequence[str]], places: int
 ) -> list[WordTotal]:
     """A ledger row's seven states under fewer names, in order; sums stay exact."""
-    amounts = state_amounts(row, places)
-    totals = []
-    for name, states in words.items():
-        known = [amounts[state] for state in states]
-        charge = None if None in known else _sum(known)
-        time = sum(row.milliseconds[state] for state in states)
-        totals.append(WordTotal(name, time, charge))
-    return totals
+    shown = replace(row, charges=state_amounts(row, places))
+    return [
+        WordTotal(
+            name,
+            sum(row.milliseconds[state] for state in states),
+            shown.charge_of(states),
+        )
+        for name, states in words.items()
+    ]
 
 
 def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:

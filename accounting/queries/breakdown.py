@@ -109,8 +109,8 @@ def breakdown(
         length_ms: how much of the period has data, for averages.
         places: of the currency.
     """
-    rows = rounded(usage_rows(selection, (dimension,), priced_part=True), places)
-    daily = rounded(usage_rows(selection, (dimension, "day"), priced_part=True), places)
+    rows = rounded(usage_rows(selection, (dimension,)), places)
+    daily = rounded(usage_rows(selection, (dimension, "day")), places)
     earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
         rows=tuple(sorted(rows, key=_by_charge)),
@@ -138,18 +138,18 @@ def breakdown_of_largest(
         count: how many workloads there are.
         sides, length_ms, places: as for `breakdown`.
     """
-    daily = rounded(usage_rows(selection, ("day",), priced_part=True), places)
+    daily = rounded(usage_rows(selection, ("day",)), places)
     earlier = []
     if sides is not None:
         before = replace(selection, period=sides.before)
-        earlier = rounded(usage_rows(before, (), priced_part=True), places)
+        earlier = rounded(usage_rows(before, ()), places)
     names = {workload_name(row) for row in rows}
     only = {
         "namespace": tuple({row.key["namespace"] for row in rows}),
         "workload": tuple({row.key["workload"] for row in rows}),
     }
     few = replace(selection, filters={**selection.filters, **only})
-    by_day = rounded(usage_rows(few, ("workload", "day"), priced_part=True), places)
+    by_day = rounded(usage_rows(few, ("workload", "day")), places)
     return Breakdown(
         rows=tuple(rows),
         before={"": earlier[0]} if earlier else {},
@@ -166,7 +166,7 @@ def _earlier(
     if sides is None:
         return []
     earlier = replace(selection, period=sides.before)
-    rows = usage_rows(earlier, (dimension,), priced_part=True)
+    rows = usage_rows(earlier, (dimension,))
     return rounded(rows, places)
 
 

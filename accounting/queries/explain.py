@@ -134,6 +134,7 @@ def _exactly(milliseconds: int) -> str:
 def _formula(
     figure: str, row: UsageRow, amounts: Amounts, places: int
 ) -> tuple[str, ...]:
+    money = _money(amounts, places, has_price=row.charge is not None)
     busy, idle, unknown = (
         _hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
     )
@@ -157,18 +158,19 @@ def _formula(
     if figure == "idle_charge":
         return (
             "idle milliseconds x rate / 3,600,000",
-            f"{idle} GPU-h at its rates = {_money(amounts, places)}",
+            f"{idle} GPU-h at its rates = {money}",
         )
     return (
         "allocated milliseconds x rate / 3,600,000, price by price",
-        f"{_hours(row.allocated_ms)} GPU-h at its rates = {_money(amounts, places)}",
+        f"{_hours(row.allocated_ms)} GPU-h at its rates = {money}",
     )
 
 
-def _money(amounts: Amounts, places: int) -> str:
+def _money(amounts: Amounts, places: int, *, has_price: bool) -> str:
     """`95,596.85 EUR`; money of two currencies has no sum and stays apart."""
     texts = [f"{amount:,.{places}f} {name}" for name, amount in amounts.items()]
-    return " + ".join(texts) or "no price"
+    nothing = f"{0:.{places}f}" if has_price else "no price"  # nothing was held
+    return " + ".join(texts) or nothing
 
 
 def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:

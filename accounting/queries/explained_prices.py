@@ -60,8 +60,8 @@ ALL_TIME = PaidTime(
     " + ".join(f"u.{state}_ms" for state in STATES),
     "true",
     "''",
-    "coalesce(u.gpu_rate, u.rate)",
-    "coalesce(nullif(u.gpu_price_id, 0), u.price_id)",
+    "u.gpu_rate",
+    "u.gpu_price_id",
 )
 
 

@@ -53,6 +53,7 @@ def usage_fields(row: UsageRow) -> Fields:
         "charge": amount(row.charge),
         "idle_charge": amount(row.idle_charge),
         "currency": row.currency or None,
+        "unpriced_gpu_hours": gpu_hours(row.unpriced_ms),
         "estimated": row.estimated,
         "energy_joules": row.hard.energy_joules,
         "peak_memory_bytes": row.hard.peak_memory_bytes,
@@ -71,6 +72,7 @@ def ledger_fields(row: LedgerRow) -> Fields:
         **{f"{state}_charge": amount(row.charges[state]) for state in STATES},
         "wall_charge": amount(row.wall_charge),
         "currency": row.currency or None,
+        "unpriced_gpu_hours": gpu_hours(row.unpriced_ms),
     }
 
 

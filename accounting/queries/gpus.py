@@ -13,7 +13,7 @@ from accounting.domain.period import Period, to_ms
 from accounting.domain.report import LedgerRow
 from accounting.models import DataIssue
 from accounting.queries.drivers import drivers
-from accounting.queries.fields import Fields, amount, instant
+from accounting.queries.fields import Fields, amount, gpu_hours, instant
 from accounting.queries.ledger import HiddenError, ledger_rows
 from accounting.queries.life import HARDWARE_ERRORS
 from accounting.queries.selection import Selection, refuse_others, stored_period
@@ -215,16 +215,18 @@ def gpu_errors(period: Period) -> dict[tuple[str, str], tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class GpuMoney:
-    """What a GPU earned against what its time is worth; None where a price is missing.
+    """What a GPU earned against what its time is worth; None where no time has a price.
 
     Attributes:
         earned: charged to those who held it (busy, idle and unknown).
         capacity: the price of all of the time that it was there.
+        unpriced_ms: the part of that time that has no price.
     """
 
     earned: Decimal | None
     capacity: Decimal | None
     currency: str
+    unpriced_ms: int = 0
 
 
 def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMoney]:
@@ -247,10 +249,7 @@ def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMone
 
 def money_of(row: LedgerRow) -> GpuMoney:
     """Earned and capacity of a row of the ledger."""
-    held = [row.charges[state] for state in HELD]
-    known = [charge for charge in held if charge is not None]
-    earned = sum(known, Decimal(0)) if len(known) == len(held) else None
-    return GpuMoney(earned, row.wall_charge, row.currency)
+    return GpuMoney(row.charge_of(HELD), row.wall_charge, row.currency, row.unpriced_ms)
 
 
 def gpu_fields(row: GpuRow, money: GpuMoney | None) -> Fields:
@@ -276,6 +275,7 @@ def gpu_fields(row: GpuRow, money: GpuMoney | None) -> Fields:
         "earned_charge": amount(money.earned) if money else None,
         "capacity_charge": amount(money.capacity) if money else None,
         "currency": (money.currency if money else "") or None,
+        "unpriced_gpu_hours": gpu_hours(money.unpriced_ms) if money else None,
     }
 
 

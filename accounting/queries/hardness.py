@@ -69,7 +69,7 @@ def pointless_workloads(selection: Selection) -> list[UsageRow]:
     narrow = replace(selection, filters={**selection.filters, **only})
     rows = [
         replace(row, hard=few[key])
-        for row in usage_rows(narrow, by, priced_part=True)
+        for row in usage_rows(narrow, by)
         if (key := tuple(row.key.values())) in few
     ]
     found = [row for row in rows if row.is_pointless]

@@ -16,7 +16,9 @@ from accounting.queries.source import relation
 from accounting.queries.usage import key_columns, same_currency
 
 _HELD_MS = "(u.busy_ms + u.idle_ms + u.unknown_ms)"
-_ALL_MS = "(" + " + ".join(f"u.{state}_ms" for state in STATES) + ")"
+
+# What a team pays is known by its own price; what the GPU's time is worth is not (N27).
+_PRICED = "WHERE u.rate IS NOT NULL AND u.gpu_rate IS NOT NULL"
 
 
 class HiddenError(PermissionError):
@@ -25,6 +27,8 @@ class HiddenError(PermissionError):
 
 def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
     """One row for each combination of dimensions, in order of its key.
+
+    The money of a state is that of its priced time, as in `usage_rows`.
 
     Raises:
         HiddenError: the scope does not see everything.
@@ -38,7 +42,7 @@ def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
 
 
 def ledger_total(selection: Selection) -> LedgerRow:
-    """Everything of a selection as one row; money leaves unpriced time out."""
+    """Everything of a selection as one row."""
     rows = ledger_rows(selection, ())
     if rows:
         return rows[0]
@@ -53,14 +57,15 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
     grouped = ", ".join(str(i + 1) for i in range(len(columns) + 1))
     states = ", ".join(
-        f"sum(u.{s}_ms)::bigint AS {s}_ms, coalesce(sum(u.{s}_ms * u.rate), 0) AS {s}_money"
+        f"sum(u.{s}_ms)::bigint AS {s}_ms, "
+        f"coalesce(sum(u.{s}_ms * u.rate) FILTER ({_PRICED}), 0) AS {s}_money, "
+        f"(sum(u.{s}_ms) - coalesce(sum(u.{s}_ms) FILTER ({_PRICED}), 0))::bigint"
+        f" AS {s}_unpriced"
         for s in STATES
     )
     query = f"""
         SELECT {names} u.currency AS currency, {states},
                coalesce(sum({_HELD_MS} * (u.gpu_rate - u.rate)), 0) AS difference,
-               sum(CASE WHEN u.rate IS NULL OR u.gpu_rate IS NULL
-                   THEN {_ALL_MS} ELSE 0 END)::bigint AS unpriced,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
         {chosen.text()} GROUP BY {grouped} ORDER BY {grouped}
@@ -75,15 +80,15 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
     """Rows with money; what a profile's or tier's rate differs is the platform's (N27)."""
     merged: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
-        row["has_money"] = not (row["unpriced"] and keys)
+        row["is_one_currency"] = True
         key = tuple(row[name] or "" for name in keys)
         known = merged.get(key)
         merged[key] = row if known is None else _both(known, row)
     cells: dict[tuple[tuple[str, ...], int], Fraction] = {}
     for key, row in merged.items():
-        if not row["has_money"]:
-            continue
         for i, state in enumerate(STATES):
+            if not _has_money(row, state):
+                continue
             amount = Fraction(row[f"{state}_money"])
             if state == "free":
                 amount += Fraction(row["difference"])
@@ -97,13 +102,25 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
             currency=row["currency"],
             samples_expected=row["samples_expected"],
             samples_used=row["samples_used"],
+            unpriced_ms=_sum(row, "unpriced"),
         )
         for key, row in merged.items()
     ]
 
 
+def _sum(row: dict[str, Any], part: str) -> int:
+    return sum(row[f"{state}_{part}"] for state in STATES)
+
+
+def _has_money(row: dict[str, Any], state: str) -> bool:
+    """Some of the state's time has a price; a state without time where some of the row has."""
+    time, unpriced = row[f"{state}_ms"], row[f"{state}_unpriced"]
+    some = _sum(row, "unpriced") < _sum(row, "ms") or not _sum(row, "ms")
+    return row["is_one_currency"] and some and (unpriced < time or not time)
+
+
 _ADDED = (
-    *(f"{state}_{part}" for state in STATES for part in ("ms", "money")),
+    *(f"{state}_{part}" for state in STATES for part in ("ms", "money", "unpriced")),
     *("difference", "samples_expected", "samples_used"),
 )
 
@@ -113,8 +130,6 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {
         **one,
         **{name: one[name] + other[name] for name in _ADDED},
-        "has_money": one["has_money"]
-        and other["has_money"]
-        and same_currency(one, other),
+        "is_one_currency": one["is_one_currency"] and same_currency(one, other),
         "currency": one["currency"] or other["currency"],
     }

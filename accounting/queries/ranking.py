@@ -41,7 +41,7 @@ def largest(
 ) -> Ranking:
     """The rows with most `charge` or `idle` cost; one query.
 
-    Money is that of the priced part of a row, in `places`, rounded over this list.
+    Money is in `places`, rounded over this list.
     """
     chosen = relation(selection, by)
     columns = key_columns(by)
@@ -90,13 +90,15 @@ def _is_held(chosen: Relation) -> str:
 def _row(
     found: dict[str, Any], keys: Sequence[str], held: Decimal, idle: Decimal
 ) -> UsageRow:
+    time = sum(found[f"{state}_ms"] for state in HELD)
+    has_price = found["unpriced_ms"] < time or not time
     return UsageRow(
         key={name: found[name] or "" for name in keys},
         busy_ms=found["busy_ms"],
         idle_ms=found["idle_ms"],
         unknown_ms=found["unknown_ms"],
-        charge=held + idle,
-        idle_charge=idle,
+        charge=held + idle if has_price else None,
+        idle_charge=idle if has_price else None,
         currency=found["currency"] or "",
         estimated=found["estimated"],
         samples_expected=found["samples_expected"],

@@ -41,27 +41,25 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
 HELD = ("busy", "idle", "unknown")
 
 
-def usage_rows(
-    selection: Selection, by: Sequence[str], *, priced_part: bool = False
-) -> list[UsageRow]:
+def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
     """One row for each combination of dimensions, in order of its key.
+
+    The money of a row is that of its priced time; `unpriced_ms` says what it leaves out.
+    It is None where none of its time has a price (rules.md N26, decision 17).
 
     Args:
         selection: what is asked for.
         by: dimensions.
-        priced_part: give a row of which some time has no price the money of the rest,
-            as a list's total does; else it has none (rules.md N26).
 
     Raises:
         SelectionError: an unknown dimension, or facts that have expired.
     """
     _check(by, USAGE_DIMENSIONS)
-    found = _fetch(selection, by)
-    return _priced(found, by, priced_part=priced_part)
+    return _priced(_fetch(selection, by), by)
 
 
 def usage_total(selection: Selection) -> UsageRow:
-    """Everything of a selection as one row; money leaves unpriced time out."""
+    """Everything of a selection as one row."""
     rows = _priced(_fetch(selection, ()), ())
     if rows:
         return rows[0]
@@ -105,18 +103,14 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
         return [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _priced(
-    found: list[dict[str, Any]], by: Sequence[str], *, priced_part: bool = False
-) -> list[UsageRow]:
+def _priced(found: list[dict[str, Any]], by: Sequence[str]) -> list[UsageRow]:
     """Rows with money, split over the list by largest remainder (N28)."""
     keys = list(key_columns(by))
     merged = _merge_unpriced(found, keys)
-    for row in merged.values():
-        row["priced"] = row["priced"] or priced_part
     cells: dict[tuple[tuple[str, ...], str], Fraction] = {}
     for key, row in merged.items():
         for state in HELD:
-            if row["priced"]:
+            if _has_money(row):
                 cells[key, state] = Fraction(row[f"{state}_money"]) / HOUR_MS
     amounts = split_money(cells)
     return [
@@ -126,31 +120,37 @@ def _priced(
             idle_ms=row["idle_ms"],
             unknown_ms=row["unknown_ms"],
             charge=sum((amounts[key, s] for s in HELD), Decimal(0))
-            if row["priced"]
+            if _has_money(row)
             else None,
-            idle_charge=amounts[key, "idle"] if row["priced"] else None,
+            idle_charge=amounts[key, "idle"] if _has_money(row) else None,
             currency=row["currency"],
             estimated=row["estimated"],
             samples_expected=row["samples_expected"],
             samples_used=row["samples_used"],
-            unpriced_ms=sum(int(row[f"{s}_unpriced"]) for s in HELD),
+            unpriced_ms=_unpriced(row),
         )
         for key, row in merged.items()
     ]
 
 
+def _unpriced(row: dict[str, Any]) -> int:
+    return sum(int(row[f"{state}_unpriced"]) for state in HELD)
+
+
+def _has_money(row: dict[str, Any]) -> bool:
+    """Some of its time has a price, or it has no time; one currency."""
+    held = sum(row[f"{state}_ms"] for state in HELD)
+    return row["is_one_currency"] and (_unpriced(row) < held or not held)
+
+
 def _merge_unpriced(
     found: list[dict[str, Any]], keys: Sequence[str]
 ) -> dict[tuple[str, ...], dict[str, Any]]:
-    """One row a key: unpriced time has no currency and comes as a row of its own.
-
-    A list's total (no keys) leaves unpriced time out of its money; a row of which any time
-    has no price has none.
-    """
+    """One row a key: unpriced time has no currency and comes as a row of its own."""
     merged: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
         key = tuple(row[name] or "" for name in keys)
-        row["priced"] = not any(row[f"{s}_unpriced"] for s in HELD) or not keys
+        row["is_one_currency"] = True
         for state in HELD:
             row[f"{state}_money"] = row[f"{state}_money"] or Decimal(0)
         known = merged.get(key)
@@ -175,7 +175,7 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {
         **one,
         **{name: one[name] + other[name] for name in _ADDED},
-        "priced": one["priced"] and other["priced"] and same_currency(one, other),
+        "is_one_currency": one["is_one_currency"] and same_currency(one, other),
         "currency": one["currency"] or other["currency"],
         "estimated": one["estimated"] or other["estimated"],
     }

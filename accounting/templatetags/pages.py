@@ -12,7 +12,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.charts.bars import Part
-from accounting.templatetags.units import NO_DATA, NO_PRICE
+from accounting.domain.report import UsageRow
+from accounting.templatetags.units import NO_DATA, NO_PRICE, gpu_hours
 
 register = template.Library()
 
@@ -77,6 +78,16 @@ def figure(
         explain_url(context, what, key),
         text,
         small,
+    )
+
+
+@register.simple_tag
+def unpriced(row: UsageRow) -> SafeString:
+    """Beside a row's money: the part of its time that the money leaves out."""
+    if not 0 < row.unpriced_ms < row.allocated_ms:
+        return mark_safe("")  # all of it is priced, or the money is "No price"
+    return format_html(
+        '<span class="cell-sub">without {} GPU-h</span>', gpu_hours(row.unpriced_ms)
     )
 
 

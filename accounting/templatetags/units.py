@@ -18,7 +18,6 @@ from accounting.domain.calendar import DayRange
 from accounting.domain.comparison import Change
 from accounting.domain.hardness import Hardness
 from accounting.domain.period import DAY_MS, HOUR_MS, to_instant
-from accounting.domain.report import UsageRow
 
 register = template.Library()
 
@@ -63,18 +62,6 @@ def money_round(amount: Decimal | str | None, currency: str) -> str:
         round(amount), currency, format="¤#,##0", locale=LOCALE, currency_digits=False
     )
     return _plain(whole)
-
-
-@register.filter
-def charge(row: UsageRow, currency: str) -> str:
-    """A row's charge; none where any of its time has no price (rules.md N26)."""
-    return money(None if row.unpriced_ms else row.charge, currency)
-
-
-@register.filter
-def idle_charge(row: UsageRow, currency: str) -> str:
-    """A row's idle cost; none where any of its time has no price."""
-    return money(None if row.unpriced_ms else row.idle_charge, currency)
 
 
 @register.filter

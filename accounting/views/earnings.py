@@ -16,7 +16,7 @@ PLATFORM = ("free", "stranded", "stray", "dark")  # rules.md N29
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """One payer. `charge` is None where some of its time has no price."""
+    """One payer. `charge` is None where none of its time has a price."""
 
     name: str
     slot: int
@@ -28,11 +28,15 @@ class Earned:
 
 @dataclass(frozen=True, slots=True)
 class Earnings:
-    """Every payer of a GPU's time; together all of its time and money."""
+    """Every payer of a GPU's time; together all of its time, and the money that is known.
+
+    `unpriced_ms` is the time without a price: no line has money for it.
+    """
 
     lines: tuple[Earned, ...]
     milliseconds: int
     charge: Decimal | None
+    unpriced_ms: int
 
 
 def earnings(
@@ -52,12 +56,12 @@ def earnings(
         by_team.setdefault(row.key["team"], []).append(row)
     cells: dict[tuple[str, str], Fraction | Decimal] = {}
     for slug, rows in by_team.items():
-        charges = [row.charge for row in rows]
-        if None not in charges:
-            cells["team", slug] = sum((c for c in charges if c is not None), Decimal(0))
-    platform = [ledger.charges[state] for state in PLATFORM]
-    if None not in platform:
-        cells["~platform", ""] = sum((c for c in platform if c), Decimal(0))
+        charges = [row.charge for row in rows if row.charge is not None]
+        if charges:
+            cells["team", slug] = sum(charges, Decimal(0))
+    platform = ledger.charge_of(PLATFORM)
+    if platform is not None:
+        cells["~platform", ""] = platform
     amounts = split_money(cells, places)
     lines = [
         _of_team(team_named(teams, slug), rows, amounts.get(("team", slug)))
@@ -74,11 +78,11 @@ def earnings(
     )
     lines.append(rest)
     known = [line.charge for line in lines if line.charge is not None]
-    is_whole = len(known) == len(lines)
     return Earnings(
         tuple(lines),
         sum(line.milliseconds for line in lines),
-        sum(known, Decimal(0)) if is_whole else None,
+        sum(known, Decimal(0)) if known else None,
+        ledger.unpriced_ms,
     )
 
 

@@ -163,10 +163,9 @@ NOTHING = UsageRow({}, 0, 0, 0, None, None, currency="", estimated=False)
 
 def _total(selection: Selection, one: HeldStretch, period: Period) -> UsageRow:
     filters = {"namespace": (one.namespace,), "pod": (one.pod,)}
-    row = usage_total(
+    return usage_total(
         replace(selection, period=period, filters={**selection.filters, **filters})
     )
-    return replace(row, charge=None) if row.unpriced_ms else row
 
 
 def _by_pod(held: Sequence[HeldStretch]) -> list[list[HeldStretch]]:

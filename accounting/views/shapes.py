@@ -45,6 +45,7 @@ class Capacity:
     words: tuple[WordLine, ...]
     parts: tuple[Part, ...]
     sentence: str
+    unpriced_ms: int = 0  # time without a price: no amount includes it
 
     @property
     def unallocated(self) -> WordLine:
@@ -68,7 +69,12 @@ def capacity(row: LedgerRow, length_ms: int, places: int) -> Capacity:
     parts = bars.bar_parts({w.kind: w.milliseconds for w in words}, wall)
     sentence = ", ".join(f"{w.name} {units.percent(w.share)}" for w in words)
     return Capacity(
-        wall, wall / length_ms if length_ms else None, words, parts, sentence
+        wall,
+        wall / length_ms if length_ms else None,
+        words,
+        parts,
+        sentence,
+        row.unpriced_ms,
     )
 
 

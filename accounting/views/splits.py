@@ -55,7 +55,7 @@ def split_of(
     """Split a selection as `?split=` says; one query."""
     chosen = state.query.get("split", "")
     by = chosen if chosen and chosen in SPLITS else "model"
-    found = rounded(usage_rows(selection, (by,), priced_part=True), places)
+    found = rounded(usage_rows(selection, (by,)), places)
     found.sort(key=lambda row: (-(row.charge or 0), -row.allocated_ms, row.key[by]))
     shown = found if len(found) <= SHOWN + 1 else found[:SHOWN]
     rest = found[len(shown) :]

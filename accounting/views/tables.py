@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from django.urls import reverse
@@ -48,7 +47,6 @@ class TeamTable:
 
     lines: tuple[TeamLine, ...]
     total: UsageRow
-    hidden: Decimal  # the priced part of rows that are shown without a price
     change: Change | None
     departments: tuple[Department, ...] = ()
 
@@ -91,7 +89,6 @@ def team_table(lines: Sequence[TeamLine], found: Breakdown, sort: str) -> TeamTa
     return TeamTable(
         lines=tuple(ordered(lines, sort, TEAM_COLUMNS, "-charge")),
         total=found.summary.total,
-        hidden=hidden_money([line.row for line in lines]),
         change=found.summary.charge,
     )
 
@@ -115,9 +112,8 @@ def by_department(
         )
         for name in names
     ]
-    # a subtotal shows the priced part of its teams, so that is what it is sorted by
-    whole = [replace(g.head, row=replace(g.head.row, unpriced_ms=0)) for g in groups]
-    heads = [head.name for head in ordered(whole, sort, TEAM_COLUMNS, "-charge")]
+    in_order = ordered([g.head for g in groups], sort, TEAM_COLUMNS, "-charge")
+    heads = [head.name for head in in_order]
     groups.sort(key=lambda group: heads.index(group.head.name))
     return replace(table, departments=tuple(groups))
 
@@ -126,8 +122,6 @@ def _department(
     name: str, lines: Sequence[TeamLine], found: Breakdown, sides: Sides | None
 ) -> Department:
     total = total_of([line.row for line in lines])
-    if total.unpriced_ms and total.unpriced_ms == total.allocated_ms:
-        total = replace(total, charge=None, idle_charge=None)  # nothing has a price
     earlier = [found.before[line.key] for line in lines if line.key in found.before]
     change = None
     if sides is not None and earlier:
@@ -148,27 +142,16 @@ def _department(
     return Department(head, tuple(lines))
 
 
-def priced(row: UsageRow, amount: Decimal | None) -> Decimal | None:
-    """A row's money; none where any of its time has no price (rules.md N26)."""
-    return None if row.unpriced_ms else amount
-
-
-def hidden_money(rows: Sequence[UsageRow]) -> Decimal:
-    """What rows that are shown without a price add to the total all the same."""
-    partly = (row.charge for row in rows if row.unpriced_ms)
-    return sum((amount for amount in partly if amount is not None), Decimal(0))
-
-
 Sorter = Callable[[Any], Any]
 TEAM_COLUMNS: dict[str, Sorter] = {
     "team": lambda line: line.name.lower(),
-    "charge": lambda line: priced(line.row, line.row.charge),
+    "charge": lambda line: line.row.charge,
     "change": lambda line: line.change.difference if line.change else None,
     "allocated": lambda line: line.row.allocated_ms,
     "efficiency": lambda line: line.row.efficiency,
     "coverage": lambda line: line.row.coverage,
     "idle": lambda line: line.row.idle_ms,
-    "idle_charge": lambda line: priced(line.row, line.row.idle_charge),
+    "idle_charge": lambda line: line.row.idle_charge,
 }
 
 
@@ -228,12 +211,12 @@ WORKLOAD_COLUMNS: dict[str, Sorter] = {
     "workload": lambda line: (line.workload.lower(), line.namespace),
     "kind": lambda line: line.kind,
     "model": lambda line: line.model,
-    "charge": lambda line: priced(line.row, line.row.charge),
+    "charge": lambda line: line.row.charge,
     "allocated": lambda line: line.row.allocated_ms,
     "efficiency": lambda line: line.row.efficiency,
     "coverage": lambda line: line.row.coverage,
     "idle": lambda line: line.row.idle_ms,
-    "idle_charge": lambda line: priced(line.row, line.row.idle_charge),
+    "idle_charge": lambda line: line.row.idle_charge,
     "sm": lambda line: line.row.hard.sm_active,
     "tensor": lambda line: line.row.hard.tensor_active,
     "dram": lambda line: line.row.hard.dram_active,

@@ -152,7 +152,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     ref = _team(state, slug)
     selection = state.selection(team=slug)
     by = ("team", "workload", "model")
-    rows = usage_rows(selection, by, priced_part=True)
+    rows = usage_rows(selection, by)
     shows_hard = state.query.get("show") == "hard"
     is_pointless = state.query.get("only") == "pointless"
     if shows_hard or is_pointless:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounting.models import DataIssue
 from tests.integration.accounting.support import report
-from tests.integration.money.books import HOUR_MS, TEN, Books
+from tests.integration.money.books import HOUR_MS, MODEL, TEN, Books
 
 BASE = """
 billing: {currency: EUR, timezone: UTC}
@@ -134,7 +134,10 @@ def test_the_issue_goes_when_a_price_comes(books: Books) -> None:
     assert not DataIssue.objects.filter(code="unpriced_gpu", resolved_at=None).exists()
 
 
-def test_money_is_null_where_any_of_the_time_has_no_price(books: Books) -> None:
+def test_money_is_that_of_the_time_with_a_price_and_the_rest_is_told(
+    books: Books,
+) -> None:
+    """Every list of a pod on a priced and on an unpriced GPU adds up to its total."""
     books.configure(prices(({}, "2")))
     pod = books.pod()
     books.hours(books.gpu("GPU-1"), TEN, TEN + HOUR, pod)
@@ -142,9 +145,51 @@ def test_money_is_null_where_any_of_the_time_has_no_price(books: Books) -> None:
     books.settle()
     [row] = report("usage", by="team")
     assert row["allocated_ms"] == 2 * HOUR_MS
-    assert row["charge"] is None  # never 2, which would be too little
-    by_model = {row["model"]: row["charge"] for row in report("usage", by="model")}
-    assert by_model == {"NVIDIA-A10": None, "NVIDIA-L40S": "2.000000"}
+    assert (row["charge"], row["unpriced_gpu_hours"]) == ("2.000000", "1.000000")
+    by_model = {
+        row["model"]: (row["charge"], row["unpriced_gpu_hours"])
+        for row in report("usage", by="model")
+    }
+    assert by_model == {
+        "NVIDIA-A10": (None, "1.000000"),  # null, never 0
+        "NVIDIA-L40S": ("2.000000", "0.000000"),
+    }
+    [total] = report("usage", by="")
+    assert (total["charge"], total["unpriced_gpu_hours"]) == ("2.000000", "1.000000")
+
+
+def test_the_ledger_of_a_day_keeps_its_money_beside_a_model_without_price(
+    books: Books,
+) -> None:
+    """One unpriced model took the money of all states of every day."""
+    books.configure(prices(({}, "2")))
+    books.hours(books.gpu("GPU-1"), TEN, TEN + HOUR, books.pod())
+    books.hours(books.gpu("GPU-1b"), TEN, TEN + HOUR, state="free")
+    books.hours(
+        books.gpu("GPU-2", model="NVIDIA-A10"), TEN, TEN + HOUR, state="stranded"
+    )
+    books.settle()
+    for by in ("day", "hour", "cluster", ""):
+        [row] = report("ledger", by=by)
+        assert row["wall_ms"] == 3 * HOUR_MS
+        assert (row["busy_charge"], row["free_charge"]) == ("2.000000", "2.000000")
+        assert row["idle_charge"] == "0.000000"  # no time
+        assert row["stranded_charge"] is None  # time, and no price
+        assert row["wall_charge"] == "4.000000"
+        assert row["unpriced_gpu_hours"] == "1.000000"
+    unpriced = next(r for r in report("ledger", by="model") if r["model"] != MODEL)
+    assert {v for k, v in unpriced.items() if k.endswith("_charge")} == {None}
+    assert unpriced["unpriced_gpu_hours"] == "1.000000"
+
+
+def test_nothing_with_a_price_is_no_money_in_totals_too(books: Books) -> None:
+    books.configure(prices())
+    held_hour(books)
+    books.settle()
+    [usage] = report("usage", by="")
+    [ledger] = report("ledger", by="")
+    assert (usage["charge"], ledger["wall_charge"]) == (None, None)
+    assert usage["unpriced_gpu_hours"] == ledger["unpriced_gpu_hours"] == "1.000000"
 
 
 def test_a_price_of_nothing_is_a_price(books: Books) -> None:

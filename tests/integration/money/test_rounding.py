@@ -218,7 +218,8 @@ def test_rows_of_priced_and_unpriced_time_are_one_row_in_all_they_measure(
     assert row["energy_joules"] == 7.5
     assert row["peak_memory_bytes"] == 9
     assert row["estimated"] is True
-    assert row["charge"] is None
+    assert row["charge"] == "0.111111"  # 200 s at 2 an hour
+    assert row["unpriced_gpu_hours"] == "0.027778"
 
 
 def test_a_field_that_one_part_has_not_measured_is_that_of_the_other(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import time_machine
 
+from accounting.charts.bars import WORDS
 from accounting.models import Source
 from tests.integration.pages.conftest import NOW, SignIn
 
@@ -99,3 +100,24 @@ def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None
     for link in links:
         assert "team=vision" in link
         assert rows_of(client.get(link.replace("&amp;", "&")))
+
+
+def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
+    sign_in: SignIn,
+) -> None:
+    """One model without a price emptied every money column of every day."""
+    client = sign_in("ana")
+    page = client.get(f"/?{WEEK}")
+    link = re.search(r'href="(/api/v1/ledger[^"]+)"', page.content.decode())
+    assert link is not None
+    rows = rows_of(client.get(link[1].replace("&amp;", "&")))
+    card = page.context["ledger"]
+    assert card.unpriced_ms > 0
+    unpriced = sum(Decimal(row["unpriced_gpu_hours"]) for row in rows)
+    assert abs(unpriced - Decimal(card.unpriced_ms) / 3_600_000) < Decimal("0.0001")
+    for word, states in WORDS.items():
+        shown = next(one.charge for one in card.words if one.name == word)
+        amounts = [row[f"{state}_charge"] for row in rows for state in states]
+        total = sum(Decimal(amount) for amount in amounts if amount)
+        assert abs(total - shown) <= Decimal("0.02")
+        assert any(Decimal(amount or 0) > 0 for amount in amounts)

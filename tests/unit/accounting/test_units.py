@@ -7,7 +7,6 @@ import pytest
 
 from accounting.domain.calendar import DayRange
 from accounting.domain.comparison import change
-from accounting.domain.report import UsageRow
 from accounting.templatetags import units
 
 
@@ -109,11 +108,3 @@ def test_times_carry_the_exact_instant() -> None:
     assert 'datetime="2026-10-01T10:05:30+00:00"' in html
     assert "1 Oct 10:05" in html
     assert units.moment(None) == "\N{EM DASH}"
-
-
-def test_a_row_with_time_that_has_no_price_has_no_charge() -> None:
-    row = UsageRow(
-        {}, 1, 0, 0, Decimal(5), Decimal(1), "EUR", estimated=False, unpriced_ms=1
-    )
-    assert units.charge(row, "EUR") == "No price"
-    assert units.idle_charge(row, "EUR") == "No price"

@@ -97,7 +97,7 @@ def test_words_add_up_to_the_wall_time_and_its_money() -> None:
 
 
 def test_money_of_a_state_without_a_price_is_unknown() -> None:
-    """N26: never 0; the other words keep theirs."""
+    """N26: never 0 where a word has nothing else; decision 17: else the money of the rest."""
     ledger = LedgerRow(
         key={},
         milliseconds={state: (i + 1) * HOUR for i, state in enumerate(STATES)},
@@ -108,9 +108,11 @@ def test_money_of_a_state_without_a_price_is_unknown() -> None:
     )
     words = ledger_words(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
     assert [(w.name, w.milliseconds, w.charge) for w in words] == [
-        ("Held", 6 * HOUR, None),
+        ("Held", 6 * HOUR, Decimal("4.00")),
         ("Rest", 22 * HOUR, Decimal("8.00")),
     ]
+    alone = ledger_words(ledger, {"Idle": STATES[1:2]}, 2)
+    assert [word.charge for word in alone] == [None]
     both = ledger_sum([ledger, ledger])
     assert both == {state: 2 * (i + 1) * HOUR for i, state in enumerate(STATES)}
 
