@@ -23,7 +23,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from portal.services.places import HOME_MODE
+from portal.services.places import HOME_MODE, fault_of_owner
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -268,8 +268,9 @@ def secret_key(environment: Environment) -> str:
         path.parent.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
         return _generated(path)
     except OSError as error:
-        message = f"SECRET_KEY: none is set and {path} cannot be used ({error})"
-        raise ConfigurationError(message) from None
+        fault = fault_of_owner(path.parent)
+        fault = fault or f"SECRET_KEY: none is set and {path} cannot be used ({error})"
+        raise ConfigurationError(fault) from None
 
 
 def _generated(path: Path) -> str:

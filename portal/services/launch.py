@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import pwd
 import shutil
 import signal
 import stat
@@ -10,55 +9,21 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from portal.services.account import Account
 from portal.services.errors import ServicesError
 
-# PostgreSQL refuses to run as root. This account is on every Linux and owns nothing;
-# the files of the embedded database are for its eyes only.
-UNPRIVILEGED = "nobody"
 
-
-def tethered(
-    command: Sequence[str],
-    *,
-    last_signal: signal.Signals,
-    user: str | None = None,
-    uses: Sequence[Path] = (),
-) -> list[str]:
+def tethered(command: Sequence[str], *, last_signal: signal.Signals) -> list[str]:
     """The command, with the wish to get a signal when its parent dies.
 
     The kernel keeps that promise even after `kill -9` of the parent. It needs
     `setpriv` of util-linux; without it the next start cleans up instead.
-
-    Args:
-        user: the account to run as; only root may ask for one.
-        uses: what that account must be able to reach.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
-        if user is not None:
-            raise ServicesError("to run as root, `setpriv` (util-linux) is needed")
         return list(command)
-    options = [f"--pdeathsig={last_signal.name.removeprefix('SIG')}"]
-    if user is not None:
-        options += _as_user(user, uses)
-    return [setpriv, *options, "--", *command]
-
-
-def _as_user(user: str, uses: Sequence[Path]) -> list[str]:
-    account = pwd.getpwnam(user)
-    options = [f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}"]
-    options.append("--clear-groups")
-    if not all(is_reachable(path) for path in uses):
-        # A checkout under /root: rather this than opening root's home to everybody.
-        options += ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
-    return options
-
-
-def is_reachable(path: Path) -> bool:
-    """True when any user may enter the folders above a path."""
-    return all(
-        stat.S_IMODE(folder.stat().st_mode) & stat.S_IXOTH for folder in path.parents
-    )
+    option = f"--pdeathsig={last_signal.name.removeprefix('SIG')}"
+    return [setpriv, option, "--", *command]
 
 
 def program(package: str, *parts: str) -> Path:
@@ -76,27 +41,24 @@ def program(package: str, *parts: str) -> Path:
     return Path(found.submodule_search_locations[0]).joinpath(*parts)
 
 
-def server_account() -> str | None:
-    """The account that PostgreSQL runs as; None for our own."""
-    return UNPRIVILEGED if os.geteuid() == 0 else None
-
-
-def private_directory(
-    path: Path, *, mode: int = 0o700, owner: str | None = None
-) -> None:
-    """Make a directory that only its owner may list, or check that it is one.
+def private_directory(path: Path, *, owner: Account | None = None) -> None:
+    """Make a directory that only its owner may enter, or check that it is one.
 
     Raises:
-        ServicesError: when somebody else has made it before us.
+        ServicesError: somebody else has made it before us, or it cannot be made.
     """
-    path.mkdir(mode=mode, parents=True, exist_ok=True)
-    wanted = pwd.getpwnam(owner).pw_uid if owner else os.geteuid()
-    found = path.stat()
-    if found.st_uid == os.geteuid() != wanted:
-        os.chown(path, wanted, -1)
-    elif found.st_uid != wanted:
-        raise ServicesError(f"{path} belongs to another user: set GPU_LEDGER_HOME")
-    path.chmod(mode)
+    ours, wanted = os.geteuid(), owner.uid if owner else os.geteuid()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()  # of itself: in /tmp it may be somebody's link
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {ours, wanted}:
+            raise ServicesError(f"{path} belongs to another user: set GPU_LEDGER_HOME")
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            path.chmod(0o700)
+        if found.st_uid != wanted:
+            os.chown(path, wanted, -1)
+    except OSError as error:
+        raise ServicesError(f"{path} cannot be made private: {error}") from None
 
 
 def start(
@@ -105,8 +67,16 @@ def start(
     log: Path,
     directory: Path,
     environment: Mapping[str, str] | None = None,
+    account: Account | None = None,
+    keep: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a server whose output goes to the end of its log."""
+    """Start a server whose output goes to the end of its log.
+
+    Args:
+        directory: where it works; entered before the account changes.
+        account: None for our own.
+        keep: descriptors that it inherits.
+    """
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with log.open("ab") as output:
         return subprocess.Popen(
@@ -117,6 +87,8 @@ def start(
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=keep,
+            **(account.options if account else {}),
         )
 
 

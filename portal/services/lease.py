@@ -7,7 +7,6 @@ a `kill -9` leaves nothing behind, and two commands at once share one pair of se
 """
 
 import atexit
-import errno
 import fcntl
 import os
 import subprocess
@@ -17,7 +16,13 @@ from pathlib import Path
 from typing import IO
 
 from portal.services.errors import ServicesError
-from portal.services.places import HOME_MODE, Places, open_lock, places_of
+from portal.services.places import (
+    HOME_MODE,
+    Places,
+    fault_of_owner,
+    open_lock,
+    places_of,
+)
 
 STOP_TIMEOUT = 90  # seconds; the keeper waits 30 for PostgreSQL, on a slow machine more
 POLL = 0.05  # seconds
@@ -42,14 +47,14 @@ def acquire(home: Path, *, is_temporary: bool = False) -> Places:
         return places
     try:
         places.home.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
-        if places.home.stat().st_uid != os.geteuid():
-            raise PermissionError(errno.EPERM, "not ours", str(places.home))  # noqa: TRY301
+        if fault := fault_of_owner(places.home):
+            raise ServicesError(fault)
         lock = _lock_shared(places)
-    except PermissionError as error:
-        message = f"{error.filename} belongs to another user"
-        raise ServicesError(f"{message}: set GPU_LEDGER_HOME") from None
     except OSError as error:
-        raise ServicesError(f"{places.home} cannot be used: {error}") from None
+        raise ServicesError(
+            f"{places.home} cannot be used ({error}): set GPU_LEDGER_HOME to a folder"
+            " of your own"
+        ) from None
     _held[places.home] = lock
     try:
         _ensure_keeper(places, is_temporary=is_temporary)

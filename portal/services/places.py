@@ -7,16 +7,21 @@ follows from the home alone, so that it is known before anything runs.
 
 import hashlib
 import os
+import pwd
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlencode
 
 LONGEST_SOCKET = 100  # Linux allows 107 bytes, macOS 103
+PLAIN = re.compile(
+    r"[A-Za-z0-9/._-]*"
+)  # means itself in every address and list of them
 POSTGRES_PORT = 5432  # part of the socket's name only
 DATABASE = "gpu_ledger"
 SUPERUSER = "postgres"
-HOME_MODE = 0o711  # PostgreSQL may be another account, and must get through
+HOME_MODE = 0o700  # where PostgreSQL is another account, it gets in by descriptors
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +87,35 @@ def places_of(home: Path) -> Places:
     home = home.expanduser().resolve()
     sockets = home / "run"
     longest = sockets / "postgres" / f".s.PGSQL.{POSTGRES_PORT}"
-    if len(os.fsencode(longest)) > LONGEST_SOCKET:
+    is_plain = PLAIN.fullmatch(str(home)) is not None
+    if not is_plain or len(os.fsencode(longest)) > LONGEST_SOCKET:
         name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
         sockets = Path("/tmp") / f"gpu-ledger-{os.getuid()}-{name}"  # noqa: S108
     return Places(home, sockets)
+
+
+def fault_of_owner(home: Path) -> str:
+    """What to do about a home that is another user's; empty when it is ours.
+
+    Files of two users in one home would be in each other's way, root's as well.
+    """
+    try:
+        owner = home.stat().st_uid
+    except OSError:
+        return ""
+    if owner == os.geteuid():
+        return ""
+    return (
+        f"{home} belongs to {_name_of(owner)}, and this runs as"
+        f" {_name_of(os.geteuid())}: set GPU_LEDGER_HOME to a folder of your own"
+    )
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 def open_lock(path: Path) -> IO[bytes]:

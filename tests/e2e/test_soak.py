@@ -47,7 +47,6 @@ def soak(folder: Path, seconds: int) -> Iterator[subprocess.Popen[str]]:
 def folder() -> Iterator[Path]:
     """A short path: sockets have no room for a long one."""
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
-        Path(name).chmod(0o711)  # PostgreSQL may be another account
         yield Path(name)
 
 

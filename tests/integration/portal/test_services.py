@@ -22,7 +22,7 @@ import redis
 
 from portal.services import lease
 from portal.services.errors import ServicesError
-from portal.services.places import Places, places_of
+from portal.services.places import PLAIN, Places, places_of
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -245,12 +245,24 @@ def test_database_of_another_version_is_named(home: Path) -> None:
         lease.acquire(home)
 
 
-def test_home_with_a_long_name_has_short_sockets(home: Path) -> None:
-    deep = home / ("d" * 120)
-    places = lease.acquire(deep)
-    assert len(str(places.redis_socket)) < 60
-    assert answers(places)
-    lease.release(deep)
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder with a short path: only what is in it makes a name unusual."""
+    path = Path(tempfile.mkdtemp(prefix="gl-"))
+    yield path
+    wait_until(lambda: not processes_of(str(path)))
+    shutil.rmtree(path)
+
+
+@pytest.mark.parametrize("name", ["d" * 120, "a b, 'c' %41?x=1#\"é"])
+def test_home_with_an_unusual_name_has_plain_sockets(short: Path, name: str) -> None:
+    places = lease.acquire(short / name)
+    try:
+        assert PLAIN.fullmatch(str(places.redis_socket))
+        assert len(str(places.redis_socket)) < 60
+        assert answers(places)
+    finally:
+        lease.release(short / name)
     assert not places.sockets.exists()
 
 
@@ -287,7 +299,7 @@ def test_person_without_rights_runs_them_as_well(home_of_nobody: Path) -> None:
         assert answers(places_of(home_of_nobody))
         owners = {path.stat().st_uid for path in home_of_nobody.iterdir()}
     assert owners == {owner.st_uid}
-    with pytest.raises(ServicesError, match="belongs to another user"):
+    with pytest.raises(ServicesError, match="belongs to nobody, and this runs as root"):
         lease.acquire(home_of_nobody)  # root's files would be in the person's way
 
 
@@ -295,7 +307,7 @@ def test_person_without_rights_runs_them_as_well(home_of_nobody: Path) -> None:
 def small_disk(home: Path) -> Iterator[Path]:
     """A home on a disk of 256 MB, where this machine lets us mount one."""
     home.mkdir()
-    options = ["-t", "tmpfs", "-o", "size=256m,mode=711", "tmpfs"]
+    options = ["-t", "tmpfs", "-o", "size=256m,mode=700", "tmpfs"]
     made = subprocess.run(["mount", *options, str(home)], check=False)
     if made.returncode:
         pytest.skip("this machine does not let us mount a small disk")
