@@ -46,7 +46,8 @@ lock: $(VENV)/uv ## write the locks after a change of dependencies in pyproject.
 	$(BIN)/uv pip compile $(LOCK) --group test --group lint --group mutation --group bench \
 	  -o requirements-dev.txt pyproject.toml
 
-LOCK := --quiet --generate-hashes --python-version 3.11 --extra demo --no-annotate \
+# One lock for every Python that `requires-python` names.
+LOCK := --quiet --generate-hashes --universal --python-version 3.11 --extra demo --no-annotate \
   --no-emit-index-url --custom-compile-command "make lock"
 
 # --- running -----------------------------------------------------------------------

@@ -5,3 +5,7 @@ from django.apps import AppConfig
 
 class PortalConfig(AppConfig):
     name = "portal"
+
+    def ready(self) -> None:
+        """Register the checks."""
+        from portal import checks  # noqa: F401, PLC0415  # after the settings

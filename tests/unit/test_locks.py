@@ -18,7 +18,7 @@ GROUPS = [line for group in PROJECT["dependency-groups"].values() for line in gr
 def pins(name: str) -> dict[str, str]:
     """Versions by normalised name."""
     text = (ROOT / name).read_text()
-    found = re.findall(r"^([a-z0-9._-]+)==(\S+) \\$", text, re.MULTILINE)
+    found = re.findall(r"^([a-z0-9._-]+)==(\S+) (?:; .* )?\\$", text, re.MULTILINE)
     return dict(found)
 
 
@@ -42,6 +42,16 @@ def test_lock_agrees_with_pyproject(lock: str, lines: list[str]) -> None:
 def test_development_lock_extends_the_runtime_lock() -> None:
     runtime, development = pins("requirements.txt"), pins("requirements-dev.txt")
     assert {name: development.get(name) for name in runtime} == runtime
+
+
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])
+def test_lock_holds_for_every_python_that_is_supported(lock: str) -> None:
+    """Debian 12 has Python 3.11.2, which needs a package that newer ones do not."""
+    needs = re.findall(
+        r"^([a-z0-9-]+)==\S+ ; (.*) \\$", (ROOT / lock).read_text(), re.MULTILINE
+    )
+    assert dict(needs)["async-timeout"] == "python_full_version < '3.11.3'"
+    assert PROJECT["project"]["requires-python"] == ">=3.11,<3.13"
 
 
 @pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])

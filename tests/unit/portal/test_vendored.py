@@ -7,6 +7,10 @@ from typing import Any
 
 import plotly.offline
 import pytest
+from django.contrib.staticfiles.management.commands import collectstatic
+from django.core import checks
+
+from portal.checks import compare, shipped_version
 
 STATIC = Path(__file__).parents[3] / "static"
 VENDOR = STATIC / "vendor"
@@ -30,16 +34,33 @@ def test_every_vendored_file_is_listed() -> None:
     assert found == listed
 
 
-def test_plotly_is_the_version_of_the_python_library() -> None:
-    version = next(
-        e["version"]
-        for e in FILES
-        if e["file"].endswith(".min.js") and "plotly" in e["file"]
-    )
-    assert version == plotly.offline.get_plotlyjs_version()
-    assert (
-        f"v{version}" in (VENDOR / "plotly/plotly-cartesian.min.js").read_text()[:200]
-    )
+def test_chart_script_is_the_version_that_the_package_ships() -> None:
+    assert checks.run_checks(tags=["staticfiles"]) == []
+    assert shipped_version() == plotly.offline.get_plotlyjs_version()
+    css = (VENDOR / "plotly" / "plotly.css").read_text()
+    assert css.startswith(f"/* plotly.js {shipped_version()} ")
+
+
+@pytest.mark.parametrize(
+    ("head", "named"),
+    [
+        ("/**\n* plotly.js (cartesian - minified) v4.0.9\n", "4.0.9"),
+        ("/* something else */", "an unknown version"),
+    ],
+)
+def test_another_chart_script_stops_the_build(
+    tmp_path: Path, head: str, named: str
+) -> None:
+    bundle = tmp_path / "bundle.js"
+    bundle.write_text(head)
+    (fault,) = compare(bundle, "4.1.1")
+    assert isinstance(fault, checks.Error)
+    assert f"is plotly.js {named}, and the installed plotly ships 4.1.1" in fault.msg
+
+
+def test_collecting_static_files_runs_the_check() -> None:
+    tags = collectstatic.Command.requires_system_checks
+    assert checks.Tags.staticfiles in tags
 
 
 def test_our_own_scripts_and_styles_stay_small() -> None:
