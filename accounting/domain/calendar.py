@@ -1,17 +1,16 @@
-"""Ranges of billing days: the presets, typed words and comparisons that people choose from.
+"""Ranges of billing days: the presets, steps and comparisons that people choose from.
 
 Days are those of the billing time zone (rules.md N31) and may have 23 or 25 hours. Every
 range is half-open: `after` is the first day that is not in it any more.
 """
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from accounting.domain.period import Period
 
-DAY = timedelta(days=1)
+DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,24 +54,33 @@ class DayRange:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A range that has a name; `key` is its keyboard shortcut."""
+    """A range that has a name.
+
+    Attributes:
+        key: its keyboard shortcut.
+        unit: the calendar unit that it is, or is a part of; "" for a number of days.
+    """
 
     name: str
     label: str
     key: str = ""
+    unit: str = ""
 
 
 PRESETS = (
     Preset("today", "Today", "d"),
     Preset("yesterday", "Yesterday"),
+    Preset("this-week", "This week", unit="week"),
+    Preset("last-week", "Last week", unit="week"),
     Preset("last-7-days", "Last 7 days", "w"),
     Preset("last-28-days", "Last 28 days"),
-    Preset("month-to-date", "Month to date", "m"),
-    Preset("last-month", "Last month", "p"),
-    Preset("quarter-to-date", "Quarter to date"),
+    Preset("month-to-date", "Month to date", "m", unit="month"),
+    Preset("last-month", "Last month", "p", unit="month"),
+    Preset("quarter-to-date", "Quarter to date", unit="quarter"),
     Preset("last-12-months", "Last 12 months"),
 )
 DEFAULT_PRESET = "month-to-date"
+UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def midnight(day: date, zone: ZoneInfo) -> datetime:
@@ -95,11 +103,14 @@ def preset_range(name: str, today: date) -> DayRange:
         ValueError: there is no such preset.
     """
     tomorrow = today + DAY
-    month = today.replace(day=1)
-    quarter = month.replace(month=(today.month - 1) // 3 * 3 + 1)
+    week, month, quarter = (
+        unit_start(today, unit) for unit in ("week", "month", "quarter")
+    )
     ranges = {
         "today": (today, tomorrow),
         "yesterday": (today - DAY, today),
+        "this-week": (week, tomorrow),
+        "last-week": (week - WEEK, week),
         "last-7-days": (today - 6 * DAY, tomorrow),
         "last-28-days": (today - 27 * DAY, tomorrow),
         "month-to-date": (month, tomorrow),
@@ -112,42 +123,35 @@ def preset_range(name: str, today: date) -> DayRange:
     return DayRange(*ranges[name])
 
 
-UNIT_DAYS = {"day": 1, "week": 7}
-WORDS = re.compile(r"last (\d{1,3} )?(day|week|month)s?")
-MONTH = re.compile(r"(\d{4})-(\d{2})")
+def unit_start(day: date, unit: str) -> date:
+    """The first day of the week (from Monday), month, quarter or year of a day."""
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    months = UNIT_MONTHS[unit]
+    return day.replace(day=1, month=(day.month - 1) // months * months + 1)
 
 
-def parse_words(text: str, today: date) -> DayRange:
-    """A range as people type it.
+def unit_later(day: date, unit: str, count: int) -> date:
+    """The same day of another week, month, quarter or year; the last one if shorter."""
+    if unit == "week":
+        return day + count * WEEK
+    return months_later(day, count * UNIT_MONTHS[unit])
 
-    Args:
-        text: `2026-10-01..2026-10-31` (both days count, as people mean it), `2026-10-03`,
-            `2026-10`, `last 3 weeks`, `last 10 days`, `last 2 months`, or a preset's label.
-        today: the billing day that `last` counts back from.
 
-    Raises:
-        ValueError: the text is none of these.
+def unit_of(days: DayRange) -> str:
+    """The calendar unit that a range is, or begins and stays inside of; else "".
+
+    Seven days from a Monday are a week; the first days of a month, quarter or year are of the
+    shortest of them that holds them all. One day is a day.
     """
-    words = " ".join(text.lower().replace("\N{EN DASH}", "..").split())
-    for preset in PRESETS:
-        if words in {preset.name, preset.label.lower()}:
-            return preset_range(preset.name, today)
-    if match := WORDS.fullmatch(words):
-        return _counted(int(match[1] or 1), match[2], today)
-    if match := MONTH.fullmatch(words):
-        first = date(int(match[1]), int(match[2]), 1)
-        return DayRange(first, months_later(first, 1))
-    first_text, _, last_text = words.partition("..")
-    first = date.fromisoformat(first_text.strip())
-    last = date.fromisoformat(last_text.strip()) if last_text else first
-    return DayRange(first, last + DAY)
-
-
-def _counted(count: int, unit: str, today: date) -> DayRange:
-    tomorrow = today + DAY
-    if unit == "month":
-        return DayRange(months_later(tomorrow, -count), tomorrow)
-    return DayRange(tomorrow - timedelta(days=count * UNIT_DAYS[unit]), tomorrow)
+    if days.days == 1:
+        return ""
+    units = ("month", "quarter", "year", "week")
+    for unit in ("week", *units) if days.days == WEEK.days else units:
+        start = unit_start(days.first, unit)
+        if days.first == start and days.after <= unit_later(start, unit, 1):
+            return unit
+    return ""
 
 
 COMPARISONS = {
@@ -159,12 +163,18 @@ COMPARISONS = {
 }
 
 
-def compared_with(days: DayRange, mode: str) -> DayRange | None:
+def compared_with(days: DayRange, mode: str, unit: str = "") -> DayRange | None:
     """The days that a range is compared with; None for `off`.
 
-    The previous period of a range that starts with a month and stays inside it is the same
-    elapsed days of the month before, so that a running month is compared fairly. `weekdays`
-    goes back whole weeks, as few as do not overlap: a Monday is compared with a Monday.
+    The previous period of a calendar unit, or of its first days, is the same of the unit
+    before: a running month is compared with the same elapsed days of the last one, a running
+    week with the same weekdays. `weekdays` goes back whole weeks, as few as do not overlap:
+    a Monday is compared with a Monday.
+
+    Args:
+        days: the range.
+        mode: one of COMPARISONS.
+        unit: its calendar unit, where a preset says so; else `unit_of` its days.
 
     Raises:
         ValueError: there is no such comparison.
@@ -172,34 +182,60 @@ def compared_with(days: DayRange, mode: str) -> DayRange | None:
     if mode == "off":
         return None
     if mode == "weekdays":
-        shift = timedelta(weeks=-(-days.days // 7))
+        shift = WEEK * -(-days.days // WEEK.days)
         return DayRange(days.first - shift, days.after - shift)
     if mode == "year":
-        return _shifted(days, -12)
+        return _shifted(days, "year", -1)
     if mode == "month":
-        return _shifted(days, -1)
+        return _shifted(days, "month", -1)
     if mode != "prev":
         raise ValueError(f"no comparison is called {mode!r}")
-    if days.first.day == 1 and days.after <= months_later(days.first, 1):
-        return _shifted(days, -1)
+    if unit := unit or unit_of(days):
+        return _shifted(days, unit, -1)
     return DayRange(days.first - timedelta(days=days.days), days.first)
 
 
-def _shifted(days: DayRange, months: int) -> DayRange:
-    """The same days of another month; a whole month gives a whole month."""
-    first = months_later(days.first, months)
-    if days.is_month:
-        return DayRange(first, months_later(first, 1))
+def _shifted(days: DayRange, unit: str, by: int) -> DayRange:
+    """The same days of another unit: a whole month gives a whole month, and no day beyond it."""
+    first = unit_later(days.first, unit, by)
+    held = unit_of(days)
+    if held and days.after == unit_later(days.first, held, 1):
+        return DayRange(first, unit_later(first, held, 1))
     after = first + timedelta(days=days.days)
-    if days.first.day == 1 and days.after <= months_later(days.first, 1):
-        after = min(after, months_later(first, 1))
+    if held:
+        after = min(after, unit_later(first, held, 1))
     return DayRange(first, after)
 
 
-def neighbour(days: DayRange, by: int) -> DayRange:
-    """The range of the same kind before (-1) or after (1): months stay months."""
-    if days.is_month:
-        first = months_later(days.first, by)
-        return DayRange(first, months_later(first, 1))
+def neighbour(
+    days: DayRange, by: int, today: date | None = None, unit: str = ""
+) -> DayRange:
+    """The range of the same kind before (-1) or after (1).
+
+    Calendar units stay whole: what is before 1 to 22 November, the month to date on the 22nd,
+    is October. Other ranges keep their length, and no day is left out between.
+
+    Args:
+        days: the range.
+        by: -1 or 1.
+        today: the newest day; a range that ends there may be a unit that still runs.
+        unit: the calendar unit, where a preset says so; else `unit_of` the days.
+    """
+    unit = unit or unit_of(days)
+    is_running = today is not None and days.last == today
+    if unit and (is_running or days.after == unit_later(days.first, unit, 1)):
+        first = unit_later(days.first, unit, by)
+        return DayRange(first, unit_later(first, unit, 1))
+    if months := _whole_months(days, is_running=is_running):
+        first = months_later(days.first, by * months)
+        return DayRange(first, months_later(first, months))
     shift = timedelta(days=days.days * by)
     return DayRange(days.first + shift, days.after + shift)
+
+
+def _whole_months(days: DayRange, *, is_running: bool) -> int:
+    """How many months a range has that begins and ends with one, or runs; 0 if it does not."""
+    if days.first.day != 1 or not (days.after.day == 1 or is_running):
+        return 0
+    last = days.last
+    return (last.year - days.first.year) * 12 + last.month - days.first.month + 1

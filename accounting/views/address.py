@@ -1,12 +1,20 @@
 """Addresses: what a link to this or another page carries of the state."""
 
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from accounting.domain.calendar import DEFAULT_PRESET, DayRange, neighbour
+from accounting.domain.calendar import (
+    DAY,
+    DEFAULT_PRESET,
+    PRESETS,
+    DayRange,
+    neighbour,
+    preset_range,
+)
 from accounting.views.filters import LABELS, Values
 
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last")
@@ -35,6 +43,11 @@ class Address:
     comparison: str
     cluster: str
     filters: Values
+
+    @property
+    def today(self) -> date:
+        """The newest billing day."""
+        raise NotImplementedError
 
     def _pairs(self, *, without: tuple[str, ...] = ()) -> list[tuple[str, str]]:
         return [
@@ -144,11 +157,29 @@ class Address:
         return self.path
 
     @property
+    def unit(self) -> str:
+        """The calendar unit of a preset; "" where the days say it themselves."""
+        return next((one.unit for one in PRESETS if one.name == self.preset), "")
+
+    @property
     def back_url(self) -> str:
-        """The range before."""
-        return self.range_url(neighbour(self.days, -1))
+        """The range before; "" where the calendar ends."""
+        try:
+            days = neighbour(self.days, -1, self.today, self.unit)
+        except (ValueError, OverflowError):
+            return ""
+        return self.range_url(days)
 
     @property
     def forward_url(self) -> str:
-        """The range after."""
-        return self.range_url(neighbour(self.days, 1))
+        """The range after, at most up to the newest day; "" where there is none."""
+        if self.days.last >= self.today:
+            return ""
+        days = neighbour(self.days, 1, self.today, self.unit)
+        days = DayRange(days.first, min(days.after, self.today + DAY))
+        for preset in PRESETS:
+            if days.last == self.today and days == preset_range(
+                preset.name, self.today
+            ):
+                return self.url(without=(*RANGE_KEYS, "page"), range=preset.name)
+        return self.range_url(days)

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
 
 from accounting.access import Scope, person_of, scope_with
@@ -17,6 +18,15 @@ from accounting.queries.billing import (
     billing_at,
     billing_remembered,
 )
+
+
+class Moved(Exception):  # not an error: the page has a plainer address
+    """Raised by a view: what was asked for is at `url`."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
 
 Extra = ParamSpec("Extra")
 View = Callable[Concatenate[HttpRequest, Extra], HttpResponseBase]
@@ -84,8 +94,11 @@ def page(rule: Rule, *, who: str) -> Callable[[View[Extra]], View[Extra]]:
                 visitor = visitor_of(request)
                 if not rule(visitor.scope):
                     raise PermissionDenied(who)
-                with timezone.override(visitor.zone):
-                    return view(request, *args, **kwargs)
+                try:
+                    with timezone.override(visitor.zone):
+                        return view(request, *args, **kwargs)
+                except Moved as moved:
+                    return redirect(moved.url)
 
         return checked  # type: ignore[return-value]  # wraps() forgets the view's own type
 

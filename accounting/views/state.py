@@ -1,7 +1,9 @@
 """The state of a page that lives in its address: range, comparison, cluster, sorting.
 
 `?range=last-7-days` stays current; `?from=2026-10-01&to=2026-11-01` is exact, `to` excluded.
-`cmp` is the comparison, `cluster` a filter, `sort` a column with `-` for descending.
+What is typed (`words`) or picked (`first`, `last`) moves to one of the two, so that an address
+holds one range. `cmp` is the comparison, `cluster` a filter, `sort` a column with `-` for
+descending.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,10 +19,11 @@ from accounting.domain.calendar import (
     PRESETS,
     DayRange,
     compared_with,
-    parse_words,
     preset_range,
 )
 from accounting.domain.period import HOUR_MS, Period, to_ms
+from accounting.domain.typed_piece import RangeError
+from accounting.domain.typed_range import parse_words, preset_named
 from accounting.models import Cluster
 from accounting.queries.breakdown import Sides
 from accounting.queries.coverage import data_share
@@ -29,7 +32,7 @@ from accounting.queries.teams import TeamRef
 from accounting.views.address import RANGE_KEYS, Address, Choice
 from accounting.views.chip import Chip, chip_of
 from accounting.views.filters import LABELS, FilterChip, read, stored, words
-from accounting.views.gate import Visitor, visitor_of
+from accounting.views.gate import Moved, Visitor, visitor_of
 
 LONGEST_DAYS = 366 * 5
 
@@ -49,13 +52,14 @@ class PageState(Address):
         self.query: QueryDict = request.GET
         self.host = f"{request.scheme}://{request.get_host()}"
         self.note = ""
+        self.typed = ""  # words that are not a range, for the field they came from
         self.compares = compares
         self.chip: Chip = chip_of(request)
         self.preset = ""
         self.days = self._days()
         chosen = self.query.get("cmp", "prev")
         self.comparison = chosen if chosen in COMPARISONS else "prev"
-        self.before = compared_with(self.days, self.comparison)
+        self.before = compared_with(self.days, self.comparison, self.unit)
         self.cluster = self.query.get("cluster", "")
         self.filters = read(self.query, filters)
         self.sort = self.query.get("sort", "")
@@ -86,28 +90,32 @@ class PageState(Address):
     def _days(self) -> DayRange:
         try:
             return self._read_days()
-        except ValueError:
-            self.note = (
-                "The range in the address could not be read, so this is the month to date. "
-                "Write from=2026-10-01&to=2026-11-01, or choose a range at the top."
-            )
+        except RangeError as error:
+            self.note = f"{error} This is the month to date."
+            self.typed = self.query.get("words", "").strip()
             self.preset = DEFAULT_PRESET
             return preset_range(DEFAULT_PRESET, self.today)
 
     def _read_days(self) -> DayRange:
         query = self.query
         if words := query.get("words", "").strip():
-            return _bounded(parse_words(words, self.today))
+            days = _bounded(parse_words(words, self.today))
+            raise Moved(self.chosen_url(days, preset_named(words)))
         if query.get("first") or query.get("last"):
-            pair = f"{query.get('first', '')}..{query.get('last', '')}"
-            return _bounded(parse_words(pair, self.today))
+            raise Moved(self.chosen_url(_bounded(_picked(query, self.today)), ""))
         if query.get("from") or query.get("to"):
-            first = date.fromisoformat(query.get("from", "")[:10])
-            return _bounded(
-                DayRange(first, date.fromisoformat(query.get("to", "")[:10]))
-            )
+            return _bounded(_exact(query))
         self.preset = query.get("range", DEFAULT_PRESET)
-        return preset_range(self.preset, self.today)
+        try:
+            return preset_range(self.preset, self.today)
+        except ValueError as error:
+            raise RangeError(f'No range is called "{self.preset}".') from error
+
+    def chosen_url(self, days: DayRange, preset: str) -> str:
+        """This page for days that were typed or picked; by name where they have one."""
+        if preset:
+            return self.url(without=(*RANGE_KEYS, "page"), range=preset)
+        return self.range_url(days)
 
     @cached_property
     def period(self) -> Period:
@@ -259,7 +267,28 @@ class PageState(Address):
         return choices if len(names) > 1 else choices[:1]
 
 
+def _picked(query: QueryDict, today: date) -> DayRange:
+    """The days of the two date fields; one of them alone is one day."""
+    first, last = query.get("first", ""), query.get("last", "")
+    return parse_words(f"{first or last}..{last or first}", today)
+
+
+def _exact(query: QueryDict) -> DayRange:
+    """`from` and `to` of an address."""
+    start, end = query.get("from", ""), query.get("to", "")
+    try:
+        return DayRange(date.fromisoformat(start[:10]), date.fromisoformat(end[:10]))
+    except ValueError as error:
+        raise RangeError(
+            f'The address has from="{start}" and to="{end}", which is not a range. Write '
+            "from=2026-10-01&to=2026-11-01: to is the first day that is not included."
+        ) from error
+
+
 def _bounded(days: DayRange) -> DayRange:
     if days.days > LONGEST_DAYS:
-        raise ValueError(f"longer than {LONGEST_DAYS} days: {days}")
+        raise RangeError(
+            f"{days.first} to {days.last} is {days.days:,} days; a page shows at most "
+            f"{LONGEST_DAYS:,}."
+        )
     return days

@@ -200,6 +200,7 @@ const SINGLE = {
   ArrowLeft: () => follow('[data-step="back"]'),
   ArrowRight: () => follow('[data-step="forward"]'),
 };
+const SCROLLS = ".table-wrap, .calendar, pre"; // arrows move what is in these sideways
 let pending = "";
 let pendingTimer = 0;
 document.addEventListener("keydown", (event) => {
@@ -227,6 +228,7 @@ document.addEventListener("keydown", (event) => {
   }
   const act = SINGLE[event.key];
   if (!act) return;
+  if (event.key.startsWith("Arrow") && event.target.closest(SCROLLS)) return;
   if (act() !== false) event.preventDefault();
 });
 

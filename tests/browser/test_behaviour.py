@@ -5,8 +5,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from accounting.domain.calendar import DayRange, months_later
+from accounting.templatetags import units
 from tests.browser.conftest import SignIn
-from tests.story import Story
+from tests.story import ZONE, Story
 
 
 def colour_of_first_bar(page: Page) -> str:
@@ -140,10 +142,45 @@ def test_the_range_menu_closes_on_escape_and_takes_words(sign_in: SignIn) -> Non
     page.keyboard.press("Escape")
     expect(page.get_by_label("Type a range")).to_be_hidden()
     page.locator("summary[aria-label^=Range]").click()
-    page.get_by_label("Type a range").fill("last 3 weeks")
-    page.get_by_role("button", name="Show range").click()
-    page.wait_for_url("**words=last+3+weeks*")
+    field = page.get_by_label("Type a range")
+    field.fill("next week")
+    field.press("Enter")
+    expect(field).to_be_visible()  # what was typed can be mended where it stands
+    expect(field).to_have_value("next week")
+    expect(field).to_be_focused()
+    expect(page.locator("#range-error")).to_contain_text('"next week" is not a range')
+    field.fill("last week")
+    page.get_by_role("button", name="Show the typed range").click()
+    page.wait_for_url("**/teams?range=last-week")
     assert page.locator("h1").inner_text() == "Teams"
+
+
+def test_the_keys_step_over_months_and_stop_at_the_newest_day(
+    sign_in: SignIn, story: Story
+) -> None:
+    page = sign_in("ana").open("/teams")
+    shown = page.locator("summary[aria-label^=Range]")
+    month = story.until.astimezone(ZONE).date().replace(day=1)
+    before = months_later(month, -1)
+    page.keyboard.press("ArrowRight")  # nothing is after the newest day
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"**/teams?from={before}&to={month}")
+    expect(shown).to_contain_text(units.days(DayRange(before, month)))
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/teams?range=month-to-date")
+    shown.click()
+    later = page.get_by_role("link", name="Later")
+    expect(later).to_be_disabled()
+
+
+def test_arrows_scroll_a_table_and_do_not_step(sign_in: SignIn) -> None:
+    page = sign_in("ana", width=390).open("/teams")
+    table = page.locator(".table-wrap[tabindex]").first
+    table.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("box => box.scrollLeft > 0", arg=table.element_handle())
+    assert page.url.endswith("/teams")
 
 
 def test_dragging_over_days_is_a_range_and_back_restores(sign_in: SignIn) -> None:

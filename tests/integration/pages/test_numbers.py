@@ -147,23 +147,6 @@ def test_sorting_and_filtering_live_in_the_address(sign_in: SignIn) -> None:
     assert "Clear filter" in nothing
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "range=never",
-        "from=2026-13-01&to=2026-11-01",
-        "from=2026-11-01",
-        "words=soon",
-        "first=x&last=y",
-    ],
-)
-def test_an_unreadable_range_is_said_and_replaced(sign_in: SignIn, query: str) -> None:
-    answer = sign_in("ana").get(f"/teams?{query}")
-    assert answer.status_code == 200
-    assert "could not be read" in answer.content.decode()
-    assert answer.context["state"].preset == "month-to-date"
-
-
 def test_an_exact_range_is_half_open_and_shareable(sign_in: SignIn) -> None:
     state = sign_in("ana").get("/?from=2026-11-02&to=2026-11-05").context["state"]
     assert units.days(state.days) == "2–4 Nov 2026"

@@ -1,4 +1,4 @@
-"""Ranges of billing days: presets, typed words, comparisons, and days of 23 hours.
+"""Ranges of billing days: presets, steps, comparisons, and days of 23 hours.
 
 Skipped: each preset at each date; month ends and leap days stand for them.
 """
@@ -18,8 +18,10 @@ from accounting.domain.calendar import (
     midnight,
     months_later,
     neighbour,
-    parse_words,
     preset_range,
+    unit_later,
+    unit_of,
+    unit_start,
 )
 
 TODAY = date(2026, 11, 20)
@@ -41,6 +43,8 @@ def test_a_range_without_days_is_refused() -> None:
     [
         ("today", span("2026-11-20", "2026-11-21")),
         ("yesterday", span("2026-11-19", "2026-11-20")),
+        ("this-week", span("2026-11-16", "2026-11-21")),
+        ("last-week", span("2026-11-09", "2026-11-16")),
         ("last-7-days", span("2026-11-14", "2026-11-21")),
         ("last-28-days", span("2026-10-24", "2026-11-21")),
         ("month-to-date", span("2026-11-01", "2026-11-21")),
@@ -56,32 +60,6 @@ def test_presets_mean_what_they_say(name: str, expected: DayRange) -> None:
 def test_an_unknown_preset_is_refused() -> None:
     with pytest.raises(ValueError, match="next-year"):
         preset_range("next-year", TODAY)
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("2026-10-01..2026-10-31", span("2026-10-01", "2026-11-01")),
-        ("2026-10-01 \N{EN DASH} 2026-10-31", span("2026-10-01", "2026-11-01")),
-        ("2026-10-03", span("2026-10-03", "2026-10-04")),
-        ("2026-02", span("2026-02-01", "2026-03-01")),
-        ("last 3 weeks", span("2026-10-31", "2026-11-21")),
-        ("Last  10 days", span("2026-11-11", "2026-11-21")),
-        ("last 2 months", span("2026-09-21", "2026-11-21")),
-        ("last week", span("2026-11-14", "2026-11-21")),
-        ("month to date", span("2026-11-01", "2026-11-21")),
-    ],
-)
-def test_typed_words_are_understood(words: str, expected: DayRange) -> None:
-    assert parse_words(words, TODAY) == expected
-
-
-@pytest.mark.parametrize(
-    "words", ["", "soon", "2026-13", "2026-10-31..2026-10-01", "last 0 days"]
-)
-def test_words_that_mean_nothing_are_refused(words: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011  # of several kinds, all ValueError
-        parse_words(words, TODAY)
 
 
 def test_a_running_month_is_compared_with_the_same_elapsed_days() -> None:
@@ -119,13 +97,70 @@ def test_no_comparison_is_none_and_an_unknown_one_is_refused() -> None:
         compared_with(span("2026-11-01", "2026-11-21"), "never")
 
 
-def test_stepping_over_months_keeps_months() -> None:
-    assert neighbour(span("2026-03-01", "2026-04-01"), -1) == span(
-        "2026-02-01", "2026-03-01"
-    )
-    assert neighbour(span("2026-11-14", "2026-11-21"), 1) == span(
-        "2026-11-21", "2026-11-28"
-    )
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        # a week, a quarter and a year that run: as much of the one before
+        (span("2026-11-16", "2026-11-21"), span("2026-11-09", "2026-11-14")),
+        (span("2026-10-01", "2026-11-21"), span("2026-07-01", "2026-08-21")),
+        (span("2026-01-01", "2026-11-21"), span("2025-01-01", "2025-11-21")),
+        # and whole ones
+        (span("2026-11-09", "2026-11-16"), span("2026-11-02", "2026-11-09")),
+        (span("2026-07-01", "2026-10-01"), span("2026-04-01", "2026-07-01")),
+        (span("2026-06-01", "2026-06-08"), span("2026-05-25", "2026-06-01")),
+        # one day: the day before
+        (span("2026-11-16", "2026-11-17"), span("2026-11-15", "2026-11-16")),
+        (span("2026-11-01", "2026-11-02"), span("2026-10-31", "2026-11-01")),
+    ],
+)
+def test_a_calendar_unit_is_compared_with_the_unit_before(
+    days: DayRange, expected: DayRange
+) -> None:
+    assert compared_with(days, "prev") == expected
+
+
+@pytest.mark.parametrize(
+    ("days", "earlier"),
+    [
+        # units that run up to the newest day: the whole unit before
+        (span("2026-11-01", "2026-11-21"), span("2026-10-01", "2026-11-01")),
+        (span("2026-10-01", "2026-11-21"), span("2026-07-01", "2026-10-01")),
+        (span("2026-11-16", "2026-11-21"), span("2026-11-09", "2026-11-16")),
+        (span("2026-01-01", "2026-11-21"), span("2025-01-01", "2026-01-01")),
+        (span("2025-12-01", "2026-11-21"), span("2024-12-01", "2025-12-01")),
+        # whole units
+        (span("2026-03-01", "2026-04-01"), span("2026-02-01", "2026-03-01")),
+        (span("2026-07-01", "2026-10-01"), span("2026-04-01", "2026-07-01")),
+        (span("2026-09-01", "2026-11-01"), span("2026-07-01", "2026-09-01")),
+        # others keep their length, parts of a unit too
+        (span("2026-10-01", "2026-10-16"), span("2026-09-16", "2026-10-01")),
+        (span("2026-11-09", "2026-11-12"), span("2026-11-06", "2026-11-09")),
+        (span("2026-11-14", "2026-11-21"), span("2026-11-07", "2026-11-14")),
+        (span("2026-11-20", "2026-11-21"), span("2026-11-19", "2026-11-20")),
+        (span("2026-10-05", "2026-10-26"), span("2026-09-14", "2026-10-05")),
+    ],
+)
+def test_earlier_keeps_the_kind_of_range(days: DayRange, earlier: DayRange) -> None:
+    assert neighbour(days, -1, TODAY) == earlier
+
+
+def test_a_preset_says_which_unit_it_is() -> None:
+    """On 7 June 2026, a Sunday, the month to date is also a week."""
+    days, sunday = span("2026-06-01", "2026-06-08"), date(2026, 6, 7)
+    assert neighbour(days, -1, sunday) == span("2026-05-25", "2026-06-01")
+    assert neighbour(days, -1, sunday, "month") == span("2026-05-01", "2026-06-01")
+    assert compared_with(days, "prev", "month") == span("2026-05-01", "2026-05-08")
+
+
+@given(DATES, st.sampled_from(["week", "month", "quarter", "year"]))
+def test_whole_units_step_there_and_back(day: date, unit: str) -> None:
+    start = unit_start(day, unit)
+    whole = DayRange(start, unit_later(start, unit, 1))
+    before = neighbour(whole, -1, TODAY, unit)
+    assert before.after == whole.first
+    assert neighbour(before, 1, TODAY, unit) == whole
+    assert unit_of(whole) == unit
+    assert compared_with(whole, "prev", unit) == before
 
 
 def test_a_day_has_the_length_of_its_zone() -> None:
