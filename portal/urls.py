@@ -12,3 +12,4 @@ urlpatterns = [
 ]
 
 handler403 = "portal.views.refused"
+handler500 = "portal.views.failed"

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+import structlog
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from accounting.charts import grids
@@ -222,12 +224,14 @@ def _has_begun(day: date, state: PageState) -> bool:
 def proofs(request: HttpRequest) -> HttpResponse:
     """The invariants over the newest whole hour: asked for apart, because it takes longer."""
     until = chip_of(request).until
-    if until is None:
-        return render(request, "_partials/proofs.html", {"verdicts": []})
-    end_ms = to_ms(until) - to_ms(until) % HOUR_MS
-    period = Period(end_ms - HOUR_MS, end_ms)
-    context = {"verdicts": verdicts(period), "period": period}
-    return render(request, "_partials/proofs.html", context)
+    context: dict[str, object] = {"verdicts": [], "state": None}
+    if until is not None:
+        end_ms = to_ms(until) - to_ms(until) % HOUR_MS
+        period = Period(end_ms - HOUR_MS, end_ms)
+        context |= {"verdicts": verdicts(period), "period": period}
+    is_fragment = request.headers.get("HX-Request") == "true"
+    name = "_partials/proofs.html" if is_fragment else "portal/proofs.html"
+    return render(request, name, context)
 
 
 @admins
@@ -242,6 +246,29 @@ def setup(request: HttpRequest) -> HttpResponse:
     is_fragment = request.headers.get("HX-Request") == "true"
     name = "_partials/steps.html" if is_fragment else "portal/setup.html"
     return render(request, name, context)
+
+
+PROBLEM = "application/problem+json"
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """500: a page that asks nothing of the database, or a problem document for programs."""
+    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+    if request.path.startswith("/api/"):
+        document = {
+            "type": "about:blank",
+            "title": "Internal Server Error",
+            "status": 500,
+            "detail": "The server failed. Its log names this error by the request ID.",
+            "request_id": request_id,
+        }
+        return JsonResponse(document, status=500, content_type=PROBLEM)
+    context = {
+        "request_id": request_id,
+        "address": request.get_full_path(),
+        "can_repeat": request.method in {"GET", "HEAD"},
+    }
+    return HttpResponse(render_to_string("500.html", context), status=500)
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -43,11 +43,11 @@ def explain_url(context: Mapping[str, Any], what: str, key: Mapping[str, Any]) -
 
 @register.simple_tag(takes_context=True)
 def number(context: Mapping[str, Any], text: str, what: str, **key: Any) -> SafeString:
-    """A number that opens its explanation."""
+    """A number that leads to its explanation; a script shows that in a drawer."""
     missing = " nodata" if text in (NO_DATA, NO_PRICE) else ""
     return format_html(
-        '<button type="button" class="num{}" data-explain="{}">{}'
-        '<span class="vh">, explain</span></button>',
+        '<a class="num{}" href="{}" data-explain aria-haspopup="dialog">{}'
+        '<span class="vh">, explain</span></a>',
         missing,
         explain_url(context, what, key),
         text,
@@ -66,15 +66,15 @@ def split_number(  # one parameter a part of the number
 def figure(
     context: Mapping[str, Any], text: str, unit: str, what: str, **key: Any
 ) -> SafeString:
-    """The large number of a card; opens its explanation."""
+    """The large number of a card; leads to its explanation."""
     small = (
         format_html(" <small>{}</small>", unit)
         if unit and text not in (NO_DATA, NO_PRICE)
         else ""
     )
     return format_html(
-        '<button type="button" class="fig" data-explain="{}">{}{}'
-        '<span class="vh">, explain</span></button>',
+        '<a class="fig" href="{}" data-explain aria-haspopup="dialog">{}{}'
+        '<span class="vh">, explain</span></a>',
         explain_url(context, what, key),
         text,
         small,

@@ -98,7 +98,7 @@ document.addEventListener("htmx:sendError", (event) => {
 
 // --- clicks that mean something -------------------------------------------------------------------
 const onClick = {
-  explain: (element) => explain(element.dataset.explain),
+  explain: (element) => explain(element.getAttribute("href")),
   themeSet: (element) => setTheme(element.dataset.themeSet, element.dataset.url),
   densitySet: (element) => {
     root.dataset.density = element.dataset.densitySet;
@@ -135,7 +135,10 @@ document.addEventListener("click", (event) => {
   const element = event.target.closest(CLICKABLE.join(","));
   if (!element) return;
   const name = Object.keys(onClick).find((key) => key in element.dataset);
-  if (element.tagName === "BUTTON") event.preventDefault();
+  // A link that a script takes over stays a link: for a new tab, and where htmx did not arrive.
+  const isLink = element.tagName === "A";
+  if (isLink && (event.metaKey || event.ctrlKey || event.shiftKey || typeof htmx === "undefined")) return;
+  if (isLink || element.tagName === "BUTTON") event.preventDefault();
   onClick[name](element);
 });
 

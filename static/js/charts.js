@@ -32,8 +32,15 @@ function coloured(value) {
   return value;
 }
 
+// Where plotly did not arrive, the table has the same numbers.
+function toTable(box) {
+  box.hidden = true;
+  document.getElementById(`${box.id}-table`).hidden = false;
+}
+
 function draw(box) {
   if (box.hidden) return;
+  if (typeof Plotly === "undefined") return toTable(box);
   const figure = coloured(JSON.parse(document.getElementById(`${box.id}-figure`).textContent));
   const target = box.querySelector(".plot");
   Plotly.react(target, figure.data, figure.layout, CONFIG).then(() => {

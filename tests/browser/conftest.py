@@ -143,8 +143,10 @@ def sign_in(
         theme: str = "light",
         width: int = WIDTH,
         bend_policy: bool = False,
+        scripts: bool = True,
     ) -> Visit:
         context = browser.new_context(
+            java_script_enabled=scripts,
             viewport={"width": width, "height": HEIGHT},
             color_scheme=theme,  # type: ignore[arg-type]
             bypass_csp=bend_policy,  # only to let axe in

@@ -43,7 +43,7 @@ def test_every_money_and_time_cell_of_the_teams_table_is_a_button(
 ) -> None:
     page = sign_in("ana").open("/teams")
     row = page.locator("tbody tr[data-href]").first
-    assert row.locator("button[data-explain]").count() == 5
+    assert row.locator("a[data-explain]").count() == 5
 
 
 def test_the_theme_changes_at_once_and_is_kept(sign_in: SignIn) -> None:

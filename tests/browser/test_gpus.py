@@ -34,7 +34,7 @@ def test_a_stretch_of_a_gpu_is_explained(sign_in: SignIn) -> None:
     rows = page.get_by_role("region", name="What each pod was charged").locator(
         "tbody tr"
     )
-    charge = rows.first.locator("button[data-explain]")
+    charge = rows.first.locator("a[data-explain]")
     shown = charge.inner_text().split(",")[0].strip("€")
     charge.click()
     drawer = page.locator("#drawer")

@@ -104,7 +104,7 @@ def test_links_of_the_page_carry_the_filter(sign_in: SignIn) -> None:
     for pattern in (
         r'href="(/teams/vision\?[^"]+)"',
         r'href="(/api/v1/usage\?by=team&amp;[^"]+)"',
-        r'data-explain="(/explain\?what=charge&amp;[^"]+)"',
+        r'href="(/explain\?what=charge&amp;[^"]+)"',
     ):
         url = re.search(pattern, html)
         assert url is not None, pattern
