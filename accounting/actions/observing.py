@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Q
 
 from accounting.actions import derived, due, evidence, evidence_save, queues
 from accounting.actions.evidence_ids import Ids
@@ -78,18 +77,24 @@ def observe_period(
         holding = {ids.pods[hold.uid] for hold in now.holds}
         if not is_observed:
             resolve_pods(cluster, holding)
-        _keep_end(cluster, until)
+        changed.extend(_moved_end(cluster, until))
         outside = _outside(changed, period)
         due.mark_existing(cluster.pk, outside, "late")
         reach("folded")
     return State(inventory, ids, now, until)
 
 
-def _keep_end(cluster: Cluster, until_ms: int) -> None:
-    """Remember where a cluster's data end, for those who compare clusters (rules.md N39)."""
-    Cluster.objects.filter(
-        Q(data_end_ms__isnull=True) | Q(data_end_ms__lt=until_ms), pk=cluster.pk
-    ).update(data_end_ms=until_ms)
+def _moved_end(cluster: Cluster, until_ms: int) -> list[Period]:
+    """Remember where a cluster's data end (rules.md N1); from where to where that moved.
+
+    What lies between was computed as after the end of the data, if it was computed.
+    """
+    known = Cluster.objects.filter(pk=cluster.pk)
+    [before] = known.values_list("data_end_ms", flat=True)
+    if before is not None and before >= until_ms:
+        return []
+    known.update(data_end_ms=until_ms)
+    return [] if before is None else [Period(before, until_ms)]
 
 
 def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:

@@ -14,7 +14,7 @@ from django.core.management import call_command
 
 from accounting.models import BufferBlock, Cluster, IngestWindow
 from accounting.sources.openmetrics import FileError, spool
-from tests.builders import HOUR_ZERO, SETUP, two_hours
+from tests.builders import HOUR_ZERO, SETUP, Text, times, two_hours
 from tests.integration.accounting.support import clear, facts, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,6 +127,25 @@ def test_pieces_in_any_order_give_the_same_ledger(
         run("import_metrics", "--cluster=north", text.write(tmp_path / f"{i}.om", part))
     assert report("holds") == holds
     assert facts() == whole
+
+
+def test_a_file_after_a_gap_completes_the_window_in_which_data_ended(
+    tmp_path: Path,
+) -> None:
+    text = Text()
+    early = times(HOUR_ZERO, HOUR_ZERO + 120)  # until 10:02:00
+    late = times(HOUR_ZERO + 5400, HOUR_ZERO + 5700)
+    text.node("n1", 1, [*early, *late])
+    text.duty("GPU-a", "n1", dict.fromkeys([*early, *late], 0.5))
+    first = text.write(tmp_path / "1.om", text.between(HOUR_ZERO, HOUR_ZERO + 120))
+    run("import_metrics", "--cluster=north", first)
+    [row] = report("ledger", by="gpu")
+    assert row["wall_ms"] == 120_000
+    rest = text.between(HOUR_ZERO + 5400, HOUR_ZERO + 5700)
+    run("import_metrics", "--cluster=north", text.write(tmp_path / "2.om", rest))
+    [row] = report("ledger", by="gpu")
+    assert row["wall_ms"] == 5_700_000  # dark in between, and there all the time
+    assert "FAIL" not in run("verify")
 
 
 def test_compressed_file_is_the_same(imported: Path, tmp_path: Path) -> None:
