@@ -24,6 +24,7 @@ NAMES = (  # of measuring
     "rolling_up",
     "rolled_up",
 )
+RETIREMENT_NAMES = ("retiring_day", "retired_day")
 PLAN_NAMES = ("plan_tried",)
 PUSH_NAMES = ("step_marked", "step_sent", "step_recorded", "class_removed")
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")
@@ -43,7 +44,7 @@ def reach(name: str) -> None:
         FailpointError: armed with `raise`.
     """
     global _passed  # noqa: PLW0603  # one process, one armed place
-    if name not in (*NAMES, *PLAN_NAMES, *PUSH_NAMES):
+    if name not in (*NAMES, *RETIREMENT_NAMES, *PLAN_NAMES, *PUSH_NAMES):
         raise ValueError(f"no failpoint is called {name!r}")
     armed, _, what = _ARMED.partition(":")
     if armed != name:

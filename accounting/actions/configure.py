@@ -78,7 +78,7 @@ def read_configuration(
     teams = tuple(_team(entry) for entry in team_entries)
     once(team_entries, "slug", "team")
     cluster_entries = list(root.entries("clusters"))
-    clusters = tuple(read_cluster(entry) for entry in cluster_entries)
+    clusters = tuple(read_cluster(entry, zone) for entry in cluster_entries)
     once(cluster_entries, "name", "cluster")
     slugs = {*known_teams, *(team.slug for team in teams)}
     names = {*known_clusters, *(cluster.name for cluster in clusters)}

@@ -1,5 +1,7 @@
 """Clusters and their sources in a set-up file."""
 
+from zoneinfo import ZoneInfo
+
 from accounting.actions.configure_kubernetes import read_kubernetes
 from accounting.actions.document import Entry
 from accounting.actions.specs import ClusterSpec, SourceSpec
@@ -26,8 +28,8 @@ _SOURCE_KEYS = (
 )
 
 
-def read_cluster(entry: Entry) -> ClusterSpec:
-    entry.allow("name", "sources", "kubernetes", "share")
+def read_cluster(entry: Entry, zone: ZoneInfo) -> ClusterSpec:
+    entry.allow("name", "sources", "kubernetes", "share", "retired")
     entries = list(entry.entries("sources"))
     sources = tuple(_source(item) for item in entries)
     names: set[str] = set()
@@ -42,6 +44,8 @@ def read_cluster(entry: Entry) -> ClusterSpec:
         share=entry.choice("share", tuple(SharePolicyName.values))
         if "share" in entry.values
         else None,
+        sets_retired="retired" in entry.values,
+        retired=entry.instant_or_none("retired", zone),
     )
 
 

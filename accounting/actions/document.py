@@ -109,20 +109,24 @@ class Entry:
 
     def instant(self, key: str, zone: ZoneInfo, *, default: datetime) -> datetime:
         """An ISO time with offset, or a date: midnight in the billing time zone."""
+        return self.instant_or_none(key, zone) or default
+
+    def instant_or_none(self, key: str, zone: ZoneInfo) -> datetime | None:
+        """The same without a default: None where it is missing, empty or wrong."""
         value = self.values.get(key)
         if value is None:
-            return default
+            return None
         try:
             instant = _instant(value, zone)
         except (ValueError, OverflowError):
             self.fail(key, f"{key!r} is no time or date: {value!r}; write 2026-10-01")
-            return default
+            return None
         if instant is None:
             self.fail(key, f"{key!r} has no offset; add Z for UTC")
-            return default
+            return None
         if not EARLIEST <= instant < LATEST:
             self.fail(key, f"{key!r} does not lie between 1970 and 9998: {value!r}")
-            return default
+            return None
         return instant
 
     def mapping(self, key: str) -> dict[str, Any]:

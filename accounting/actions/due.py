@@ -138,3 +138,23 @@ def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> in
             )
             count += cursor.rowcount
     return count
+
+
+def is_at_hand(cluster_id: int, window: Period) -> bool:
+    """True where the samples of a window can still be read, or it was never computed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT count(*) = count(*) FILTER (WHERE {_AT_HAND})
+            FROM accounting_ingestwindow
+            WHERE cluster_id = %(cluster)s AND shard = 0 AND window_start = %(start)s
+              AND content_hash IS NOT NULL
+            """,  # a constant
+            {
+                "cluster": cluster_id,
+                "start": window.start,
+                "kept_days": FACT_DAYS,
+                "again_days": ASKED_AGAIN_DAYS,
+            },
+        )
+        return bool(cursor.fetchone()[0])

@@ -37,6 +37,7 @@ from accounting.mapping import pod_from_row, unpack_steps, unpack_times
 from accounting.models import Cluster
 from accounting.queries.policies import share_policies
 from accounting.queries.resources import added_resources
+from accounting.queries.retirement import retired_ms
 
 LABEL_REACH_MS = HOUR_MS  # labels further away say nothing new (docs/decisions/0007)
 POD_REACH_MS = 2 * HOUR_MS  # wider than labels: a label must find its pod
@@ -46,7 +47,11 @@ def load(
     cluster: Cluster, period: Period, uids: Iterable[str] = ()
 ) -> tuple[Inventory, Ids]:
     """The evidence that decides about a period, and all there is of the pods `uids`."""
-    inventory = Inventory(added=added_resources(), policies=share_policies(cluster.pk))
+    inventory = Inventory(
+        added=added_resources(),
+        policies=share_policies(cluster.pk),
+        retired_ms=retired_ms(cluster.pk),
+    )
     ids = Ids()
     _load_nodes(cluster, inventory, ids)
     _load_pods(cluster, period, uids, inventory, ids)
@@ -200,7 +205,7 @@ def _load_pods(
 
 
 _SCRAPERS = """
-    SELECT id, job, instance, replica, shows_exported FROM accounting_scraper
+    SELECT id, job, instance, replica, shows_exported, interval_ms FROM accounting_scraper
     WHERE cluster_id = %(cluster)s
 """
 _SCRAPES = """
@@ -213,10 +218,14 @@ _SCRAPES = """
 def _load_scrapers(
     cluster: Cluster, period: Period, inventory: Inventory, ids: Ids
 ) -> None:
-    for pk, job, instance, replica, shows_exported in _rows(_SCRAPERS, cluster):
+    for pk, job, instance, replica, shows_exported, interval in _rows(
+        _SCRAPERS, cluster
+    ):
         key = ScraperKey(job, instance, replica)
         ids.scrapers[key] = pk
-        inventory.scrapers[key] = ScraperRecord(key, shows_exported)
+        inventory.scrapers[key] = ScraperRecord(
+            key, shows_exported, interval_ms=interval
+        )
     oldest = min(
         [p.last_ms for p in inventory.pods.values()] + [label_period(period).start_ms]
     )

@@ -15,6 +15,7 @@ from django.db import Error
 from accounting.actions import (
     facts,
     issues,
+    retirement,
     windows,
 )
 from accounting.actions.evidence_ids import Ids
@@ -22,7 +23,7 @@ from accounting.actions.names import look_for_unknown
 from accounting.actions.observing import State, observe_period
 from accounting.actions.outcomes import write_windows
 from accounting.actions.pause import no_cycle_search
-from accounting.actions.reading import reader_of
+from accounting.actions.reading import ClusterReader, reader_of
 from accounting.actions.windows import Claim, FenceError, Outcome
 from accounting.domain.attribution import WindowLedger, attribute
 from accounting.domain.condition import conditions, told_twice
@@ -35,6 +36,7 @@ from accounting.domain.timeline import node_timelines
 from accounting.failpoints import reach
 from accounting.models import Cluster
 from accounting.queries.at_stake import waiting_ms
+from accounting.queries.retirement import retired_ms
 from accounting.sources.errors import SourceError
 
 
@@ -69,9 +71,11 @@ def ingest_next(
         return None
     reach("claimed")
     started = time.monotonic()
+    at = retired_ms(cluster.pk)
+    is_over = at is not None and claimed.period.start_ms >= at
     try:
         reader = reader_of(cluster)
-        readings = reader.read(claimed.period)
+        readings = _read(reader, claimed.period, is_over=is_over)
         reach("read")
         reading_hash = content_hash(readings)
         if reading_hash == claimed.reading_hash:
@@ -95,8 +99,23 @@ def ingest_next(
         with suppress(Error):  # a lost database: the claim lapses by itself
             windows.fail(claimed, f"{type(error).__name__}: {error}")
         raise
-    look_for_unknown(cluster, reader, claimed.period)
+    if not is_over:
+        look_for_unknown(cluster, reader, claimed.period)
     return done
+
+
+def _read(reader: ClusterReader, period: Period, *, is_over: bool) -> list[Reading]:
+    """The samples of a period; of a cluster that is over, nobody has to answer (N38).
+
+    Raises:
+        SourceError: a source did not answer.
+    """
+    try:
+        return reader.read(period)
+    except SourceError:
+        if not is_over:
+            raise
+        return []
 
 
 def ingest_all(
@@ -111,6 +130,7 @@ def ingest_all(
     """Compute due windows until none is left, or begin no more after `for_s` seconds."""
     total = Ingested(0, 0, 0)
     end = time.monotonic() + for_s
+    retirement.work_off(cluster, for_s=for_s)
     while True:
         done = ingest_next(
             cluster, within=within, newest_first=newest_first, observed=observed
@@ -143,12 +163,7 @@ def _attribute(
     reach("attributed")
     took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
     period = claimed.period
-    seen = any(part.intersection(period) for part in state.derived.seen)
-    found = [
-        *_all_issues(ledgers, readings, period),
-        *state.derived.issues,
-        *misplaced(state.inventory, period, is_seen=seen),
-    ]
+    found = _all_issues(ledgers, readings, state, period)
     is_partial = any(reading.is_partial for reading in readings)
     run = (is_partial, took_ms, reading_hash)
     results = _results(claimed, ledgers, state.ids, spellings(readings), run)
@@ -183,11 +198,24 @@ def _results(
 
 
 def _all_issues(
-    ledgers: Sequence[WindowLedger], readings: Sequence[Reading], period: Period
+    ledgers: Sequence[WindowLedger],
+    readings: Sequence[Reading],
+    state: State,
+    period: Period,
 ) -> list[Issue]:
-    found = [issue for ledger in ledgers for issue in ledger.issues]
-    found.extend(_of_sources(ledgers, readings, period))
-    return [*found, *conditions(readings, period), *told_twice(readings, period)]
+    """What windows found; after the end of a cluster nothing of them matters (N38)."""
+    at = state.inventory.retired_ms
+    if at is not None and at <= period.start_ms:
+        return []
+    seen = any(part.intersection(period) for part in state.derived.seen)
+    return [
+        *(issue for ledger in ledgers for issue in ledger.issues),
+        *_of_sources(ledgers, readings, period),
+        *conditions(readings, period),
+        *told_twice(readings, period),
+        *state.derived.issues,
+        *misplaced(state.inventory, period, is_seen=seen),
+    ]
 
 
 def _of_sources(

@@ -15,7 +15,7 @@ from accounting.domain.derived import Derived, data_end_ms, derive
 from accounting.domain.inventory import Inventory
 from accounting.domain.label import labels_of
 from accounting.domain.observe import observe
-from accounting.domain.period import Period, to_ms
+from accounting.domain.period import FAR_MS, Period, to_ms
 from accounting.domain.series import Reading
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
@@ -82,6 +82,24 @@ def observe_period(
         due.mark_existing(cluster.pk, outside, "late")
         reach("folded")
     return State(inventory, ids, now, until)
+
+
+def derive_again(cluster: Cluster, period: Period) -> None:
+    """Derive holds and presence near a period from what is known; reads no samples.
+
+    In the current transaction. Windows in which somebody's time changed become due again,
+    up to where the cluster was retired: after that there is nothing (rules.md N38).
+    """
+    lock("evidence", cluster.pk)
+    inventory, ids = evidence.load(cluster, period)
+    ends = Cluster.objects.values_list("data_end_ms", flat=True)
+    until = max(data_end_ms(inventory), ends.get(pk=cluster.pk) or 0)
+    now = derive(inventory, period, until)
+    near = evidence.label_period(period)
+    changed = derived.store(cluster, inventory, now, ids, near)
+    kept = Period(0, inventory.retired_ms or FAR_MS)
+    there = [part for span in changed if (part := span.intersection(kept))]
+    due.mark_existing(cluster.pk, there, "late")
 
 
 def _moved_end(cluster: Cluster, until_ms: int) -> list[Period]:

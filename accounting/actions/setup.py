@@ -13,6 +13,7 @@ from accounting.actions import lifecycles
 from accounting.actions.bindings import rebind
 from accounting.actions.prices import reprice
 from accounting.actions.resources import set_resources
+from accounting.actions.retirement import retire
 from accounting.actions.specs import (
     LONG_AGO,
     BindingSpec,
@@ -43,12 +44,16 @@ from accounting.queries.windows import database_now
 
 
 def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
-    """Bring a set-up about, in one transaction; returns what changed, in words."""
+    """Bring a set-up about, in one transaction; returns what changed, in words.
+
+    Raises:
+        RetirementError: a cluster cannot end at its time; nothing was written.
+    """
     changes: list[str] = []
     with act(actor, "configure"):
         _billing(wanted, changes)
         for cluster in wanted.clusters:
-            _cluster(cluster, changes)
+            _cluster(cluster, changes, actor)
         if wanted.resources is not None and set_resources(
             wanted.resources, actor=actor, reason="configure"
         ):
@@ -113,13 +118,22 @@ def _update(row: models.Model, values: dict[str, Any]) -> bool:
     return bool(differing)
 
 
-def _cluster(spec: ClusterSpec, changes: list[str]) -> None:
+def _cluster(spec: ClusterSpec, changes: list[str], actor: Actor) -> None:
     values: dict[str, Any] = {"kubernetes": spec.kubernetes, "is_confirmed": True}
     cluster, is_new = Cluster.objects.get_or_create(name=spec.name, defaults=values)
     if is_new or _update(cluster, values):
         changes.append(f"cluster {spec.name}")
     if spec.share is not None:
         _share(cluster, spec.share, changes)
+    if spec.sets_retired and retire(
+        cluster, spec.retired, actor=actor, reason="configure"
+    ):
+        end = (
+            "in use"
+            if spec.retired is None
+            else f"retired {spec.retired:%Y-%m-%dT%H:%M:%SZ}"
+        )
+        changes.append(f"cluster {spec.name} is {end}")
     for source in spec.sources:
         values = {
             "kind": source.kind,

@@ -27,6 +27,8 @@ class ClusterSpec:
     sources: tuple[SourceSpec, ...]
     kubernetes: dict[str, object]
     share: str | None = None  # the policy; None leaves what is set
+    sets_retired: bool = False  # False leaves what is set
+    retired: datetime | None = None  # None: it goes on
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from accounting.domain.label import Labels, labels_of
 from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
 from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.retired import holds_until, presences_until
 from accounting.domain.unbooked import unbooked
 
 
@@ -37,9 +38,14 @@ def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
     state, labels = kube_state(inventory), labels_of(inventory)
     holds = derive_holds(inventory, state, labels, until_ms)
     holds.extend(inferred_holds(inventory, state, labels, until_ms))
+    presences = derive_presences(inventory, state, until_ms)
+    retired_ms = inventory.retired_ms
+    if retired_ms is not None and retired_ms <= until_ms:
+        holds = holds_until(holds, retired_ms)
+        presences = presences_until(presences, retired_ms)
     return Derived(
         tuple(holds),
-        tuple(derive_presences(inventory, state, until_ms)),
+        tuple(presences),
         tuple(state.seen(period)),
         labels,
         tuple(unbooked(inventory, period)),

@@ -211,6 +211,7 @@ class Inventory:
         default_factory=dict
     )  # resources that an administrator added: the share of one unit
     policies: Policies = ()  # which share of a part of a GPU counts
+    retired_ms: int | None = None  # where the cluster was retired (N38)
 
     @property
     def added_names(self) -> dict[str, str]:

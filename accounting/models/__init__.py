@@ -24,6 +24,8 @@ from accounting.models.ledger import (
     DirtyHour,
     IngestWindow,
     IssueSeverity,
+    PendingRetirement,
+    RetiredHour,
     WindowState,
 )
 from accounting.models.organisation import (
@@ -93,6 +95,7 @@ __all__ = [
     "OrganisationRole",
     "OwnPod",
     "Owner",
+    "PendingRetirement",
     "Person",
     "Pod",
     "PodAttribution",
@@ -100,6 +103,7 @@ __all__ = [
     "QueueSample",
     "QueuedJob",
     "ResourceClaim",
+    "RetiredHour",
     "ScrapeHour",
     "Scraper",
     "SharePolicy",

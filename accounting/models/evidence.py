@@ -19,6 +19,7 @@ class Scraper(models.Model):
     replica = models.CharField(max_length=500, blank=True)
     shows_exported = models.BooleanField(default=False)  # ever showed exported_pod
     is_kube_state = models.BooleanField(default=False)
+    interval_ms = models.PositiveIntegerField(null=True)  # as its source declares (N4)
     group = models.CharField(
         max_length=64, blank=True
     )  # kube-state shard it belongs to

@@ -74,6 +74,37 @@ class DirtyHour(models.Model):
         ]
 
 
+class PendingRetirement(models.Model):
+    """What is still to be done after a cluster's end was set, moved or taken back (N38).
+
+    Windows and hours of [start_ms, end_ms), newest first: `actions.retirement` takes a day
+    at a time and moves `end_ms` down in the same transaction.
+    """
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE)
+    start_ms = models.BigIntegerField()
+    end_ms = models.BigIntegerField()
+
+
+class RetiredHour(models.Model):
+    """An hour of a retired cluster whose facts have expired, kept so that it can come back.
+
+    `usage` and `intensity` are its rows of `usage_hour` and `intensity_hour`.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    hour_start = models.DateTimeField()
+    usage = models.JSONField()
+    intensity = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "hour_start"], name="retired_hour_unique"
+            )
+        ]
+
+
 class BufferSeries(models.Model):
     """One series of a source that cannot be asked again (a scrape, a file)."""
 

@@ -160,11 +160,12 @@ class ResourceClaim(models.Model):
 
 
 class EndedBy(models.TextChoices):
-    """How a hold ended (rules.md N11)."""
+    """How a hold ended (rules.md N11, N38)."""
 
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
     GONE = "gone"
+    RETIRED = "retired"
 
 
 class PodHold(models.Model):

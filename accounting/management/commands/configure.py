@@ -9,10 +9,13 @@ from django.core.management.base import BaseCommand
 
 from accounting.actions.configure import read_configuration
 from accounting.actions.document import DocumentError, decode
+from accounting.actions.ingest import ingest_all
+from accounting.actions.retirement import RetirementError, work_off
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.setup import apply_configuration
 from accounting.audit import SYSTEM
 from accounting.management.output import WRONG_USE
+from accounting.management.progress import Progress
 from accounting.models import Cluster, Team
 from accounting.queries.billing import billing_at
 from accounting.queries.windows import database_now
@@ -52,10 +55,31 @@ class Command(BaseCommand):
         if options["check"]:
             self.stdout.write(f"{options['file']}: nothing wrong with it")
             return
-        changes = apply_configuration(wanted, actor=SYSTEM)
+        try:
+            changes = apply_configuration(wanted, actor=SYSTEM)
+        except RetirementError as error:
+            self.stderr.write(f"{options['file']}: 'retired' cannot be {error}")
+            sys.exit(WRONG_USE)
         for cluster in Cluster.objects.all():
+            self._bring_about(cluster)
             roll_up_dirty_hours(cluster.pk)
         for change in changes:
             self.stdout.write(f"changed: {change}")
         if not changes:
             self.stdout.write("nothing to change")
+
+    def _bring_about(self, cluster: Cluster) -> None:
+        """What a cluster that was retired, or is in use again, changes in the past."""
+        with Progress(self.stderr) as progress:
+            changed = work_off(
+                cluster,
+                on_progress=lambda done, of: progress.tell("Retirement", done, of),
+            )
+            if changed is not None:
+                ingest_all(
+                    cluster,
+                    within=changed,
+                    on_progress=lambda d: progress.tell(
+                        "Windows", d.windows, d.windows
+                    ),
+                )

@@ -1,0 +1,132 @@
+"""When a cluster was retired, and what another time would change (rules.md N38)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db import connection
+
+from accounting.access import EVERYTHING
+from accounting.domain.line import STATES
+from accounting.domain.period import WINDOW_MS, Period, to_instant, to_ms
+from accounting.models import Cluster
+from accounting.queries.ledger import ledger_total
+from accounting.queries.selection import Selection
+from accounting.queries.usage import usage_total
+
+
+def retired_ms(cluster_id: int) -> int | None:
+    """Where a cluster ends, in ms, as far as that is brought about; None while it goes on.
+
+    While `actions.retirement` still has days to empty, it ends where that has come to: so
+    time is conserved at any moment.
+    """
+    found = Cluster.objects.values_list("retired_at", "pendingretirement__end_ms")
+    at, reached = found.get(pk=cluster_id)
+    if at is None:
+        return None
+    return max(to_ms(at), reached or 0)
+
+
+_BOUNDS = """
+    SELECT (SELECT min(hour_start) FROM usage_hour WHERE cluster_id = %(cluster)s),
+           (SELECT max(window_start) FROM accounting_ingestwindow
+            WHERE cluster_id = %(cluster)s AND shard = 0),
+           (SELECT window_start FROM usage_window WHERE cluster_id = %(cluster)s
+            ORDER BY window_start LIMIT 1)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is stored of a cluster; None where there is nothing.
+
+    Attributes:
+        first_hour: the oldest hour that is kept.
+        end: of the newest window.
+        first_fact: start of the oldest window whose five-minute facts are kept.
+    """
+
+    first_hour: datetime | None
+    end: datetime | None
+    first_fact: datetime | None
+
+    def has_expired(self, at: datetime) -> bool:
+        """True where an hour is kept and its five-minute facts are not."""
+        if self.first_hour is None or at < self.first_hour:
+            return False
+        if self.first_fact is None:
+            return True
+        return at < self.first_fact.replace(minute=0, second=0, microsecond=0)
+
+
+def stored(cluster_id: int) -> Stored:
+    """The bounds of what is stored of a cluster."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BOUNDS, {"cluster": cluster_id})
+        first_hour, last, first_fact = cursor.fetchone()
+    end = None if last is None else last + timedelta(milliseconds=WINDOW_MS)
+    return Stored(first_hour, end, first_fact)
+
+
+@dataclass(frozen=True, slots=True)
+class RetirementEffect:
+    """What goes away when a cluster ends at a time.
+
+    Attributes:
+        start: from when on; None where nothing is stored after it.
+        wall_ms: GPU time of all states.
+        dark_ms: the part of it of which nothing is known.
+        held_ms: the part that pods held.
+        wall_charge: the price of all of it.
+        charge: the part that teams pay.
+        again: time that is computed again, because the cluster ends later than it did.
+    """
+
+    start: datetime | None
+    wall_ms: int = 0
+    dark_ms: int = 0
+    held_ms: int = 0
+    wall_charge: Decimal = Decimal(0)
+    charge: Decimal = Decimal(0)
+    currency: str = ""
+    again: Period | None = None
+
+
+def retirement_effect(cluster: Cluster, at: datetime | None) -> RetirementEffect:
+    """What setting, moving or taking back a cluster's end changes; nothing is written.
+
+    Args:
+        cluster: as it is stored.
+        at: the new end; None takes it back. Counted from the five-minute window it lies in.
+
+    Raises:
+        SelectionError: the facts of that time have expired, and it is on no hour border.
+    """
+    known = stored(cluster.pk)
+    if known.end is None or known.first_hour is None:
+        return RetirementEffect(None)
+    old, new = cluster.retired_at or known.end, at or known.end
+    again = None
+    if min(old, known.end) < min(new, known.end):
+        again = Period.of(old, min(new, known.end))
+    if at is None or at >= known.end:
+        return RetirementEffect(None, again=again)
+    floor = to_instant(to_ms(at) - to_ms(at) % WINDOW_MS)
+    start = max(floor, known.first_hour)
+    chosen = Selection(
+        EVERYTHING, Period.of(start, known.end), {"cluster": (cluster.name,)}
+    )
+    ledger, usage = ledger_total(chosen), usage_total(chosen)
+    return RetirementEffect(
+        start=start,
+        wall_ms=sum(ledger.milliseconds[state] for state in STATES),
+        dark_ms=ledger.milliseconds["dark"],
+        held_ms=usage.allocated_ms,
+        wall_charge=sum(
+            (ledger.charges[state] or Decimal(0) for state in STATES), Decimal(0)
+        ),
+        charge=usage.charge or Decimal(0),
+        currency=ledger.currency or usage.currency,
+        again=again,
+    )
