@@ -38,6 +38,7 @@ from accounting.views.filters import LABELS
 from accounting.views.gate import admins, sees_all, signed_in, visitor_of
 from accounting.views.splits import filtering, split_of
 from accounting.views.state import PageState
+from accounting.views.steps import FREQUENCY, Step, steps_of
 from portal.health_csv import health_csv
 from portal.navigation import NAVIGATION
 
@@ -68,9 +69,16 @@ def overview(request: HttpRequest) -> HttpResponse:
     length = covered_length_ms(coverage)
     sides = state.sides(length)
     places = figures.places_of(state.currency)
-    found = breakdown(selection, "team", sides=sides, length_ms=length, places=places)
+    found = breakdown(
+        selection,
+        "team",
+        sides=sides,
+        length_ms=length,
+        places=places,
+        step=state.step,
+    )
     missing = missing_days(coverage, *state.data_days)
-    shown = state.shown_days
+    steps = steps_of(state, missing)
     lines = tables.team_lines(found, teams, sides, length)
     idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
     names = {
@@ -83,8 +91,9 @@ def overview(request: HttpRequest) -> HttpResponse:
         "state": state,
         "breakdown": found,
         "missing_days": missing,
-        "sparks": figures.sparks(found, state.whole_days, missing),
-        "spend": figures.spend_chart(found, shown, missing, names, state),
+        "frequency": FREQUENCY[state.step],
+        "sparks": figures.sparks(found, steps),
+        "spend": figures.spend_chart(found, steps, names, state),
         "bars": sorted(lines, key=lambda line: -line.row.allocated_ms),
         "teams": tables.team_table(lines, found, state.sort),
         "idle": tables.workload_lines(tables.idle_only(idle.rows), teams),
@@ -96,7 +105,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         movers = moved_most(selection, state.before_period, LISTED, places)
         context["movers"] = tables.mover_lines(movers, teams)
     if state.visitor.scope.sees_all and not set(state.filters) - LEDGER_FILTERS:
-        context |= _capacity(state, missing, length, places)
+        context |= _capacity(state, steps, length, places)
     return render(request, "portal/overview.html", context)
 
 
@@ -123,17 +132,17 @@ def _changes_csv(state: PageState) -> HttpResponse:
 
 
 def _capacity(
-    state: PageState, missing: Sequence[date], length_ms: int, places: int
+    state: PageState, steps: Sequence[Step], length_ms: int, places: int
 ) -> dict[str, object]:
     """The whole fleet: only for those who see every team."""
     selection = state.selection()
     row = ledger_total(selection)
     if not row.wall_ms:
         return {}
-    daily = ledger_rows(selection, ("day",))
+    rows = ledger_rows(selection, (state.step_dimension,))
     return {
         "ledger": shapes.capacity(row, length_ms, places),
-        "ledger_spark": figures.ledger_spark(daily, state.whole_days, missing),
+        "ledger_spark": figures.ledger_spark(rows, steps, state),
     }
 
 

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +14,7 @@ Figure = dict[str, Any]
 
 NAMED_SERIES = 7  # more goes into "Other (n)" and stands in the table
 OTHER_SLOT = 0
+DENSE = 100  # bars and more: gaps and outlines would take more room than they
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,45 @@ def layout(**more: Any) -> Figure:
     } | more
 
 
-def money_by_day(
-    days: Sequence[date], series: Sequence[Series], currency_sign: str
-) -> Figure:
-    """Stacked bars: x billing day, y money, colour the series' own.
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The time axis of a bar chart: one position for each step, whatever its length.
 
-    A day on which no series has a value is marked as not known: dashed, not zero.
+    Attributes:
+        labels: under the pointer; no two are alike.
+        ticks: (position, text) of the marks on the axis.
+        edges: first billing day of each step, and the first one after it.
     """
-    x = [day.isoformat() for day in days]
+
+    labels: tuple[str, ...]
+    ticks: tuple[tuple[int, str], ...]
+    edges: tuple[tuple[str, str], ...]
+
+
+def step_axis(steps: Steps) -> Figure:
+    """Names in place of times: a single bar has its width, a repeated hour its own place."""
+    return axis(
+        type="category",
+        showgrid=False,
+        range=[-0.5, len(steps.labels) - 0.5],
+        tickmode="array",
+        tickvals=[steps.labels[i] for i, _ in steps.ticks],
+        ticktext=[text for _, text in steps.ticks],
+        tickangle=0,
+        ticks="outside",
+        ticklen=4,
+        tickcolor="$line-strong",
+    )
+
+
+def money_by_step(steps: Steps, series: Sequence[Series], currency_sign: str) -> Figure:
+    """Stacked bars: x hour, billing day or month, y money, colour the series' own.
+
+    A step at which no series has a value is marked as not known: dashed, not zero. `meta`
+    holds the days of each step, for dragging over some of them.
+    """
+    x = list(steps.labels)
+    is_dense = len(x) > DENSE
     money = f"{currency_sign}%{{y:,.2f}}"
     bars = [
         {
@@ -103,7 +134,7 @@ def money_by_day(
             "y": [None if v is None else float(v) for v in one.values],
             "marker": {
                 "color": f"$c{one.slot}",
-                "line": {"color": "$surface", "width": 1},
+                "line": {"color": "$surface", "width": 0 if is_dense else 1},
             },
             "hovertemplate": f"{money}<extra>{one.name}</extra>",
             "meta": one.url,
@@ -120,23 +151,15 @@ def money_by_day(
         "marker": {"opacity": 0, "color": "$ink"},
         "hovertemplate": f"<b>{money}</b><extra><b>Total</b></extra>",
     }
-    missing = [day for day, value in zip(days, totals, strict=True) if value is None]
     return {
         "data": [*bars, total],
         "layout": layout(
             barmode="stack",
-            bargap=0.16,
+            bargap=0 if is_dense else 0.16,
             traceorder="reversed",
-            shapes=[_missing_day(day) for day in missing],
-            xaxis=axis(
-                type="date",
-                fixedrange=False,
-                showgrid=False,
-                tickformat="%-d %b",
-                nticks=6,
-                hoverformat="%a %-d %b %Y",
-                range=_day_edges(days),
-            ),
+            meta={"edges": steps.edges},
+            shapes=[_missing(i) for i, value in enumerate(totals) if value is None],
+            xaxis=step_axis(steps) | {"fixedrange": False},
             yaxis=axis(
                 rangemode="tozero", tickprefix=currency_sign, tickformat="~s", nticks=5
             ),
@@ -144,22 +167,13 @@ def money_by_day(
     }
 
 
-def _day_edges(days: Sequence[date]) -> list[str]:
-    """From half a day before the first bar to half a day after the last."""
-    if not days:
-        return []
-    before = days[0] - timedelta(days=1)
-    return [f"{before.isoformat()} 12:00", f"{days[-1].isoformat()} 12:00"]
-
-
-def _missing_day(day: date) -> Figure:
-    before = day - timedelta(days=1)
+def _missing(position: int) -> Figure:
     return {
         "type": "rect",
         "xref": "x",
         "yref": "paper",
-        "x0": f"{before.isoformat()} 14:00",
-        "x1": f"{day.isoformat()} 10:00",
+        "x0": position - 0.4,
+        "x1": position + 0.4,
         "y0": 0,
         "y1": 1,
         "layer": "below",
@@ -218,61 +232,47 @@ def _state_bars(
 
 
 def gpus_over_time(
-    times: Sequence[str],
-    values: Mapping[str, Sequence[float | None]],
-    slot: int,
-    *,
-    is_hourly: bool,
+    steps: Steps, values: Mapping[str, Sequence[float | None]], slot: int
 ) -> Figure:
-    """Steps of average GPUs, stacked: solid busy, hatched idle, pale hatched no data.
+    """Average GPUs by step, stacked: solid busy, hatched idle, pale hatched no data.
 
     Args:
-        times: middle of each step, local time of the reader without offset.
+        steps: hours, billing days or months.
         values: `Busy`, `Idle` and `No data` to average GPUs; None is a gap.
         slot: the team's colour.
-        is_hourly: steps are hours, not days.
     """
+    known = zip(*values.values(), strict=True)
+    gaps = [i for i, column in enumerate(known) if set(column) == {None}]
     return {
-        "data": _state_bars(times, values, WORD_CLASS, slot, "GPUs", outlined=False),
+        "data": _state_bars(
+            steps.labels, values, WORD_CLASS, slot, "GPUs", outlined=False
+        ),
         "layout": layout(
             barmode="stack",
             bargap=0,
-            xaxis=axis(
-                type="date",
-                showgrid=False,
-                nticks=6,
-                tickformat="%-d %b %H:%M" if is_hourly else "%-d %b",
-                hoverformat="%a %-d %b %H:%M" if is_hourly else "%a %-d %b",
-            ),
+            shapes=[_missing(i) for i in gaps],
+            xaxis=step_axis(steps),
             yaxis=axis(rangemode="tozero", nticks=5),
         ),
     }
 
 
 def states_by_hour(
-    times: Sequence[str], values: Mapping[str, Sequence[float | None]]
+    steps: Steps, values: Mapping[str, Sequence[float | None]]
 ) -> Figure:
     """Stacked bars of one GPU: minutes of each word in each hour."""
     return {
-        "data": _state_bars(times, values, WORD_CLASS, 1, "min"),
+        "data": _state_bars(steps.labels, values, WORD_CLASS, 1, "min"),
         "layout": layout(
             barmode="stack",
             bargap=0.08,
-            xaxis=axis(
-                type="date",
-                showgrid=False,
-                nticks=6,
-                tickformat="%-d %b %H:%M",
-                hoverformat="%a %-d %b %H:%M",
-            ),
+            xaxis=step_axis(steps),
             yaxis=axis(rangemode="tozero", nticks=4, ticksuffix=" min"),
         ),
     }
 
 
-def extremes(
-    days: Sequence[date], values: Sequence[Number | None]
-) -> tuple[int, int] | None:
+def extremes(values: Sequence[Number | None]) -> tuple[int, int] | None:
     """Positions of the highest and lowest known value; None when nothing is known."""
     known = [(value, i) for i, value in enumerate(values) if value is not None]
     if not known:

@@ -13,6 +13,7 @@ from accounting.domain.period import Period
 from accounting.domain.report import UsageRow
 from accounting.domain.summary import rounded, total_of
 from accounting.queries.selection import Selection
+from accounting.queries.series import STEPS, step_key
 from accounting.queries.usage import usage_rows
 
 
@@ -65,21 +66,21 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """One list by a dimension, its total, and the same by day.
+    """One list by a dimension, its total, and the same by hour, day or month.
 
     Attributes:
         rows: by the dimension, largest charge first.
         before: the same of the period before, by key.
-        by_day: key of the dimension -> day -> row.
-        days: day -> total of the day.
+        by_step: key of the dimension -> step -> row.
+        steps: step -> its total.
     """
 
     rows: tuple[UsageRow, ...]
     before: Mapping[str, UsageRow]
-    by_day: Mapping[str, Mapping[str, UsageRow]]
-    days: Mapping[str, UsageRow]
+    by_step: Mapping[str, Mapping[str, UsageRow]]
+    steps: Mapping[str, UsageRow]
     summary: Summary
-    unnamed: int = 0  # how many rows are in `days` and not in `rows`
+    unnamed: int = 0  # how many rows are in `steps` and not in `rows`
 
     @property
     def has_before(self) -> bool:
@@ -99,8 +100,9 @@ def breakdown(
     sides: Sides | None,
     length_ms: int,
     places: int,
+    step: str = "day",
 ) -> Breakdown:
-    """Split a selection by a dimension and by day; three queries, two without `sides`.
+    """Split a selection by a dimension and by step; three queries, two without `sides`.
 
     Args:
         selection: with its period set.
@@ -108,15 +110,16 @@ def breakdown(
         sides: what to compare with.
         length_ms: how much of the period has data, for averages.
         places: of the currency.
+        step: hour, day or month.
     """
     rows = rounded(usage_rows(selection, (dimension,)), places)
-    daily = rounded(usage_rows(selection, (dimension, "day")), places)
+    finer = rounded(usage_rows(selection, (dimension, STEPS[step])), places)
     earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
         rows=tuple(sorted(rows, key=_by_charge)),
         before={_name(row, dimension): row for row in earlier},
-        by_day=_by_day(daily, dimension),
-        days=_day_totals(daily),
+        by_step=_by_step(finer, dimension, step),
+        steps=_totals(finer, step),
         summary=summarise(rows, earlier, sides, length_ms),
     )
 
@@ -129,16 +132,18 @@ def breakdown_of_largest(
     sides: Sides | None,
     length_ms: int,
     places: int,
+    step: str = "day",
 ) -> Breakdown:
-    """Split a selection by its largest workloads and by day; what remains has no name.
+    """Split a selection by its largest workloads and by step; what remains has no name.
 
     Args:
         selection: with its period set.
         rows: the largest workloads, in order.
         count: how many workloads there are.
-        sides, length_ms, places: as for `breakdown`.
+        sides, length_ms, places, step: as for `breakdown`.
     """
-    daily = rounded(usage_rows(selection, ("day",)), places)
+    column = STEPS[step]
+    finer = rounded(usage_rows(selection, (column,)), places)
     earlier = []
     if sides is not None:
         before = replace(selection, period=sides.before)
@@ -149,13 +154,14 @@ def breakdown_of_largest(
         "workload": tuple({row.key["workload"] for row in rows}),
     }
     few = replace(selection, filters={**selection.filters, **only})
-    by_day = rounded(usage_rows(few, ("workload", "day")), places)
+    by_step = rounded(usage_rows(few, ("workload", column)), places)
+    named = [row for row in by_step if workload_name(row) in names]
     return Breakdown(
         rows=tuple(rows),
         before={"": earlier[0]} if earlier else {},
-        by_day=_by_day([r for r in by_day if workload_name(r) in names], "workload"),
-        days={row.key["day"]: row for row in daily},
-        summary=summarise(daily, earlier, sides, length_ms),
+        by_step=_by_step(named, "workload", step),
+        steps=_totals(finer, step),
+        summary=summarise(finer, earlier, sides, length_ms),
         unnamed=count - len(rows),
     )
 
@@ -186,18 +192,20 @@ def workload_name(row: UsageRow) -> str:
     return f"{key['namespace']}/{key['workload_kind']}/{key['workload']}"
 
 
-def _by_day(rows: Sequence[UsageRow], dimension: str) -> dict[str, dict[str, UsageRow]]:
-    found: dict[str, dict[str, UsageRow]] = {}
+def _by_step(
+    rows: Sequence[UsageRow], dimension: str, step: str
+) -> dict[str, dict[str, UsageRow]]:
+    found: dict[str, list[UsageRow]] = {}
     for row in rows:
-        found.setdefault(_name(row, dimension), {})[row.key["day"]] = row
-    return found
+        found.setdefault(_name(row, dimension), []).append(row)
+    return {name: _totals(of_name, step) for name, of_name in found.items()}
 
 
-def _day_totals(rows: Sequence[UsageRow]) -> dict[str, UsageRow]:
+def _totals(rows: Sequence[UsageRow], step: str) -> dict[str, UsageRow]:
     grouped: dict[str, list[UsageRow]] = {}
     for row in rows:
-        grouped.setdefault(row.key["day"], []).append(row)
-    return {day: total_of(of_day) for day, of_day in sorted(grouped.items())}
+        grouped.setdefault(step_key(row, step), []).append(row)
+    return {key: total_of(of_step) for key, of_step in sorted(grouped.items())}
 
 
 def summarise(

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from accounting.domain.calendar import DayRange
-from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.period import WINDOW_MS, Period, to_ms
 
 _QUERY = """
     SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
@@ -56,6 +56,22 @@ def day_coverage(
         )
         found = {row[0]: DayCoverage(*row) for row in cursor.fetchall()}
     return {day: found.get(day, DayCoverage(day, 0, 0, 0, 0)) for day in days.each()}
+
+
+def hours_with_data(period: Period, cluster: str = "") -> set[int]:
+    """The UTC hours of a period in which any window holds facts, as their start in ms."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT DISTINCT date_bin('1 hour', w.window_start, 'epoch')
+            FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
+            WHERE w.shard = 0 AND w.rows > 0
+              AND w.window_start >= %(start)s AND w.window_start < %(end)s
+              AND (%(cluster)s = '' OR c.name = %(cluster)s)
+            """,
+            {"start": period.start, "end": period.end, "cluster": cluster},
+        )
+        return {to_ms(row[0]) for row in cursor.fetchall()}
 
 
 def missing_days(

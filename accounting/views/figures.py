@@ -1,8 +1,7 @@
 """Charts with their words: the figure, a sentence, the same rows as a table, a legend."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -14,8 +13,10 @@ from accounting.charts.plots import Series
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.summary import total_of
 from accounting.queries.breakdown import Breakdown
+from accounting.queries.series import step_key
 from accounting.templatetags import units
 from accounting.views.state import PageState
+from accounting.views.steps import Step, axis_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,116 +52,97 @@ def sign_of(currency: str) -> str:
 
 def spend_chart(
     breakdown: Breakdown,
-    days: Sequence[date],
-    missing: Sequence[date],
+    steps: Sequence[Step],
     names: Mapping[str, Key],
     state: PageState,
 ) -> Chart:
-    """Charge per day, stacked by the breakdown's dimension.
+    """Charge by hour, day or month, stacked by the breakdown's dimension.
 
     Args:
         breakdown: what is split.
-        days: the days to draw, up to the newest data.
-        missing: days without any data: gaps, not zeros.
+        steps: what to draw, up to the newest data; gaps are no zeros.
         names: key of a row -> its name and colour; others are grey.
-        state: of the page: currency, and which days are over.
+        state: of the page, for its currency.
     """
-    gaps, currency = set(missing), state.currency
+    currency = state.currency
     series = [
         Series(
             names[key].name if key in names else key,
             names[key].slot if key in names else plots.OTHER_SLOT,
-            tuple(_charge(by_day.get(day.isoformat()), day in gaps) for day in days),
+            tuple(_charge(by_step.get(step.key), step) for step in steps),
             names[key].url if key in names else "",
         )
-        for key, by_day in breakdown.by_day.items()
+        for key, by_step in breakdown.by_step.items()
     ]
     shown = plots.top_series(series)
+    totals = [_charge(breakdown.steps.get(step.key), step) for step in steps]
     if breakdown.unnamed:
-        shown.append(_rest(breakdown, shown, days, gaps))
-    totals = [_day_total(breakdown, day, day in gaps) for day in days]
+        shown.append(_rest(breakdown.unnamed, shown, totals))
     return Chart(
-        figure=plots.money_by_day(days, shown, sign_of(currency)),
-        sentence=_spend_sentence(breakdown, state, gaps),
-        columns=("Day", *(one.name for one in shown), "Total"),
+        figure=plots.money_by_step(axis_of(steps), shown, sign_of(currency)),
+        sentence=_spend_sentence(steps, totals, state),
+        columns=(state.step.capitalize(), *(one.name for one in shown), "Total"),
         rows=tuple(
             (
-                units.day(day),
+                step.label,
                 *(_amount(one.values[i], currency) for one in shown),
                 _amount(totals[i], currency),
             )
-            for i, day in enumerate(days)
+            for i, step in enumerate(steps)
         ),
         legend=tuple(Key(s.name, s.slot, "busy", s.url) for s in shown),
     )
 
 
 def _rest(
-    breakdown: Breakdown,
-    shown: Sequence[Series],
-    days: Sequence[date],
-    gaps: Collection[date],
+    count: int, shown: Sequence[Series], totals: Sequence[Decimal | None]
 ) -> Series:
-    """What the named series leave of each day."""
+    """What the named series leave of each step."""
     values: list[Decimal | None] = []
-    for i, day in enumerate(days):
-        total = _day_total(breakdown, day, day in gaps)
+    for i, total in enumerate(totals):
         named = sum((Decimal(one.values[i] or 0) for one in shown), Decimal(0))
         values.append(None if total is None else total - named)
-    return Series(f"Other ({breakdown.unnamed})", plots.OTHER_SLOT, tuple(values))
+    return Series(f"Other ({count})", plots.OTHER_SLOT, tuple(values))
 
 
 def _amount(value: bars.Number | None, currency: str) -> str:
     return units.NO_DATA if value is None else units.money(Decimal(value), currency)
 
 
-def _charge(row: UsageRow | None, is_gap: bool) -> Decimal | None:  # noqa: FBT001
-    if is_gap:
+def _charge(row: UsageRow | None, step: Step) -> Decimal | None:
+    if step.is_gap:
         return None
-    return Decimal(0) if row is None else row.charge
-
-
-def _day_total(
-    breakdown: Breakdown,
-    day: date,
-    is_gap: bool,  # noqa: FBT001
-) -> Decimal | None:
-    return _charge(breakdown.days.get(day.isoformat()), is_gap)
+    return Decimal(0) if row is None else row.charge or Decimal(0)
 
 
 def _spend_sentence(
-    breakdown: Breakdown, state: PageState, gaps: Collection[date]
+    steps: Sequence[Step], totals: Sequence[Decimal | None], state: PageState
 ) -> str:
-    """The highest and the lowest day that is over; what still runs is said to run."""
-    days = state.whole_days
-    totals = [_day_total(breakdown, day, day in gaps) for day in days]
-    found = plots.extremes(days, totals)
-    running = [day for day in state.shown_days if day not in days]
-    tail = f" {units.short_day(running[0])} still runs." if running else ""
+    """The highest and the lowest step that is over; what still runs is said to run."""
+    over = [i for i, step in enumerate(steps) if not step.is_running]
+    running = [step.name for step in steps if step.is_running]
+    tail = f" {running[0]} is still running." if running else ""
+    found = plots.extremes([totals[i] for i in over])
     if found is None:
-        return f"No whole day yet.{tail}"
-    high, low = found
-    text = f"Highest on {_day_amount(days[high], totals[high], state)}"
-    if len(days) > 1:
-        text += f", lowest on {_day_amount(days[low], totals[low], state)}"
+        return f"No whole {state.step} yet.{tail}"
+    high, low = (
+        f"{steps[over[i]].name} ({units.money_round(totals[over[i]], state.currency)})"
+        for i in found
+    )
+    text = f"Highest: {high}" + (f"; lowest: {low}" if len(over) > 1 else "")
     return f"{text}.{tail}"
 
 
-def _day_amount(day: date, amount: Decimal | None, state: PageState) -> str:
-    return f"{units.short_day(day)} ({units.money_round(amount, state.currency)})"
+def sparks(breakdown: Breakdown, steps: Sequence[Step]) -> dict[str, Spark]:
+    """The spark lines of the cards, one value a step that is over.
 
-
-def sparks(
-    breakdown: Breakdown, days: Sequence[date], missing: Sequence[date]
-) -> dict[str, Spark]:
-    """The spark lines of the cards, one value a day.
-
-    Days without data are gaps; a day with data on which nothing was held is zero.
+    Steps without data are gaps; one with data in which nothing was held is zero.
     """
-    gaps, nothing = set(missing), total_of([])
+    nothing = total_of([])
     rows = [
-        None if day in gaps else breakdown.days.get(day.isoformat(), nothing)
-        for day in days
+        None if step.is_gap else breakdown.steps.get(step.key, nothing)
+        for step in steps
+        if not step.is_running
     ]
     fields = {
         "charge": "charge",
@@ -175,10 +157,18 @@ def sparks(
 
 
 def ledger_spark(
-    rows: Sequence[LedgerRow], days: Sequence[date], missing: Sequence[date]
+    rows: Sequence[LedgerRow], steps: Sequence[Step], state: PageState
 ) -> Spark:
-    """Unallocated time by day."""
-    gaps = set(missing)
-    by_day = {row.key["day"]: bars.state_words(row.milliseconds) for row in rows}
-    found = [None if day in gaps else by_day.get(day.isoformat()) for day in days]
-    return bars.spark([words["Unallocated"] if words else None for words in found])
+    """Unallocated time by step; `rows` are by the dimension of the page's step."""
+    sums: dict[str, int] = {}
+    for row in rows:
+        key = step_key(row, state.step)
+        unallocated = bars.state_words(row.milliseconds)["Unallocated"]
+        sums[key] = sums.get(key, 0) + unallocated
+    return bars.spark(
+        [
+            None if step.is_gap else sums.get(step.key)
+            for step in steps
+            if not step.is_running
+        ]
+    )

@@ -28,6 +28,7 @@ from accounting.models import Cluster
 from accounting.queries.breakdown import Sides
 from accounting.queries.coverage import data_share
 from accounting.queries.selection import Selection
+from accounting.queries.series import STEPS
 from accounting.queries.teams import TeamRef
 from accounting.views.address import RANGE_KEYS, Address, Choice
 from accounting.views.chip import Chip, chip_of
@@ -35,6 +36,7 @@ from accounting.views.filters import LABELS, FilterChip, read, stored, words
 from accounting.views.gate import Moved, Visitor, visitor_of
 
 LONGEST_DAYS = 366 * 5
+HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to so many, charts have hours, and days
 
 
 class PageState(Address):
@@ -159,12 +161,17 @@ class PageState(Address):
             return []
         return [day for day in self.days.each() if first <= day <= last]
 
-    @cached_property
-    def whole_days(self) -> list[date]:
-        """The shown days that are over: lines of days would dip at a running one."""
-        last = self.data_days[1]
-        running = last if self.chip.is_live else None
-        return [day for day in self.shown_days if day != running]
+    @property
+    def step(self) -> str:
+        """What one bar of a chart is: hour, day or month."""
+        if self.days.days <= HOURLY_DAYS:
+            return "hour"
+        return "day" if self.days.days <= DAILY_DAYS else "month"
+
+    @property
+    def step_dimension(self) -> str:
+        """The dimension of reports that a step is made of."""
+        return STEPS[self.step]
 
     @cached_property
     def elapsed(self) -> Period:

@@ -21,7 +21,7 @@ from accounting.queries.hardness import pointless_workloads, with_hardness
 from accounting.queries.members import member_rows
 from accounting.queries.pods import PodStretch, pods_of_workload
 from accounting.queries.ranking import largest
-from accounting.queries.series import points, week_hours
+from accounting.queries.series import use_by_step, week_hours
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views import figures, shapes, tables, timelines
@@ -36,6 +36,7 @@ from accounting.views.gate import signed_in
 from accounting.views.pager import paged
 from accounting.views.splits import choices, filtering, split_of
 from accounting.views.state import PageState
+from accounting.views.steps import FREQUENCY, steps_of
 
 GROUPS = {"": "By department", "none": "Flat"}
 LISTED = 10  # workloads in the list of idle ones
@@ -101,19 +102,23 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         sides=sides,
         length_ms=length,
         places=places,
+        step=state.step,
     )
     idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
-    shown = state.shown_days
+    steps = steps_of(state, missing)
     context = {
         "state": state,
         "team": ref,
         "tab": "summary",
+        "frequency": FREQUENCY[state.step],
         "breakdown": found,
         "missing_days": missing,
-        "sparks": figures.sparks(found, state.whole_days, missing),
-        "held": timelines.held_chart(points(selection, ""), missing, ref.slot, state),
+        "sparks": figures.sparks(found, steps),
+        "held": timelines.held_chart(
+            use_by_step(selection, state.step), steps, ref.slot, state
+        ),
         "spend": figures.spend_chart(
-            found, shown, missing, _workload_colours(found.rows, slug, state), state
+            found, steps, _workload_colours(found.rows, slug, state), state
         ),
         "idle": tables.workload_lines(tables.idle_only(idle.rows), {slug: ref}),
         "week": shapes.week_grid(week_hours(selection, state.visitor.zone)),

@@ -47,7 +47,7 @@ function draw(box) {
     box.querySelector(".chart-wait")?.remove();
     if (box.dataset.brush !== undefined && !box.dataset.listens) {
       box.dataset.listens = "yes";
-      target.on("plotly_relayout", (change) => zoom(change));
+      target.on("plotly_relayout", (change) => zoom(target, change));
       target.on("plotly_click", (click) => open(target, click));
     }
   });
@@ -62,22 +62,23 @@ function open(target, { points, event }) {
   if (hit?.data.meta) location.assign(hit.data.meta);
 }
 
-// Dragging over days writes the range into the address, so that Back restores what was there.
-function zoom(change) {
-  const from = change["xaxis.range[0]"];
-  const to = change["xaxis.range[1]"];
-  if (!from || !to) return;
-  const day = (text, add) => {
-    const date = new Date(`${String(text).slice(0, 10)}T00:00:00Z`);
-    date.setUTCDate(date.getUTCDate() + add);
-    return date.toISOString().slice(0, 10);
-  };
+// Dragging over bars writes their days into the address, so that Back restores what was there.
+function zoom(target, change) {
+  const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+  if (from === undefined || to === undefined) return;
+  const { edges } = target.layout.meta;
+  const at = (place) => Math.min(edges.length - 1, Math.max(0, place));
+  const low = at(Math.ceil(Math.min(from, to) - 0.5)); // of bars that are half in it
+  const high = at(Math.floor(Math.max(from, to) + 0.5));
   const url = new URL(location.href);
-  url.searchParams.delete("range");
-  const first = String(from).slice(11, 13) >= "12" ? day(from, 1) : day(from, 0);
-  const last = String(to).slice(11, 13) >= "12" ? day(to, 1) : day(to, 0);
+  const [first, after] = [edges[Math.min(low, high)][0], edges[high][1]];
+  if (url.searchParams.get("from") === first && url.searchParams.get("to") === after) {
+    Plotly.relayout(target, { "xaxis.range": [-0.5, edges.length - 0.5] }); // part of one day
+    return;
+  }
+  for (const key of ["range", "page"]) url.searchParams.delete(key);
   url.searchParams.set("from", first);
-  url.searchParams.set("to", last > first ? last : day(first, 1));
+  url.searchParams.set("to", after);
   location.assign(url);
 }
 

@@ -64,14 +64,17 @@ def test_the_table_adds_up_to_the_cent(sign_in: SignIn) -> None:
     assert sum(row.allocated_ms for row in shown) == table.total.allocated_ms
 
 
-def test_days_add_up_to_the_total(sign_in: SignIn) -> None:
-    breakdown = sign_in("ana").get(f"/{RANGE}").context["breakdown"]
+@pytest.mark.parametrize(
+    "query", [RANGE, "?range=last-28-days", "?range=last-12-months"]
+)
+def test_steps_add_up_to_the_total(sign_in: SignIn, query: str) -> None:
+    breakdown = sign_in("ana").get(f"/{query}").context["breakdown"]
     assert (
-        sum(row.charge for row in breakdown.days.values())
+        sum(row.charge for row in breakdown.steps.values())
         == breakdown.summary.total.charge
     )
     assert (
-        sum(row.allocated_ms for row in breakdown.days.values())
+        sum(row.allocated_ms for row in breakdown.steps.values())
         == breakdown.summary.total.allocated_ms
     )
 
@@ -116,7 +119,7 @@ def test_a_day_without_data_is_a_gap_and_is_named(
         f"1 of 20 days have no data: {units.short_day(gap)}" in answer.content.decode()
     )
     total = answer.context["spend"].figure["data"][-1]
-    assert total["y"][total["x"].index(gap.isoformat())] is None
+    assert total["y"][total["x"].index(f"{gap:%a} {units.day(gap)}")] is None
 
 
 def test_a_comparison_with_missing_data_is_doubted(sign_in: SignIn) -> None:

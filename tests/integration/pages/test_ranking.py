@@ -115,9 +115,9 @@ def test_the_rest_of_a_teams_days_is_what_the_named_workloads_leave(
     )
     total = breakdown.summary.total
     named = sum(
-        row.charge for by_day in breakdown.by_day.values() for row in by_day.values()
+        row.charge for by_step in breakdown.by_step.values() for row in by_step.values()
     )
     assert named <= total.charge
     assert breakdown.unnamed >= 0
     if not breakdown.unnamed:
-        assert abs(named - total.charge) <= CENT * len(breakdown.by_day)
+        assert abs(named - total.charge) <= CENT * len(breakdown.by_step)

@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.charts import bars, grids, plots
-from accounting.charts.plots import Series
+from accounting.charts.plots import Series, Steps
 from accounting.domain.line import STATES
 
-DAYS = [date(2026, 11, 1), date(2026, 11, 2), date(2026, 11, 3)]
+DAYS = Steps(
+    labels=("Sun 1 Nov 2026", "Mon 2 Nov 2026", "Tue 3 Nov 2026"),
+    ticks=((1, "2 Nov"),),
+    edges=(
+        ("2026-11-01", "2026-11-02"),
+        ("2026-11-02", "2026-11-03"),
+        ("2026-11-03", "2026-11-04"),
+    ),
+)
 
 
 def test_the_four_words_cover_the_seven_states_once() -> None:
@@ -21,17 +29,21 @@ def test_the_four_words_cover_the_seven_states_once() -> None:
     assert sum(found.values()) == 5 * len(STATES)
 
 
-def test_money_by_day_stacks_series_and_marks_missing_days() -> None:
+def test_money_stacks_series_and_marks_missing_steps() -> None:
     series = [
         Series("llm", 1, (Decimal("2.50"), None, Decimal(4))),
         Series("vision", 2, (Decimal(1), None, Decimal(0))),
     ]
-    figure = plots.money_by_day(DAYS, series, "€")
+    figure = plots.money_by_step(DAYS, series, "€")
     stacks, total = figure["data"][:2], figure["data"][2]
     assert [bar["y"] for bar in stacks] == [[2.5, None, 4.0], [1.0, None, 0.0]]
     assert stacks[1]["marker"]["color"] == "$c2"
     assert total["y"] == [3.5, None, 4.0]
-    assert len(figure["layout"]["shapes"]) == 1
+    [missing] = figure["layout"]["shapes"]
+    assert (missing["x0"], missing["x1"]) == (0.6, 1.4)
+    assert figure["layout"]["xaxis"]["tickvals"] == ["Mon 2 Nov 2026"]
+    assert figure["layout"]["xaxis"]["range"] == [-0.5, 2.5]
+    assert figure["layout"]["meta"]["edges"][2] == ("2026-11-03", "2026-11-04")
     assert figure["layout"]["yaxis"]["rangemode"] == "tozero"
     assert figure["layout"]["yaxis"]["tickprefix"] == "€"
     json.dumps(figure)
@@ -55,16 +67,16 @@ def test_eight_series_need_no_other() -> None:
 
 def test_held_gpus_are_solid_hatched_and_pale() -> None:
     figure = plots.gpus_over_time(
-        ["2026-11-01"],
-        {"Busy": [2.0], "Idle": [1.0], "No data": [None]},
+        DAYS,
+        {"Busy": [2.0, None, 1], "Idle": [1.0, None, 0], "No data": [None, None, 1]},
         3,
-        is_hourly=False,
     )
     busy, idle, unknown = figure["data"]
     assert busy["marker"]["color"] == "$c3"
     assert "pattern" not in busy["marker"]
     assert idle["marker"]["pattern"]["fgcolor"] == "$c3"
-    assert unknown["y"] == [None]
+    assert unknown["y"] == [None, None, 1]
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [0.6]
     assert figure["layout"]["barmode"] == "stack"
 
 
@@ -122,5 +134,5 @@ def test_a_calendar_has_monday_on_top_and_words_for_coverage() -> None:
 
 
 def test_extremes_ignore_what_is_not_known() -> None:
-    assert plots.extremes(DAYS, [None, Decimal(3), Decimal(1)]) == (1, 2)
-    assert plots.extremes(DAYS, [None, None, None]) is None
+    assert plots.extremes([None, Decimal(3), Decimal(1)]) == (1, 2)
+    assert plots.extremes([None, None, None]) is None

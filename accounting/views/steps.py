@@ -1,0 +1,158 @@
+"""The steps of a page's charts: hours up to a week, days up to three months, months above."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from accounting.charts.plots import Steps
+from accounting.domain.calendar import DAY, DayRange
+from accounting.domain.period import Period
+from accounting.queries.coverage import hours_with_data
+from accounting.queries.series import MONTH
+from accounting.templatetags import units
+from accounting.views.state import PageState
+
+MOST_TICKS = 6
+FREQUENCY = {"hour": "Hourly", "day": "Daily", "month": "Monthly"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One bar of a chart.
+
+    Attributes:
+        key: as report rows name it.
+        days: the billing days that it is, or is part of.
+        label: under the pointer and in the table; no two steps share one.
+        name: inside a sentence.
+        tick: on the axis; "" where the axis is not marked.
+        length_ms: up to the newest data; days may have 23 or 25 hours.
+        is_running: it has not ended.
+        is_gap: there are no data of it: nothing is known, which is not zero.
+    """
+
+    key: str
+    days: DayRange
+    label: str
+    name: str
+    tick: str
+    length_ms: int
+    is_running: bool
+    is_gap: bool
+
+
+def steps_of(state: PageState, missing: Collection[date]) -> tuple[Step, ...]:
+    """Every step of the range that has begun, up to the newest data.
+
+    Args:
+        state: of the page; an hourly one asks which hours have data.
+        missing: the days without any.
+    """
+    makers = {"hour": _hours, "day": _days, "month": _months}
+    return tuple(makers[state.step](state, frozenset(missing)))
+
+
+def axis_of(steps: Sequence[Step]) -> Steps:
+    """The same as the axis of a figure."""
+    return Steps(
+        labels=tuple(step.label for step in steps),
+        ticks=_few([(i, step.tick) for i, step in enumerate(steps) if step.tick]),
+        edges=tuple(
+            (step.days.first.isoformat(), step.days.after.isoformat()) for step in steps
+        ),
+    )
+
+
+def hour_axis(starts: Sequence[datetime], state: PageState) -> Steps:
+    """The axis of hours that need no steps: of one GPU, in the zone of the reader."""
+    named = _named(starts, state.visitor.zone)
+    ticks = [(i, one.tick) for i, one in enumerate(named) if one.tick]
+    return Steps(tuple(one.label for one in named), _few(ticks), ())
+
+
+def _few(ticks: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
+    """At most MOST_TICKS of them, evenly."""
+    every = -(-len(ticks) // MOST_TICKS) or 1
+    return tuple(ticks[::every])
+
+
+class _Hour(NamedTuple):
+    label: str
+    name: str
+    tick: str
+
+
+def _named(starts: Sequence[datetime], zone: ZoneInfo) -> list[_Hour]:
+    """Hours as a clock on the wall shows them; one that it shows twice has its zone too."""
+    local = [start.astimezone(zone) for start in starts]
+    walls = Counter(at.replace(tzinfo=None, fold=0) for at in local)
+    is_long = len({at.date() for at in local}) > 2  # midnights are marks enough
+    found = []
+    for at in local:
+        on = units.short_day(at.date())
+        is_twice = walls[at.replace(tzinfo=None, fold=0)] > 1
+        clock = f"{at:%H:%M %Z}" if is_twice else f"{at:%H:%M}"
+        round_hour = "" if is_long or at.hour % 4 else f"{at:%H:%M}"
+        tick = on if at.hour == 0 else round_hour
+        found.append(_Hour(f"{at:%a} {on} {clock}", f"{on} at {clock}", tick))
+    return found
+
+
+def _hours(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
+    """UTC hours, each on the billing day that it starts in."""
+    known = hours_with_data(state.elapsed, state.cluster)
+    hours = list(state.elapsed.hours())
+    named = _named([hour.start for hour in hours], state.visitor.zone)
+    for hour, words in zip(hours, named, strict=True):
+        day = hour.start.astimezone(state.zone).date()
+        yield Step(
+            f"{hour.start:%Y-%m-%dT%H:%M:%SZ}",
+            DayRange(day, day + DAY),
+            *words,
+            *_length(hour, state),
+            day in missing or hour.start_ms not in known,
+        )
+
+
+def _days(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
+    """Billing days; the axis is marked at Mondays."""
+    for day in state.shown_days:
+        days = DayRange(day, day + DAY)
+        short = units.short_day(day)
+        yield Step(
+            day.isoformat(),
+            days,
+            f"{day:%a} {units.day(day)}",
+            short,
+            short if day.weekday() == 0 else "",
+            *_length(days.period(state.zone), state),
+            day in missing,
+        )
+
+
+def _months(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
+    """Months, of which the first and the last may be in the range in part."""
+    months: dict[str, list[date]] = {}
+    for day in state.shown_days:
+        months.setdefault(day.isoformat()[:MONTH], []).append(day)
+    for key, held in months.items():
+        days = DayRange(held[0], held[-1] + DAY)
+        yield Step(
+            key,
+            days,
+            units.days(days),
+            units.days(days),
+            f"{days.first:%b %Y}" if days.first.month == 1 else f"{days.first:%b}",
+            *_length(days.period(state.zone), state),
+            missing.issuperset(held),
+        )
+
+
+def _length(whole: Period, state: PageState) -> tuple[int, bool]:
+    """How long a step is up to the newest data, and whether it still runs."""
+    end = min(whole.end_ms, state.elapsed.end_ms)
+    is_running = state.chip.is_live and state.elapsed.end_ms < whole.end_ms
+    return max(end - whole.start_ms, 1), is_running
