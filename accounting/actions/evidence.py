@@ -56,6 +56,7 @@ def load(
     _load_nodes(cluster, inventory, ids)
     _load_pods(cluster, period, uids, inventory, ids)
     _load_scrapers(cluster, period, inventory, ids)
+    _load_scrape_spans(cluster, inventory, ids)
     _load_gpus(cluster, inventory, ids)
     gpu_models.forget_likely(inventory)
     _load_geometries(cluster, inventory)
@@ -236,6 +237,30 @@ def _load_scrapers(
         parts[pk].append(unpack_times(bytes(packed), to_ms(hour)))
     for pk, found in parts.items():
         inventory.scrapers[by_id[pk]].kube_times = np.concatenate(found)
+
+
+_SCRAPE_SPANS = """
+    SELECT p.scraper_id, p.first_ms, p.last_ms, p.step_ms
+    FROM accounting_scrapespan p JOIN accounting_scraper s ON s.id = p.scraper_id
+    WHERE s.cluster_id = %(cluster)s ORDER BY p.first_ms
+"""
+_NODE_SCRAPERS = """
+    SELECT n.name, h.scraper_id
+    FROM accounting_nodescraper h JOIN accounting_node n ON n.id = h.node_id
+    WHERE n.cluster_id = %(cluster)s
+"""
+
+
+def _load_scrape_spans(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
+    """When kube-state was read, at all times, and which scraper ever showed which node."""
+    by_id = {pk: key for key, pk in ids.scrapers.items()}
+    for pk, first, last, step in _rows(_SCRAPE_SPANS, cluster):
+        record = inventory.scrapers[by_id[pk]]
+        record.spans.append(Span(first, last, step))
+        if record.kube_times is None:
+            record.kube_times = np.empty(0, np.int64)
+    for name, pk in _rows(_NODE_SCRAPERS, cluster):
+        inventory.nodes[name].scrapers.add(by_id[pk])
 
 
 def label_period(period: Period) -> Period:

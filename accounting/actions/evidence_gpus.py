@@ -18,8 +18,10 @@ from accounting.models import (
     GpuGeometry,
     GpuLabelHour,
     GpuSpan,
+    NodeScraper,
     ScrapeHour,
     Scraper,
+    ScrapeSpan,
 )
 
 
@@ -89,6 +91,7 @@ def save_scrapers(
     )
     for row in Scraper.objects.filter(cluster=cluster):
         ids.scrapers[ScraperKey(row.job, row.instance, row.replica)] = row.pk
+    _save_scrape_spans(inventory, ids, touched)
     hours: list[ScrapeHour] = []
     for key in touched.scrapers:
         times = inventory.scrapers[key].kube_times
@@ -106,6 +109,33 @@ def save_scrapers(
         update_conflicts=True,
         unique_fields=["scraper", "hour_start"],
         update_fields=["times"],
+    )
+
+
+def _save_scrape_spans(inventory: Inventory, ids: Ids, touched: Touched) -> None:
+    changed = [ids.scrapers[key] for key in touched.scrapers]
+    ScrapeSpan.objects.filter(scraper_id__in=changed).delete()
+    ScrapeSpan.objects.bulk_create(
+        [
+            ScrapeSpan(
+                scraper_id=ids.scrapers[key],
+                first_ms=span.first_ms,
+                last_ms=span.last_ms,
+                step_ms=span.step_ms,
+            )
+            for key in touched.scrapers
+            for span in inventory.scrapers[key].spans
+        ],
+        batch_size=BATCH,
+    )
+    NodeScraper.objects.bulk_create(
+        [
+            NodeScraper(node_id=ids.nodes[name], scraper_id=ids.scrapers[key])
+            for name in touched.nodes
+            for key in inventory.nodes[name].scrapers
+        ],
+        ignore_conflicts=True,
+        batch_size=BATCH,
     )
 
 

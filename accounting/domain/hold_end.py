@@ -1,13 +1,14 @@
 """When a pod's holds begin and end (rules.md N10, N11, N13)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from accounting.domain.inventory import NodeRecord, PodRecord
-from accounting.domain.kube import KubeState
+from accounting.domain.kube import KubeState, pod_shown
 from accounting.domain.label import Labels
-from accounting.domain.node import node_facts, node_lives
+from accounting.domain.node import NodeLife, node_facts
 from accounting.domain.period import FAR_MS
 from accounting.domain.request import units_of
 from accounting.domain.unit import NodeFacts
@@ -29,8 +30,19 @@ def end_of(
     state: KubeState,
     labels: Labels,
     until_ms: int,
+    lives: Sequence[NodeLife] = (),
 ) -> End:
-    """The earliest of the ends that N11 knows; labels keep a hold in the dark (N13)."""
+    """The earliest of the ends that N11 knows; labels keep a hold in the dark (N13).
+
+    Args:
+        pod: that holds.
+        node: on which it does.
+        state: kube-state's scrapes.
+        labels: of GPU samples.
+        until_ms: where the data end.
+        lives: of the node's name; what ended before a sample that shows the pod did not
+            end its hold.
+    """
     bound = bound_ms(pod)
     facts = node_facts(node, bound)
     ends: list[tuple[int, int, str]] = []
@@ -38,11 +50,11 @@ def end_of(
         finished = pod.completion_ms
         at = pod.terminal_first_ms if finished is None else finished
         ends.append((at, 0, pod.terminal_phase))
-    if state.has_scrape_after(pod.last_ms, pod.scrapers):
+    if state.is_lacked(pod_shown(pod), pod.last_ms):
         step = state.step_at(pod.last_ms, pod.scrapers)
         ends.append((pod.last_ms + step, 1, "gone"))
-    gone = [life.end_ms for life in node_lives(node, state) if life.end_ms is not None]
-    ends.extend((at, 1, "gone") for at in gone if at > bound)
+    gone = [life.end_ms for life in lives if life.end_ms is not None]
+    ends.extend((at, 1, "gone") for at in gone if at > max(bound, pod.last_ms))
     if not ends:
         unseen = state.last_seen_ms() or pod.last_ms
         kept = _kept_until(pod, facts, labels, unseen, None)

@@ -118,13 +118,19 @@ class SampledPartition(NamedTuple):
 
 @dataclass(slots=True)
 class NodeRecord:
-    """Everything that kube-state showed of one node name; `partitions` is of its GPUs."""
+    """Everything that kube-state showed of one node name; `partitions` is of its GPUs.
+
+    Attributes:
+        spans: of all scrapers together.
+        scrapers: that ever showed it.
+    """
 
     name: str
     spans: list[Span] = field(default_factory=list)
     capacity: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     partitions: list[SampledPartition] = field(default_factory=list)
+    scrapers: set[Scraper] = field(default_factory=set)
 
 
 class Place(NamedTuple):
@@ -180,12 +186,19 @@ class Naming:
 
 @dataclass(slots=True)
 class ScraperRecord:
-    """One scraper: whether it renames labels, and when it read kube-state."""
+    """One scraper: whether it renames labels, and when it read kube-state.
+
+    Attributes:
+        kube_times: of the hours that were loaded; None: not a kube-state scraper.
+        interval_ms: declared by its source (N4).
+        spans: of all times at which it read kube-state, loaded or not.
+    """
 
     scraper: Scraper
     shows_exported: bool = False
-    kube_times: Times | None = None  # None: not a kube-state scraper
-    interval_ms: int | None = None  # declared by its source (N4)
+    kube_times: Times | None = None
+    interval_ms: int | None = None
+    spans: list[Span] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -1,19 +1,38 @@
 """When kube-state was seen, and what its silence about an object means (rules.md N9, N11).
 
-Replicas of kube-state are one source; shards of it speak of different objects. Scrapers that
-ever showed a common pod are one *group*; a scrape of another group does not count as
-lacking a pod.
+Replicas of kube-state are one source; shards of it speak of different objects. A scraper that
+was read between an object's first and last sample and never shows it is a shard of other
+objects: what it does not show says nothing of that one, be it a pod or a node.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from accounting.domain.inventory import Inventory
+from accounting.domain.inventory import Inventory, NodeRecord, PodRecord, Span
 from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
 from accounting.domain.series import Scraper
 from accounting.domain.track import Steps, far_apart
+
+
+class Shown(NamedTuple):
+    """An object of kube-state: from its first to its last sample, and who shows it."""
+
+    first_ms: int
+    last_ms: int
+    scrapers: Collection[Scraper]
+
+
+def pod_shown(pod: PodRecord) -> Shown:
+    """How kube-state shows a pod."""
+    return Shown(pod.first_ms, pod.last_ms, pod.scrapers)
+
+
+def node_shown(node: NodeRecord) -> Shown:
+    """How kube-state shows a node's name; it has samples."""
+    return Shown(node.spans[0].first_ms, node.spans[-1].last_ms, node.scrapers)
 
 
 @dataclass(slots=True)
@@ -21,17 +40,24 @@ class KubeState:
     """The scrapes of all kube-state scrapers of a cluster.
 
     Attributes:
-        steps: by scraper; their `times` are the scrape times.
-        group_of: scrapers of one shard share a group.
+        steps: by scraper; their `times` are the scrape times that were loaded.
+        spans: by scraper, of all its scrapes.
     """
 
     steps: dict[Scraper, Steps]
-    group_of: dict[Scraper, Scraper]
-    _members: dict[Scraper, list[Scraper]] = field(default_factory=dict)
+    spans: dict[Scraper, list[Span]] = field(default_factory=dict)
+    _latest: list[tuple[int, Scraper]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for scraper in self.steps:
-            self._members.setdefault(self.group_of[scraper], []).append(scraper)
+        last: dict[Scraper, int] = {
+            scraper: steps.times[-1]
+            for scraper, steps in self.steps.items()
+            if steps.times
+        }
+        for scraper, spans in self.spans.items():
+            if spans:
+                last[scraper] = max(last.get(scraper, 0), spans[-1].last_ms)
+        self._latest = sorted(((at, key) for key, at in last.items()), reverse=True)
 
     def step_at(self, instant_ms: int, scrapers: Iterable[Scraper]) -> int:
         """The longest step of the scrapers that took a sample at an instant."""
@@ -43,25 +69,42 @@ class KubeState:
         known = [s.at(instant_ms) for k, s in self.steps.items() if k in set(scrapers)]
         return max(given or known or [30_000])
 
-    def has_scrape_after(self, instant_ms: int, scrapers: Iterable[Scraper]) -> bool:
-        """True when a scraper of the same shard was read after an instant."""
-        groups = {self.group_of[s] for s in scrapers if s in self.group_of}
-        return any(
-            self.steps[member].times[-1] > instant_ms
-            for group in groups
-            for member in self._members[group]
-            if self.steps[member].times
-        )
+    def is_lacked(
+        self, shown: Shown, after_ms: int, before_ms: int | None = None
+    ) -> bool:
+        """True when a scrape after an instant, and before another, does not show an object.
 
-    def has_scrape_between(self, after_ms: int, before_ms: int | None) -> bool:
-        """True when any scraper was read after an instant and before another (or ever)."""
-        for steps in self.steps.values():
-            i = bisect_right(steps.times, after_ms)
-            if i < len(steps.times) and (
-                before_ms is None or steps.times[i] < before_ms
+        That of a shard of other objects does not count; where nobody is known to have shown
+        the object, every scrape does.
+        """
+        for last_ms, scraper in self._latest:
+            if last_ms <= after_ms:
+                return False
+            is_read = before_ms is None or self._is_read(
+                scraper, after_ms + 1, before_ms - 1
+            )
+            if is_read and (
+                scraper in shown.scrapers
+                or not shown.scrapers
+                or not self._is_read(scraper, shown.first_ms, shown.last_ms)
             ):
                 return True
         return False
+
+    def _is_read(self, scraper: Scraper, first_ms: int, last_ms: int) -> bool:
+        """True when a scraper was read in [first_ms, last_ms], also before what was loaded."""
+        steps = self.steps.get(scraper)
+        if steps is not None:
+            i = bisect_left(steps.times, first_ms)
+            if i < len(steps.times) and steps.times[i] <= last_ms:
+                return True
+        spans = self.spans.get(scraper, [])
+        i = bisect_left(spans, first_ms, key=lambda span: span.last_ms)
+        if i == len(spans) or spans[i].first_ms > last_ms:
+            return False
+        span = spans[i]
+        is_edge = span.first_ms >= first_ms or span.last_ms <= last_ms
+        return is_edge or far_apart(last_ms - first_ms, span.step_ms)
 
     def seen(self, period: Period) -> list[Period]:
         """Where kube-state is seen within a period: ascending and disjoint (N9)."""
@@ -114,18 +157,6 @@ def _union(pieces: Iterable[tuple[int, int]]) -> list[Period]:
 
 
 def kube_state(inventory: Inventory) -> KubeState:
-    """The scrapes of a cluster's kube-state, with replicas told from shards."""
+    """The scrapes of a cluster's kube-state."""
     steps = kube_steps(inventory)
-    group_of = {scraper: scraper for scraper in steps}
-
-    def root(scraper: Scraper) -> Scraper:
-        while group_of[scraper] != scraper:
-            scraper = group_of[scraper]
-        return scraper
-
-    for pod in inventory.pods.values():
-        known = [scraper for scraper in pod.scrapers if scraper in group_of]
-        for other in known[1:]:
-            first, second = sorted((root(known[0]), root(other)))
-            group_of[second] = first
-    return KubeState(steps, {scraper: root(scraper) for scraper in steps})
+    return KubeState(steps, {key: inventory.scrapers[key].spans for key in steps})

@@ -3,6 +3,7 @@
 Derived from an inventory as a whole; the same evidence always gives the same holds.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -13,8 +14,8 @@ from accounting.domain.hold import Hold
 from accounting.domain.hold_end import End, bound_ms, end_of
 from accounting.domain.inventory import Inventory, PodRecord
 from accounting.domain.kube import KubeState
-from accounting.domain.label import Labels
-from accounting.domain.node import node_facts
+from accounting.domain.label import Binds, Labels
+from accounting.domain.node import NodeLife, node_facts, node_lives
 from accounting.domain.request import units_of
 from accounting.domain.room import make_room
 from accounting.domain.unit import WHOLE
@@ -35,11 +36,14 @@ def derive_holds(
     holds: list[Hold] = []
     claims = Claims.of(inventory)
     ends: dict[str, End] = {}
-    for pod in inventory.pods.values():
-        asks = pod.requests or pod.annotations or claims.of_pod(pod)
-        if not pod.node or not asks or is_reservation(pod.namespace):
-            continue
-        end = end_of(pod, inventory.nodes.get(pod.node), state, labels, until_ms)
+    lives: dict[str, list[NodeLife]] = {}
+    holding = [pod for pod in inventory.pods.values() if _is_holding(pod, claims)]
+    labels.binds = _binds(holding)
+    for pod in holding:
+        node = inventory.nodes.get(pod.node)
+        if pod.node not in lives:
+            lives[pod.node] = node_lives(node, state)
+        end = end_of(pod, node, state, labels, until_ms, lives[pod.node])
         if end.ended_by == "gone":
             absent[pod.uid, pod.node] = pod.last_ms
         holds.extend(_holds_of(pod, inventory, end))
@@ -52,6 +56,20 @@ def derive_holds(
         holds.extend(_claim_holds(inventory.pods[uid], inventory, end, claims, spans))
     ordered = sorted(holds, key=lambda h: (h.node, h.bound_ms, h.uid, h.resource))
     return make_room(ordered, inventory, absent)
+
+
+def _is_holding(pod: PodRecord, claims: Claims) -> bool:
+    """True for a pod with a node that asks for something and stands for itself."""
+    asks = pod.requests or pod.annotations or claims.of_pod(pod)
+    return bool(pod.node and asks) and not is_reservation(pod.namespace)
+
+
+def _binds(holding: Iterable[PodRecord]) -> Binds:
+    """When holds of each name were bound, in order of bind and uid."""
+    found: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    for pod in holding:
+        found[pod.namespace, pod.name].append((bound_ms(pod), pod.uid))
+    return {name: sorted(binds) for name, binds in found.items()}
 
 
 def _holds_of(pod: PodRecord, inventory: Inventory, end: End) -> Iterable[Hold]:

@@ -1,13 +1,14 @@
 """Whom the samples of a GPU name, and when (rules.md N13, N17; trap T6)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from accounting.domain.geometry import Part, part_in
 from accounting.domain.inventory import Inventory, LabelKey, Naming, Place
+from accounting.domain.period import FAR_MS
 from accounting.domain.series import GpuKey, PodName, Scraper, Series, Times
 from accounting.domain.unit import part_of
 
@@ -107,11 +108,22 @@ class Named:
     shown: Naming
 
 
+Binds = Mapping[tuple[str, str], Sequence[tuple[int, str]]]  # see `Labels.binds`
+
+
 @dataclass(slots=True)
 class Labels:
-    """The labels of a cluster that name workloads, by namespace and pod name."""
+    """The labels of a cluster that name workloads, by namespace and pod name.
+
+    Attributes:
+        whose: which labels are an exporter's own.
+        binds: by namespace and pod name, when holds of that name were bound, and their uids,
+            in order. Names are used again; a label without uid is that of the hold of its
+            name that was bound last before the sample (fine print N13).
+    """
 
     whose: Ownership = Ownership()
+    binds: Binds = field(default_factory=dict)
     _by_name: dict[tuple[str, str], list[Named]] = field(default_factory=dict)
     _by_part: dict[tuple[str, Part], list[Named]] = field(default_factory=dict)
     _several: dict[tuple[str, Part], Times] = field(default_factory=dict)
@@ -123,11 +135,29 @@ class Labels:
         self._by_part.setdefault((named.node, named.part), []).append(named)
 
     def of(self, namespace: str, pod: str, uid: str, node: str) -> list[Named]:
-        """The places of a node that name a pod: by uid where a sample carries one."""
+        """The places of a node that name a pod: by uid where a sample carries one.
+
+        Where it carries none, the samples from the bind of its hold to that of the next one
+        of its name, on whatever node.
+        """
+        found: list[Named] = []
+        for named in self._by_name.get((namespace, pod), ()):
+            if named.node != node or named.pod.uid not in {"", uid}:
+                continue
+            spans = () if named.pod.uid else self._turns(namespace, pod, uid)
+            found.append(_within(named, spans) if spans else named)
+        return found
+
+    def _turns(self, namespace: str, pod: str, uid: str) -> list[tuple[int, int]]:
+        """When a name is that of a hold; empty where no other hold bears it."""
+        binds = self.binds.get((namespace, pod), ())
+        if len(binds) < 2 or all(other != uid for _, other in binds):
+            return []
+        ends = [*(at for at, _ in binds[1:]), FAR_MS]
         return [
-            named
-            for named in self._by_name.get((namespace, pod), ())
-            if named.node == node and named.pod.uid in {"", uid}
+            (at, end)
+            for (at, other), end in zip(binds, ends, strict=True)
+            if other == uid
         ]
 
     def all(self) -> Iterable[Named]:
@@ -148,6 +178,16 @@ class Labels:
             self._several[key] = _several(self._by_part[key])
         keep = np.isin(named.shown.times, self._several[key])
         return Naming(named.shown.times[keep], named.shown.steps[keep])
+
+
+def _within(named: Named, spans: Sequence[tuple[int, int]]) -> Named:
+    """A place with only the samples of some spans [start, end)."""
+    shown = named.shown
+    keep = np.zeros(len(shown.times), bool)
+    for start, end in spans:
+        low, high = np.searchsorted(shown.times, [start, end])
+        keep[int(low) : int(high)] = True
+    return replace(named, shown=Naming(shown.times[keep], shown.steps[keep]))
 
 
 def _several(places: Sequence[Named]) -> Times:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from accounting.domain.inventory import GpuRecord, NodeRecord
-from accounting.domain.kube import KubeState
+from accounting.domain.kube import KubeState, node_shown
 from accounting.domain.partition import sampled_partition
 from accounting.domain.unit import NodeFacts
 
@@ -41,13 +41,14 @@ def node_lives(node: NodeRecord | None, state: KubeState) -> list[NodeLife]:
     if node is None or not node.spans:
         return []
     lives: list[NodeLife] = []
+    shown = node_shown(node)
     first = node.spans[0].first_ms
     for span, following in pairwise(node.spans):
-        if state.has_scrape_between(span.last_ms, following.first_ms):
+        if state.is_lacked(shown, span.last_ms, following.first_ms):
             lives.append(NodeLife(first, span.last_ms, span.step_ms, is_over=True))
             first = following.first_ms
     last = node.spans[-1]
-    is_over = state.has_scrape_between(last.last_ms, None)
+    is_over = state.is_lacked(shown, last.last_ms)
     lives.append(NodeLife(first, last.last_ms, last.step_ms, is_over))
     return lives
 

@@ -1,7 +1,9 @@
 """Folds samples into the evidence of a cluster: kube-state's objects, and its GPUs."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -9,10 +11,12 @@ from accounting.domain.fold import (
     Everything,
     Touched,
     merge_changes,
+    put_spans,
     scraper_record,
+    spans_of,
     within,
 )
-from accounting.domain.inventory import Inventory
+from accounting.domain.inventory import Inventory, Span
 from accounting.domain.kube_label import object_labels
 from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.observe_nodes import observe_node
@@ -69,15 +73,55 @@ def _kube_times(
         if len(union) != len(known):
             record.kube_times = np.array(union, np.int64)
             touched.scrapers.add(scraper)
+    steps = kube_steps(inventory)
+    for scraper in times:
+        own = steps[scraper]
+        low = bisect_left(own.times, period.start_ms)
+        high = bisect_left(own.times, period.end_ms)
+        fresh = spans_of(own.times[low:high], own.at)
+        if put_spans(inventory.scrapers[scraper].spans, fresh):
+            touched.scrapers.add(scraper)
 
 
 def kube_steps(inventory: Inventory) -> dict[Scraper, Steps]:
-    """The steps of every kube-state scraper (rules.md N9)."""
-    return {
+    """The steps of every kube-state scraper (rules.md N9 and fine print N4).
+
+    With fewer than three samples that of its other scrapers, else the last step known of a
+    scraper of the same job.
+    """
+    found = {
         scraper: Steps(record.kube_times.tolist(), record.interval_ms)
         for scraper, record in inventory.scrapers.items()
         if record.kube_times is not None
     }
+    every = list(found.values())
+    jobs: dict[str, list[tuple[Steps, Sequence[Span]]]] = defaultdict(list)
+    for scraper, steps in found.items():
+        steps.others = [other for other in every if other is not steps]
+        jobs[scraper.job].append((steps, inventory.scrapers[scraper].spans))
+    for scraper, steps in found.items():
+        steps.last_known = partial(_last_known, jobs[scraper.job])
+    return found
+
+
+def _last_known(
+    job: Sequence[tuple[Steps, Sequence[Span]]], window_start_ms: int
+) -> int | None:
+    """The step that scrapers of a job had last before a window; None where none had any."""
+    known: list[tuple[int, int]] = []
+    for steps, spans in job:
+        own = steps.own_before(window_start_ms)
+        if own is None:  # before the hours that were loaded
+            first_ms = min([window_start_ms, *steps.times[:1]])
+            older = [span for span in spans if span.last_ms < first_ms]
+            own = (older[-1].last_ms, older[-1].step_ms) if older else None
+        if own is not None:
+            known.append(own)
+    if not known:
+        return None
+    latest = max(at for at, _ in known)
+    told = sorted(step for at, step in known if at == latest)
+    return told[(len(told) - 1) // 2]
 
 
 def _objects(

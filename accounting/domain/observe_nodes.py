@@ -33,17 +33,21 @@ def observe_node(
     """
     node = inventory.nodes.setdefault(name, NodeRecord(name))
     times: dict[int, int] = {}
-    seen: set[bytes] = set()
+    seen: set[tuple[Scraper, bytes]] = set()
     for series in found:
         inside = series.times_ms[within(series, period)]
-        key = inside.tobytes()
-        if key and key not in seen:
+        key = (series.scraper, inside.tobytes())
+        if len(inside) and key not in seen:
             seen.add(key)
             for at in inside.tolist():
                 times[at] = max(times.get(at, 0), steps[series.scraper].at(at))
     if not times:
         return
     changed = put_spans(node.spans, spans_of(sorted(times), times.__getitem__))
+    showing = {scraper for scraper, _ in seen}
+    if not showing <= node.scrapers:
+        node.scrapers |= showing
+        changed = True
     capacity = _capacities(found, period, inventory.added_names)
     if capacity:
         changed |= merge_changes(node.capacity, capacity, max(times))

@@ -5,7 +5,7 @@ billionths of one engine, so that milliseconds times duty stays exact.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -53,11 +53,14 @@ class Steps:
         times: all sample times, ascending and distinct.
         interval_ms: the source's declared interval, which rules where set.
         others: the node's other tracks of the metric, asked with fewer than three samples.
+        last_known: asked for the window in which those tell nothing either; of kube-state,
+            whose restart is no reason to forget the step of its job.
     """
 
     times: list[int]
     interval_ms: int | None = None
     others: "Sequence[Steps]" = ()
+    last_known: Callable[[int], int | None] | None = None
     _known: dict[int, int] = field(default_factory=dict)
 
     def at(self, instant_ms: int) -> int:
@@ -82,7 +85,21 @@ class Steps:
             for other in self.others
             if (step := other.own(window_start_ms)) is not None
         )
-        return found[(len(found) - 1) // 2] if found else DEFAULT_STEP_MS
+        if found:
+            return found[(len(found) - 1) // 2]
+        last = None if self.last_known is None else self.last_known(window_start_ms)
+        return DEFAULT_STEP_MS if last is None else last
+
+    def own_before(self, window_start_ms: int) -> tuple[int, int] | None:
+        """The last step that this track told up to a window: of which window, and the step."""
+        i = bisect_left(self.times, window_start_ms + WINDOW_MS)
+        while i:
+            window = self.times[i - 1] - self.times[i - 1] % WINDOW_MS
+            step = self.own(window)
+            if step is not None:
+                return window, step
+            i = bisect_left(self.times, window)
+        return None
 
 
 def steps_at(steps: Steps, times: Integers) -> Integers:

@@ -16,7 +16,14 @@ from accounting.models.cluster import (
     Source,
     SourceKind,
 )
-from accounting.models.evidence import GpuLabelHour, OwnPod, ScrapeHour, Scraper
+from accounting.models.evidence import (
+    GpuLabelHour,
+    NodeScraper,
+    OwnPod,
+    ScrapeHour,
+    Scraper,
+    ScrapeSpan,
+)
 from accounting.models.ledger import (
     BufferBlock,
     BufferSeries,
@@ -91,6 +98,7 @@ __all__ = [
     "NamespaceLabels",
     "Node",
     "NodeFact",
+    "NodeScraper",
     "NodeSpan",
     "OrganisationRole",
     "OwnPod",
@@ -105,6 +113,7 @@ __all__ = [
     "ResourceClaim",
     "RetiredHour",
     "ScrapeHour",
+    "ScrapeSpan",
     "Scraper",
     "SharePolicy",
     "SharePolicyName",

@@ -20,9 +20,6 @@ class Scraper(models.Model):
     shows_exported = models.BooleanField(default=False)  # ever showed exported_pod
     is_kube_state = models.BooleanField(default=False)
     interval_ms = models.PositiveIntegerField(null=True)  # as its source declares (N4)
-    group = models.CharField(
-        max_length=64, blank=True
-    )  # kube-state shard it belongs to
 
     class Meta:
         constraints = [
@@ -43,6 +40,37 @@ class ScrapeHour(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["scraper", "hour_start"], name="scrape_hour_unique"
+            )
+        ]
+
+
+class ScrapeSpan(models.Model):
+    """One kube-state scraper was read from `first_ms` to `last_ms` without a gap of more than
+    1.5 steps: what is known of its scrapes far away from the hours at hand."""
+
+    scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE, related_name="spans")
+    first_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+    step_ms = models.IntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scraper", "first_ms"], name="scrape_span_unique"
+            )
+        ]
+
+
+class NodeScraper(models.Model):
+    """A kube-state scraper that ever showed a node's name (rules.md fine print N11)."""
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE)
+    scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["node", "scraper"], name="node_scraper_unique"
             )
         ]
 

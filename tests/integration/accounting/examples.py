@@ -1,9 +1,9 @@
 """Examples of the documentation: a scrape, and the reports that must come of it.
 
 A line of an `exposition` block is one series. It is scraped every minute from 10:00 to 10:05 on
-1 October 2026, or at the minutes that stand behind it: `@0-2,5`. What a block of another kind
-means, its heading says: `usage` (by pod) and `ledger` (by GPU), `issues`; `yaml` is added to the
-set-up.
+1 October 2026, or at the minutes that stand behind it: `@0-2,5`. Of the other blocks `usage` is
+by pod, `ledger` by GPU, `holds` by uid, `issues` are among those that are found, and `yaml` is
+added to the set-up.
 """
 
 import re
@@ -73,18 +73,28 @@ def try_example(text: str, folder: Path) -> None:
     run("configure", folder / "setup.yaml")
     run("import_metrics", "--cluster=north", folder / "scrapes.prom")
     wanted = [("usage", "pod", "usage"), ("ledger", "gpu", "ledger")]
-    assert any(block(text, language) for *_, language in wanted)
+    assert any(block(text, language) for language in ("usage", "ledger", "holds"))
     for kind, by, language in wanted:
         if not block(text, language):
             continue
         rows: dict[str, dict[str, Any]] = {
             row[by]: row for row in report(kind, by=by, **WINDOW)
         }
-        expected = table(text, language)
-        assert set(rows) == {row[by] for row in expected}
-        for row in expected:
-            for name, value in row.items():
-                assert str(rows[row[by]][name]) == value, f"{row[by]} {name}"
+        _compare(rows, by, table(text, language))
+    if block(text, "holds"):
+        _compare(
+            {row["uid"]: row for row in report("holds")}, "uid", table(text, "holds")
+        )
     if block(text, "issues"):
         known = {(row["code"], row["subject"]) for row in report("issues")}
         assert {(row["code"], row["subject"]) for row in table(text, "issues")} <= known
+
+
+def _compare(
+    rows: dict[str, dict[str, Any]], by: str, expected: list[dict[str, str]]
+) -> None:
+    """Every row is expected, and has what a table says of it."""
+    assert set(rows) == {row[by] for row in expected}
+    for row in expected:
+        for name, value in row.items():
+            assert str(rows[row[by]][name]) == value, f"{row[by]} {name}"

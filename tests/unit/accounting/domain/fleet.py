@@ -12,6 +12,7 @@ from accounting.domain.period import Period
 from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series
 from accounting.domain.timeline import node_timelines
 
+KUBE = Scraper("job", "one")
 ZERO_MS = 1_790_848_800_000  # 1 October 2026, 10:00 UTC
 
 
@@ -38,7 +39,7 @@ class Fleet:
         samples: Mapping[float, float],
         labels: Mapping[str, str] | None = None,
         gpu: GpuKey | None = None,
-        scraper: Scraper = Scraper("job", "one"),
+        scraper: Scraper = KUBE,
     ) -> None:
         """One series."""
         times = np.array([ms(t) for t in samples], np.int64)
@@ -47,11 +48,17 @@ class Fleet:
             Series(metric, metric, scraper, times, values, labels or {}, gpu)
         )
 
-    def node(self, name: str, gpus: int, times: Sequence[float] | None = None) -> None:
+    def node(
+        self,
+        name: str,
+        gpus: int,
+        times: Sequence[float] | None = None,
+        scraper: Scraper = KUBE,
+    ) -> None:
         """A node object with whole GPUs."""
         shown = dict.fromkeys(self.scrapes if times is None else times, float(gpus))
         labels = {"node": name, "resource": "nvidia_com_gpu"}
-        self.add("kube_node_status_capacity", shown, labels)
+        self.add("kube_node_status_capacity", shown, labels, scraper=scraper)
 
     def pod(
         self,
@@ -63,25 +70,28 @@ class Fleet:
         units: int = 1,
         uid: str = "",
         ended: float | None = None,
+        scraper: Scraper = KUBE,
     ) -> None:
         """A pod of namespace `ns`; `ended` adds completion and phase from then on."""
         key = {"namespace": "ns", "pod": name, "uid": uid or f"uid-{name}"}
         ones = dict.fromkeys(times, 1.0)
-        self.add("kube_pod_info", ones, key | {"node": node})
+        self.add("kube_pod_info", ones, key | {"node": node}, scraper=scraper)
         request = {"container": "c", "node": node, "resource": "nvidia_com_gpu"}
         self.add(
             "kube_pod_container_resource_requests",
             dict.fromkeys(times, float(units)),
             key | request,
+            scraper=scraper,
         )
         start = dict.fromkeys(times, ms(bound) / 1000)
-        self.add("kube_pod_status_scheduled_time", start, key)
+        self.add("kube_pod_status_scheduled_time", start, key, scraper=scraper)
         if ended is not None:
             after = [t for t in times if t >= ended]
             done = dict.fromkeys(after, ms(ended) / 1000)
-            self.add("kube_pod_completion_time", done, key)
+            self.add("kube_pod_completion_time", done, key, scraper=scraper)
             phase = dict.fromkeys(after, 1.0)
-            self.add("kube_pod_status_phase", phase, key | {"phase": "Succeeded"})
+            over = key | {"phase": "Succeeded"}
+            self.add("kube_pod_status_phase", phase, over, scraper=scraper)
 
     def gpu(
         self,

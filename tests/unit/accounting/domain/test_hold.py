@@ -9,6 +9,7 @@ from accounting.domain.observe import observe
 from accounting.domain.period import Period
 from accounting.domain.request import effective_requests
 from accounting.domain.rollup import held_ms, held_ms_by
+from accounting.domain.series import Scraper
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 
@@ -90,13 +91,26 @@ def test_bound_and_ended_in_one_second_is_listed() -> None:
     assert held_ms(hold, Period(ZERO_MS, ms(600))) == 0
 
 
-def test_node_that_goes_ends_its_holds() -> None:
+def test_node_that_misses_from_scrapes_ends_no_hold_of_a_pod_that_is_shown() -> None:
+    """N11: the end of its node, unless a later sample shows the pod on it."""
+    for away in (range(300, 360), range(300, 900)):  # it comes back, or does not
+        fleet = Fleet()
+        fleet.node("n", 1, [t for t in fleet.scrapes if t not in away])
+        fleet.node("other", 1)
+        fleet.pod("a", "n", 0, fleet.scrapes)
+        [hold] = holds_of(fleet)
+        assert (hold.ended_ms, hold.booked_until_ms) == (None, ms(600))
+
+
+def test_node_that_goes_ends_the_holds_that_nobody_shows_later() -> None:
+    """N11: the scraper that shows the pod is gone, that of the node says that it went."""
     fleet = Fleet()
-    fleet.node("n", 1, [t for t in fleet.scrapes if t < 300])
-    fleet.node("other", 1)
-    fleet.pod("a", "n", 0, fleet.scrapes)
+    early, late = Scraper("ksm", "pods"), Scraper("ksm", "nodes")
+    fleet.node("n", 1, [t for t in fleet.scrapes if t < 330], scraper=late)
+    fleet.node("other", 1, scraper=late)
+    fleet.pod("a", "n", 0, [t for t in fleet.scrapes if t < 300], scraper=early)
     [hold] = holds_of(fleet)
-    assert (hold.ended_ms, hold.ended_by) == (ms(300), "gone")
+    assert (hold.ended_ms, hold.ended_by) == (ms(330), "gone")
 
 
 def test_held_time_is_share_weighted_and_clipped() -> None:
@@ -114,3 +128,32 @@ def test_held_time_is_share_weighted_and_clipped() -> None:
         booked_until_ms=1000,
     )
     assert held_ms_by([("t", hold)], Period(500, 5000)) == {"t": 500}
+
+
+def test_name_that_is_used_again_while_kube_state_is_silent() -> None:
+    """Fine print N13: kube-state tells at 400 s of a bind at 250 s; labels carry no uid."""
+    fleet = Fleet()
+    fleet.node("n", 2, [t for t in fleet.scrapes if t < 100 or t >= 400])
+    fleet.pod("a", "n", 0, [t for t in fleet.scrapes if t < 100], uid="one")
+    fleet.pod("a", "n", 250, [t for t in fleet.scrapes if t >= 400], uid="two")
+    fleet.gpu("G", "n", fleet.every(0.5), pod="a")
+    first, second = holds_of(fleet)
+    # kube-state is seen until 120 s; the last label before the bind is that of 240 s
+    assert (first.uid, first.ended_ms, first.inferred_from_ms) == (
+        "one",
+        ms(270),
+        ms(120),
+    )
+    assert (second.uid, second.bound_ms, second.ended_ms) == ("two", ms(250), None)
+
+
+def test_name_that_is_used_again_on_another_node() -> None:
+    """T18 in the dark: a pod whose name another one has is gone, whatever its GPU says."""
+    fleet = Fleet()
+    for node in ("n", "m"):
+        fleet.node(node, 1, [t for t in fleet.scrapes if t < 100 or t >= 400])
+    fleet.pod("a", "n", 0, [t for t in fleet.scrapes if t < 100], uid="one")
+    fleet.pod("a", "m", 200, [t for t in fleet.scrapes if t >= 400], uid="two")
+    fleet.gpu("G", "n", fleet.every(0.5), pod="a")
+    ends = {hold.uid: hold.ended_ms for hold in holds_of(fleet)}
+    assert ends == {"one": ms(210), "two": None}  # 180 s + 30 s

@@ -21,6 +21,7 @@ from accounting.domain.inventory import (
 )
 from accounting.domain.kube import KubeState, kube_state
 from accounting.domain.label import Labels, Named
+from accounting.domain.node import node_lives
 from accounting.domain.period import Period
 from accounting.domain.series import PodName, Scraper
 
@@ -112,6 +113,28 @@ def test_pod_that_kube_state_shows_needs_no_inferred_hold() -> None:
     assert other.uid == "v"
     shown.node = "m"
     assert len(holds(labels(("A", [0])), state(), known)) == 1
+    assert len(holds(labels(("A", [0]), uid="u"), state(), known)) == 1
+
+
+def test_pod_that_was_pending_is_held_by_its_labels() -> None:
+    """N13: kube-state shows it, and never on this node."""
+    waiting = Inventory(pods={"u": PodRecord("u", "ns", "a", 0, 30_000)})
+    seen = state([0, 30])
+    [hold] = holds(labels(("A", [45, 60, 90]), uid="u"), seen, waiting)
+    assert spans([hold]) == [(60, 120, 120, 1)]
+    assert (hold.uid, hold.is_inferred) == ("u", True)
+    [named] = holds(labels(("A", [60, 90])), seen, waiting)
+    assert named.uid == "ns/a"
+
+
+def test_unit_is_judged_at_the_bind_of_each_hold() -> None:
+    """Units: by labels and capacity at its bind, here shared from 10:00 on."""
+    record = NodeRecord("n", capacity=[(0, {GPU: 1})])
+    record.labels = [(0, {}), (600_000, {"label_nvidia_com_gpu_replicas": "4"})]
+    shared = Inventory(nodes={"n": record})
+    seen = state([300, 330])
+    found = holds(labels(("A", [0, 30, 660, 690])), seen, shared)
+    assert [(h.bound_ms, h.share) for h in found] == [(0, Fraction(1))]
 
 
 def node(capacity: dict[str, int], labels_: dict[str, str] | None = None) -> Inventory:
@@ -176,7 +199,8 @@ def end(
     record: NodeRecord | None = None,
     until: int = 600,
 ) -> End:
-    return end_of(asks, record, seen, shown or Labels(), until * 1000)
+    lives = node_lives(record, seen)
+    return end_of(asks, record, seen, shown or Labels(), until * 1000, lives)
 
 
 ALL = list(range(0, 600, 30))
@@ -199,12 +223,35 @@ def test_earliest_end_counts() -> None:
     assert end(late, seen) == End(90_000, 90_000, "gone")  # 60 + 30: absent before
     gone = NodeRecord("n", [Span(0, 30_000, 30_000)])
     assert end(pod(**done), state(ALL), record=gone) == End(50_000, 50_000, "Failed")
-    assert end(pod(), seen, record=gone) == End(60_000, 60_000, "gone")
+    assert end(pod(30), seen, record=gone) == End(60_000, 60_000, "gone")
+    sooner = NodeRecord("n", [Span(0, 30_000, 20_000)])
+    assert end(pod(30), seen, record=sooner) == End(50_000, 50_000, "gone")
+
+
+@pytest.mark.parametrize(
+    ("last", "ended"),
+    [
+        (30, 50),  # the node ends at 50
+        (49, 50),
+        (50, 80),  # a sample at its end shows the pod after it
+        (60, 90),
+        (570, None),
+    ],
+)
+def test_pod_that_is_shown_later_did_not_go_with_its_node(
+    last: int, ended: int | None
+) -> None:
+    """N11: the end of its node, unless a later sample shows the pod on that name."""
+    away = NodeRecord("n", [Span(0, 30_000, 20_000), Span(120_000, 570_000, 30_000)])
+    found = end(pod(last), state(ALL), record=away)
+    assert found.ended_ms == (None if ended is None else ended * 1000)
+
+
+def test_node_that_went_before_the_bind_ends_nothing() -> None:
     early = NodeRecord("n", [Span(0, 0, 1000), Span(3000, 570_000, 30_000)])
-    assert (
-        end(pod(scheduled_ms=10_000), state(sorted([*ALL, 2])), record=early).ended_ms
-        == 90_000
-    )
+    seen = state(sorted([*ALL, 2]))
+    found = end(pod(scheduled_ms=10_000), seen, record=early)
+    assert found.ended_ms == 90_000
 
 
 def test_end_before_the_start_is_the_start() -> None:
@@ -244,20 +291,7 @@ def test_label_keeps_nothing_where_kube_state_is_seen() -> None:
     assert end(pod(60), state(ALL), labels(("A", [90, 120]))).booked_until_ms == 90_000
 
 
-# --- replicas and shards (N9, fine print N11) ----------------------------------------
-
-
-def test_scrape_of_another_shard_does_not_lack_a_pod() -> None:
-    """Fine print N11."""
-    asks = pod(60)
-    shards = state([0, 30, 60], [0, 30, 60, 90, 120], [asks])
-    assert not shards.has_scrape_after(60_000, {KSM})
-    assert end(asks, shards).ended_ms is None
-    asks.scrapers = {KSM, SHARD}  # replicas: one source
-    replicas = state([0, 30, 60], [0, 30, 60, 90, 120], [asks])
-    assert replicas.has_scrape_after(60_000, {KSM})
-    assert not replicas.has_scrape_after(120_000, {KSM})
-    assert end(asks, replicas) == End(90_000, 90_000, "gone")
+# --- when kube-state is seen (N9) -----------------------------------------------------
 
 
 def test_one_step_is_the_longest_of_the_scrapers_that_gave_the_sample() -> None:
@@ -301,7 +335,3 @@ def test_kube_state_is_seen_where_a_scrape_of_any_scraper_is_valid() -> None:
         230_000,
         None,
     )
-    assert alone.has_scrape_between(60_000, 106_000)
-    assert not alone.has_scrape_between(60_000, 105_000)
-    assert alone.has_scrape_between(60_000, None)
-    assert not alone.has_scrape_between(200_000, None)

@@ -232,3 +232,32 @@ def test_pods_on_other_gpus_are_not_several() -> None:
         }
     )
     assert counting(found, "a") == []
+
+
+# --- names that are used again (fine print N13) ------------------------------------------
+
+
+def test_label_without_uid_is_that_of_the_hold_bound_last() -> None:
+    """Before the sample, on whatever node; with a uid it is that one's."""
+    found = labels({key(WORK): naming(0, 90, 100, 199, 200, 300)})
+    found.binds = {("ns", "work"): [(50, "u1"), (100, "u2"), (200, "u3")]}
+
+    def times(uid: str, node: str = "n") -> list[int]:
+        return [
+            at
+            for named in found.of("ns", "work", uid, node)
+            for at in named.shown.times.tolist()
+        ]
+
+    assert times("u1") == [90]
+    assert times("u2") == [100, 199]
+    assert times("u3") == [200, 300]
+    assert times("u3", "other") == []
+    found.binds = {("ns", "work"): [(50, "u1")]}  # nobody else bears the name
+    assert times("u1") == [0, 90, 100, 199, 200, 300]
+    named = WORK._replace(uid="u1")
+    by_uid = labels({key(named): naming(0, 300)})
+    by_uid.binds = {("ns", "work"): [(50, "u1"), (100, "u2")]}
+    [one] = by_uid.of("ns", "work", "u1", "n")
+    assert one.shown.times.tolist() == [0, 300]
+    assert by_uid.of("ns", "work", "u2", "n") == []
