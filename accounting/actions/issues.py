@@ -154,6 +154,45 @@ _UPSERT = f"""
 """
 
 
+_REPLACE = """
+    INSERT INTO accounting_dataissue
+        (cluster_id, code, subject, severity, message, advice, first_seen, last_seen,
+         at_stake_ms, count)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 1)
+    ON CONFLICT (cluster_id, code, subject) DO UPDATE
+    SET severity = excluded.severity, message = excluded.message,
+        advice = excluded.advice, first_seen = excluded.first_seen,
+        last_seen = excluded.last_seen, at_stake_ms = excluded.at_stake_ms,
+        count = accounting_dataissue.count
+            + (excluded.last_seen > accounting_dataissue.last_seen)::int,
+        resolved_at = NULL
+    WHERE accounting_dataissue.resolved_at IS NOT NULL
+       OR (excluded.severity, excluded.message, excluded.advice, excluded.first_seen,
+           excluded.last_seen, excluded.at_stake_ms) IS DISTINCT FROM
+          (accounting_dataissue.severity, accounting_dataissue.message,
+           accounting_dataissue.advice, accounting_dataissue.first_seen,
+           accounting_dataissue.last_seen, accounting_dataissue.at_stake_ms)
+"""
+
+
+def replace(cluster_id: int, codes: Iterable[str], found: Iterable[Issue]) -> None:
+    """Make the open issues of some codes exactly those found; others of them are resolved.
+
+    For what is found as a whole each time, with all that is at stake now.
+    """
+    rows = [_row(cluster_id, issue) for issue in found]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_dataissue SET resolved_at = clock_timestamp()
+            WHERE cluster_id = %s AND code = ANY(%s) AND resolved_at IS NULL
+              AND NOT subject = ANY(%s)
+            """,
+            [cluster_id, list(codes), [row[2] for row in rows]],
+        )
+        cursor.executemany(_REPLACE, rows)
+
+
 def _row(cluster_id: int, issue: Issue) -> tuple[int | str | datetime, ...]:
     return (
         cluster_id,

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.actions import issues, old_hours, partitions
+from accounting.actions import cluster_faults, issues, old_hours, partitions
 from accounting.actions.locks import lock
 from accounting.domain.issue import Issue
 from accounting.domain.period import to_ms
@@ -103,6 +103,7 @@ def roll_up_dirty_hours(
             on_progress(start + len(batch), len(marks))
     if marks:
         _money_issues(cluster_id)
+        cluster_faults.look_at(cluster_id)
     return len(marks)
 
 

@@ -157,6 +157,25 @@ TEXTS: Mapping[str, Text] = {
         " with another node's name.",
         "the time in which both nodes showed it",
     ),
+    # whole clusters
+    "cluster_silent": Text(
+        "A cluster that nothing is heard of",
+        "Its GPUs are dark, at their price. Repair its exporters and kube-state-metrics, or"
+        " retire the cluster from the time it was shut down.",
+        "the time of its GPUs since the last sample",
+    ),
+    "sampled_after_retired": Text(
+        "Samples of a retired cluster",
+        "Nothing of them is booked. Take the retirement back or move it if the cluster is in"
+        " use; else look who writes them.",
+        "the time of the GPUs that were sampled after it",
+    ),
+    "gpu_in_two_clusters": Text(
+        "One GPU in two clusters",
+        "Its time is booked in both. Retire the cluster that is wrong, or correct the name"
+        " under which its data are imported.",
+        "the time in both, which is booked twice",
+    ),
     # hardware
     "gpu_xid": Text(
         "A GPU reported an error (XID)",
@@ -188,6 +207,7 @@ TEXTS: Mapping[str, Text] = {
 OF_WINDOWS = frozenset(TEXTS) - {
     *("source_failed", "source_warning", "target_down", "clock_went_back"),
     *("unpriced_gpu", "unmapped_namespace", "unknown_metric"),
+    *("cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"),
 }
 
 # Whose time at stake adds up over what was found; others are told with all of it.

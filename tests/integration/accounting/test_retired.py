@@ -5,6 +5,7 @@ health says of a silent cluster (test_cluster_issues).
 """
 
 import io
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -168,6 +169,25 @@ def test_a_hold_that_ended_before_is_as_it_was(tmp_path: Path) -> None:
     assert after["short"] == before["short"]
     assert after["short"]["ended_by"] == "Succeeded"
     assert after["train"]["ended_by"] == "retired"
+
+
+def page_tables() -> list[dict[str, str]]:
+    """The rows that docs/operations.md shows, before and after."""
+    text = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    found = []
+    for block in re.findall(r"```retired-ledger\n(.*?)```", text, re.DOTALL):
+        head, line = block.strip().splitlines()
+        found.append(dict(zip(head.split(), line.split(), strict=True)))
+    return found
+
+
+def test_the_page_shows_what_retiring_changes(imported: Path) -> None:
+    before, after = page_tables()
+    shown = ledger()
+    assert {name: str(shown[name]) for name in before} == before
+    configured(imported, "2026-10-01T11:00Z")
+    shown = ledger()
+    assert {name: str(shown[name]) for name in after} == after
 
 
 # --- years of it, bounded and resumable --------------------------------------------
