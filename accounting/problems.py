@@ -3,7 +3,7 @@
 `errors` names each parameter, or member of the body, that is wrong and what it may be.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS
@@ -15,6 +15,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from accounting.parsers import BodyError
 from accounting.queries.ledger import HiddenError
 from accounting.queries.paging import StaleError
 from accounting.queries.selection import SelectionError
@@ -30,6 +31,27 @@ class Gone(exceptions.APIException):
     status_code = 410
 
 
+def document(
+    status: int, detail: str, instance: str, faults: Sequence[Fault] = ()
+) -> Fault:
+    """A problem document.
+
+    Args:
+        status: of HTTP.
+        detail: one sentence for a person.
+        instance: the address that was asked for.
+        faults: each wrong parameter, or member of the body, with what it may be.
+    """
+    return {
+        "type": "about:blank",
+        "title": _title(status),
+        "status": status,
+        "detail": detail,
+        "instance": instance,
+        **({"errors": list(faults)} if faults else {}),
+    }
+
+
 def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn an exception of a view into a problem document.
 
@@ -40,14 +62,12 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
         return None
     faults = list(_faults(error))
     request = context["request"]
-    response.data = {
-        "type": "about:blank",
-        "title": _title(response.status_code),
-        "status": response.status_code,
-        "detail": _detail(error, response.data, faults),
-        "instance": request.get_full_path(),
-        **({"errors": faults} if faults else {}),
-    }
+    response.data = document(
+        response.status_code,
+        _detail(error, response.data, faults),
+        request.get_full_path(),
+        faults,
+    )
     response.content_type = MEDIA_TYPE
     request.accepted_renderer = JSONRenderer()  # also where CSV was asked for
     request.accepted_media_type = MEDIA_TYPE
@@ -73,6 +93,8 @@ def _faults(error: Exception) -> Iterator[Fault]:
             yield fault | ({"allowed": list(error.allowed)} if error.allowed else {})
     elif isinstance(error, exceptions.ValidationError):
         yield from _members("#", error.detail)
+    elif isinstance(error, BodyError):
+        yield {"pointer": error.pointer, "detail": str(error.detail)}
     elif isinstance(error, ModelError):
         for name, messages in _messages(error):
             pointer = "#" if name == NON_FIELD_ERRORS else f"#/{name}"
@@ -101,7 +123,7 @@ def _members(pointer: str, detail: Any) -> Iterator[Fault]:
 def _detail(error: Exception, data: Any, faults: list[Fault]) -> str:
     if isinstance(error, IntegrityError):
         return "This contradicts what is stored already."
-    if faults and "pointer" in faults[0]:
+    if faults and "pointer" in faults[0] and not isinstance(error, BodyError):
         return "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults)
     return str(data["detail"]) if isinstance(data, dict) else str(data)
 
@@ -117,8 +139,10 @@ def _title(status: int) -> str:
         409: "Not possible now",
         410: "No longer there",
         412: "Changed meanwhile",
+        413: "Too large",
         415: "Format not understood",
         422: "Key used before",
         428: "If-Match needed",
         429: "Too many requests",
+        500: "Failed",
     }.get(status, "Error")

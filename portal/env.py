@@ -8,6 +8,7 @@ error messages, because some are secrets.
 import os
 import re
 import secrets
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -94,6 +95,10 @@ class Environment(BaseSettings):
     trust_forwarded_proto: bool = False
     """True behind a proxy that ends TLS and always sets `X-Forwarded-Proto` itself."""
 
+    trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
+    """Addresses or networks of the proxies in front, with commas (`10.0.0.7, fd00::/64`).
+    Only from there `X-Forwarded-For` names the client, for rate limits and logs."""
+
     gpu_ledger_home: Path = BASE_DIR / ".gpu-ledger"
     """Where the embedded services and a generated secret keep their state."""
 
@@ -105,12 +110,22 @@ class Environment(BaseSettings):
     log_format: Literal["json", "text"] | None = None
     """`json` for machines (default), `text` for people (default when local)."""
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "trusted_proxies", mode="before")
     @classmethod
-    def split_hosts(cls, value: object) -> object:
+    def split_list(cls, value: object) -> object:
         """Accept `a.example, b.example`."""
         if isinstance(value, str):
-            return [host.strip() for host in value.split(",") if host.strip()]
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def refuse_everybody(
+        cls, value: list[IPv4Network | IPv6Network]
+    ) -> list[IPv4Network | IPv6Network]:
+        """Where everybody is a proxy, everybody chooses the address that is counted."""
+        if any(network.prefixlen == 0 for network in value):
+            raise ValueError("names every address: name your proxies only")
         return value
 
     @field_validator("allowed_hosts")

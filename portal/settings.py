@@ -48,10 +48,14 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "portal.health.HealthMiddleware",  # first: probes come without a host name
+    "portal.http.client_address.ClientAddressMiddleware",  # before logs and limits
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "portal.http.answers.AnswerMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
+    "portal.http.input_checks.InputCheckMiddleware",  # before anything is asked
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -59,7 +63,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.LoginRequiredMiddleware",  # deny by default
     "pghistory.middleware.HistoryMiddleware",  # who and where, beside each change
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 TEMPLATES = [
@@ -117,7 +120,14 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "gpu-ledger",
-    }
+        # A Redis that hangs must not hang requests with it.
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},  # seconds
+    },
+    # Rate limits count here while Redis does not answer (portal.throttles).
+    "process": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    },
 }
 
 # Time, language ------------------------------------------------------------------
@@ -176,6 +186,10 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"  # addresses hold team names
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = (
+    2_621_440  # bytes of a body; forms and JSON are far smaller
+)
+TRUSTED_PROXIES = ENVIRONMENT.trusted_proxies
 if ENVIRONMENT.trust_forwarded_proto:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -202,7 +216,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["accounting.parsers.StrictJsonParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_THROTTLE_CLASSES": [
         "portal.throttles.AnonymousThrottle",
@@ -260,6 +274,8 @@ LOGGING = logging_settings(
     as_json=(ENVIRONMENT.log_format or ("text" if IS_LOCAL else "json")) == "json",
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+# It would believe any forwarded header; `portal.logs` binds the address that limits count.
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 structlog.configure(
     processors=[
         structlog.contextvars.merge_contextvars,

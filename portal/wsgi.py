@@ -2,11 +2,13 @@
 
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+django.setup(set_prefix=False)
 
 # Pages ring for workers: without this, Celery would look for a broker of its own choice.
-import portal.celery  # noqa: F401
+import portal.celery  # noqa: E402, F401
+from portal.http.handler import Utf8Handler  # noqa: E402
 
-application = get_wsgi_application()
+application = Utf8Handler()

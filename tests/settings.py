@@ -10,8 +10,8 @@ os.environ.setdefault("SECRET_KEY", "a secret of the tests, long enough to be ac
 os.environ.setdefault("GPU_LEDGER_LOCAL", "1")
 
 from portal.settings import *  # noqa: F403  # the environment comes first
-from portal.settings import REST_FRAMEWORK
+from portal.settings import CACHES, REST_FRAMEWORK
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast on purpose
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+CACHES["default"] = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"anon": "100000/min", "user": "100000/min"}

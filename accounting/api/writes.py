@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rest_framework import exceptions, status
+from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,10 +18,7 @@ from accounting.queries.directory import binding_rows, price_rows, team_rows
 
 def checked(body: type[Any], request: Request) -> dict[str, Any]:
     """The body of a request, as its serializer lets it pass."""
-    try:
-        found = body(data=request.data)
-    except RecursionError as error:
-        raise exceptions.ParseError("The body is nested too deeply.") from error
+    found = body(data=request.data)
     found.is_valid(raise_exception=True)
     values: dict[str, Any] = found.validated_data
     return values

@@ -6,6 +6,7 @@ Skipped: who may see what (tests/integration/pages, tests/integration/accounting
 import os
 import subprocess
 import sys
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,50 @@ def test_production_passes_the_deployment_checklist(tmp_path: Path) -> None:
             check=False,
         )
         assert found.returncode == 0, found.stderr + found.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {}),
+        ("/account", {}),
+        ("/teams?csv=teams", {}),
+        ("/no-such-page", {}),
+        ("/freshness", {"HX-Request": "true"}),
+        ("/teams?q=%00", {}),
+        ("/api/v1/usage", {}),
+        ("/api/v1/usage", {"Accept": "text/csv"}),
+        ("/api/v1/ledger", {}),
+    ],
+)
+def test_what_a_person_sees_is_kept_nowhere(
+    admin_client: Client, path: str, headers: dict[str, str]
+) -> None:
+    answer = admin_client.get(path, headers=headers)
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_static_files_are_kept(client: Client) -> None:
+    answer = client.head("/static/css/tokens.css")
+    assert answer.status_code == 200
+    assert "max-age=" in answer.headers["Cache-Control"]
+    assert "no-store" not in answer.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    ("peer", "proto", "status"),
+    [
+        ("10.0.0.7", "https", 302),  # on to the sign-in
+        ("10.0.0.7", "http", 301),  # to https first
+        ("203.0.113.9", "https", 301),  # who came past the proxy is not believed
+    ],
+)
+def test_https_is_believed_of_trusted_proxies(
+    settings: Settings, peer: str, proto: str, status: int
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.TRUSTED_PROXIES = [ip_network("10.0.0.0/24")]
+    headers = {"X-Forwarded-Proto": proto}
+    answer = Client(REMOTE_ADDR=peer, headers=headers).get("/")
+    assert answer.status_code == status

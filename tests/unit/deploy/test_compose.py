@@ -109,3 +109,11 @@ def test_pages_are_offered_to_this_machine_only() -> None:
         if "ports" in service
     }
     assert ports == {"web": ["127.0.0.1:8000:8000"]}
+
+
+@pytest.mark.parametrize("name", ["web", "worker", "beat", "observer", "migrate"])
+def test_a_proxy_in_front_can_be_named(name: str) -> None:
+    """Without these, https was redirected to itself for ever."""
+    given = SERVICES[name]["environment"]
+    for setting in ("PUBLIC_URL", "TRUST_FORWARDED_PROTO", "TRUSTED_PROXIES"):
+        assert given[setting].startswith(f"${{{setting}:-")

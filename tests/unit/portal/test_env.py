@@ -24,6 +24,7 @@ NAMES = (
     "LOG_LEVEL",
     "LOG_FORMAT",
     "TRUST_FORWARDED_PROTO",
+    "TRUSTED_PROXIES",
     "SECRETS_DIR",
 )
 
@@ -186,3 +187,29 @@ def test_database_url_over_a_socket() -> None:
 def test_wrong_database_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"must begin|names no database"):
         database_settings(url)
+
+
+def test_proxies_are_addresses_or_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    assert read_environment().trusted_proxies == []
+    monkeypatch.setenv("TRUSTED_PROXIES", " 10.0.0.7, 172.18.0.0/16 ,fd00::/64")
+    found = [str(network) for network in read_environment().trusted_proxies]
+    assert found == ["10.0.0.7/32", "172.18.0.0/16", "fd00::/64"]
+
+
+@pytest.mark.parametrize("text", ["1", "proxy.example.org", "10.0.0.7/8", "10.0.0"])
+def test_what_is_no_network_is_refused(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("TRUSTED_PROXIES", text)
+    with pytest.raises(ConfigurationError, match="TRUSTED_PROXIES: "):
+        read_environment()
+
+
+@pytest.mark.parametrize("text", ["0.0.0.0/0", "::/0", "10.0.0.7, ::/0"])
+def test_not_everybody_is_a_proxy(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("TRUSTED_PROXIES", text)
+    with pytest.raises(ConfigurationError, match="names every address"):
+        read_environment()

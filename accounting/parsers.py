@@ -1,0 +1,114 @@
+"""JSON bodies: read strictly, so that no view meets what cannot be stored or answered."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, NoReturn
+
+from rest_framework import exceptions
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import JSONRenderer
+
+DEEPEST = 32  # levels; a change set has five
+WIDEST = 2**63  # numbers beyond are in no column of ours
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")  # PostgreSQL and UTF-8 have neither
+
+
+class BodyError(exceptions.ParseError):
+    """A body that is not acceptable JSON.
+
+    Attributes:
+        pointer: the member at fault (RFC 6901, as a fragment): `#/edits/0/team`.
+    """
+
+    def __init__(self, detail: str, pointer: str = "#") -> None:
+        super().__init__(detail)
+        self.pointer = pointer
+
+
+class StrictJsonParser(BaseParser):
+    """UTF-8, no key twice, numbers of 64 bits, at most 32 levels, no NUL, whole characters."""
+
+    media_type = "application/json"
+    renderer_class = JSONRenderer
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The body as values.
+
+        Raises:
+            BodyError: what is wrong, and where.
+        """
+        del media_type, parser_context
+        try:
+            found = json.loads(
+                stream.read().decode(),
+                object_pairs_hook=_members,
+                parse_constant=_refuse_constant,
+            )
+        except UnicodeDecodeError as error:
+            raise BodyError(f"The body is not UTF-8 (byte {error.start}).") from error
+        except json.JSONDecodeError as error:
+            place = f"line {error.lineno}, column {error.colno}"
+            raise BodyError(f"The body is not JSON: {error.msg} ({place}).") from error
+        except RecursionError as error:
+            raise BodyError("The body is nested too deeply.") from error
+        except ValueError as error:  # Python reads no integer of 5,000 digits
+            raise BodyError("A number in the body is too large.") from error
+        for pointer, value in _walk(found):
+            _check(pointer, value)
+        return found
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise BodyError(f"The member {_shown(name)!r} is given twice.")
+        found[name] = value
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BodyError(f"The body is not JSON: {name} is not a number.")
+
+
+def _walk(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every value and every name with its pointer, without recursion.
+
+    Raises:
+        BodyError: deeper than 32 levels.
+    """
+    waiting: list[tuple[str, int, Any]] = [("#", 0, value)]
+    while waiting:
+        pointer, depth, one = waiting.pop()
+        yield pointer, one
+        if isinstance(one, dict | list) and depth >= DEEPEST:
+            raise BodyError(f"The body is nested deeper than {DEEPEST} levels.")
+        if isinstance(one, dict):
+            for name, inner in one.items():
+                yield pointer, name
+                waiting.append((f"{pointer}/{_shown(name)}", depth + 1, inner))
+        elif isinstance(one, list):
+            waiting += [(f"{pointer}/{i}", depth + 1, v) for i, v in enumerate(one)]
+
+
+def _check(pointer: str, value: Any) -> None:
+    if isinstance(value, str):
+        if found := _NOT_TEXT.search(value):
+            code = f"U+{ord(found[0]):04X}"
+            raise BodyError(
+                f"{pointer}: the character {code} cannot be stored.", pointer
+            )
+    elif isinstance(value, int | float) and not -WIDEST <= value < WIDEST:
+        raise BodyError(f"{pointer}: a number has at most 64 bits.", pointer)
+
+
+def _shown(name: str) -> str:
+    """A name that may stand in an answer, and as one step of a pointer."""
+    plain = _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", name)[:100]
+    return plain.replace("~", "~0").replace("/", "~1")

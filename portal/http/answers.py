@@ -1,0 +1,38 @@
+"""What every answer of ours has, whatever made it."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
+
+from portal.http.refusals import API, refusal
+
+# Nothing of a signed-in person stays on a shared computer or in a proxy. An ETag still names
+# the version that `If-Match` asks for: it guards writes, and has no use for caches here.
+NOT_KEPT = "no-store, private"
+
+
+class AnswerMiddleware:
+    """No copies of answers anywhere; a refused method gets a page.
+
+    Static files are answered before this, with caching of their own.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        answer = self.get_response(request)
+        is_page = not request.path.startswith(API)
+        if isinstance(answer, HttpResponseNotAllowed) and is_page:
+            answer = _with_page(request, answer)
+        answer.headers.setdefault("Cache-Control", NOT_KEPT)
+        return answer
+
+
+def _with_page(
+    request: HttpRequest, answer: HttpResponseNotAllowed
+) -> HttpResponseBase:
+    method = request.method if (request.method or "").isalnum() else "This method"
+    page = refusal(request, 405, f"{method} is not possible at this address.")
+    page.headers["Allow"] = answer.headers["Allow"]
+    return page

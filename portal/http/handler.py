@@ -1,0 +1,26 @@
+"""The WSGI application: Django's, with requests that are always read as UTF-8.
+
+Django decodes the address by the charset that the Content-Type names, while it makes the
+request: with `punycode`, or a charset that is no text, it failed before any middleware could
+answer. `portal.http.input_checks` refuses such a charset with 415.
+"""
+
+from typing import Any
+
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.utils.http import parse_header_parameters
+
+
+class Utf8Request(WSGIRequest):
+    """A request whose Content-Type has no say in how its address is read."""
+
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        self.content_type, self.content_params = parse_header_parameters(
+            meta.get("CONTENT_TYPE", "")
+        )
+
+
+class Utf8Handler(WSGIHandler):
+    """Makes such requests."""
+
+    request_class = Utf8Request

@@ -1,0 +1,105 @@
+"""What no view has to check: NUL, size, charset. Refused before anything is read or asked.
+
+PostgreSQL has no text with NUL, and Python's codecs know charsets that are no text: either
+ended in a 500 somewhere. Values of JSON bodies are checked by `accounting.api.parsers`.
+"""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.http import HttpRequest, HttpResponseBase, QueryDict, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
+
+from accounting.problems import Fault
+from portal.http.refusals import API, refusal
+
+NUL = "\0"
+CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})  # JSON and forms alike
+FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+
+
+class InputError(Exception):
+    """A request that is refused: status, sentence, and the parameter at fault."""
+
+    def __init__(self, status: int, detail: str, *faults: Fault) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.faults = status, detail, faults
+
+
+class InputCheckMiddleware:
+    """Answers 400, 413 or 415 to requests that no view could make sense of."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            _check_headers(request)
+            _check_address(request)
+            _check_form(request)
+        except InputError as error:
+            return refusal(request, error.status, error.detail, faults=error.faults)
+        return self.get_response(request)
+
+
+def _check_headers(request: HttpRequest) -> None:
+    for name, value in request.META.items():
+        if name.startswith("HTTP_") and NUL in str(value):
+            header = name.removeprefix("HTTP_").replace("_", "-").title()
+            raise InputError(400, f"The header {header} contains a NUL character.")
+    for name in [name for name, value in request.COOKIES.items() if NUL in value]:
+        del request.COOKIES[
+            name
+        ]  # quoted as \000; without it the person signs in again
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not (length.isascii() and length.isdigit()):
+        raise InputError(400, "The header Content-Length is not a number.")
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if len(length) > 15 or int(length) > limit:
+        raise _too_large()
+    charset = (request.content_params or {}).get("charset", "utf-8").strip("\"' ")
+    if charset.lower() not in CHARSETS:
+        raise InputError(
+            415, f"The charset {charset[:40]!r} is not accepted; send UTF-8."
+        )
+
+
+def _too_large() -> InputError:
+    megabytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
+    return InputError(
+        413, f"The body is larger than {megabytes:g} MB. Send less at once."
+    )
+
+
+def _check_address(request: HttpRequest) -> None:
+    if NUL in request.path:
+        raise InputError(400, "The address contains a NUL character (%00).")
+    try:
+        query = request.GET
+    except SuspiciousOperation as error:  # more parameters than Django reads
+        raise InputError(400, "The address has too many parameters.") from error
+    _check_values(query, "parameter")
+
+
+def _check_form(request: HttpRequest) -> None:
+    """Fields of a form; the API takes none."""
+    if request.content_type not in FORMS or request.path.startswith(API):
+        return
+    try:
+        fields = request.POST
+    except RequestDataTooBig as error:
+        raise _too_large() from error
+    except SuspiciousOperation as error:
+        raise InputError(400, "The form has too many fields.") from error
+    except (MultiPartParserError, UnreadablePostError) as error:
+        raise InputError(400, "The form could not be read to its end.") from error
+    _check_values(fields, "field")
+
+
+def _check_values(values: QueryDict, kind: str) -> None:
+    for name, texts in values.lists():
+        if NUL in name or any(NUL in text for text in texts):
+            shown = name.replace(NUL, "\N{REPLACEMENT CHARACTER}")
+            detail = f"The {kind} {shown!r} contains a NUL character (%00)."
+            raise InputError(400, detail, {"parameter": shown, "detail": detail})

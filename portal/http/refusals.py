@@ -1,0 +1,73 @@
+"""Answers for requests that fail before, after or outside a view: one look for all.
+
+Programs (`/api/`) get a problem document, people a page.
+"""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views import defaults
+from structlog.contextvars import get_contextvars
+
+from accounting import problems
+
+API = "/api/"
+_PAGES = {413: "413.html", 405: "405.html"}  # the others are 400.html
+
+
+def refusal(
+    request: HttpRequest,
+    status: int,
+    detail: str,
+    *,
+    faults: tuple[problems.Fault, ...] = (),
+) -> HttpResponse:
+    """A 4xx answer that says what is wrong.
+
+    Args:
+        request: what was asked; its address decides between document and page.
+        status: 400, 405, 413 or 415.
+        detail: one sentence.
+        faults: each wrong parameter, for the problem document.
+    """
+    if request.path.startswith(API):
+        return _problem(request, status, detail, faults)
+    template = _PAGES.get(status, "400.html")
+    return render(request, template, {"detail": detail}, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400: what Django itself refuses, such as a host name that is not ours."""
+    if request.path.startswith(API):
+        return _problem(request, 400, "The request is malformed.")
+    return defaults.bad_request(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: what is missing and what is hidden look the same."""
+    if request.path.startswith(API):
+        return _problem(request, 404, "There is nothing at this address.")
+    return defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: the request id finds the error in the logs."""
+    if not request.path.startswith(API):
+        return defaults.server_error(request)
+    number = get_contextvars().get("request_id", "")
+    detail = "The server failed. Nothing was changed unless a read says otherwise."
+    if number:
+        detail += f" The logs have it as request {number}."
+    return _problem(request, 500, detail)
+
+
+def _problem(
+    request: HttpRequest,
+    status: int,
+    detail: str,
+    faults: tuple[problems.Fault, ...] = (),
+) -> HttpResponse:
+    instance = request.get_full_path()
+    body: dict[str, Any] = problems.document(status, detail, instance, faults)
+    return JsonResponse(body, status=status, content_type=problems.MEDIA_TYPE)
