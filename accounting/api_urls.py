@@ -2,9 +2,8 @@
 
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from accounting.api import reads, writes
+from accounting.api import documents, reads, writes
 from accounting.api.rows import NotThereView
 
 # The API has its own refusal (401); the pages' redirect to the sign-in is not for programs.
@@ -23,8 +22,8 @@ urlpatterns = [
         ("clusters", reads.ClustersView.as_view()),
         ("audit", reads.AuditView.as_view()),
         ("data-issues", reads.IssuesView.as_view()),
-        ("schema", SpectacularAPIView.as_view()),
-        ("docs", SpectacularSwaggerSplitView.as_view(url_name="api-schema")),
+        ("schema", documents.SchemaView.as_view()),
+        ("docs", documents.DocsView.as_view()),
     )
 ]
 urlpatterns += [

@@ -1,39 +1,97 @@
-"""Rate limits of the API; without Redis they let everybody through, and say so."""
+"""Rate limits of the API: per person, and per address for those who are not signed in.
+
+Each is a count of the running minute: atomic, so requests at the same time all count. The
+counts are in Redis, for all processes together. While it does not answer, each process counts
+for itself: a limit is then as many times higher as there are processes, and never gone.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import redis
 import structlog
+from django.core.cache import BaseCache, caches
 from rest_framework.request import Request
-from rest_framework.throttling import (
-    AnonRateThrottle,
-    SimpleRateThrottle,
-    UserRateThrottle,
-)
+from rest_framework.throttling import SimpleRateThrottle
+
+from portal.http.client_address import site_of
 
 if TYPE_CHECKING:  # the views import this module while they are made
     from rest_framework.views import APIView
 
 log = structlog.get_logger(__name__)
+SHARED, OWN = "default", "process"  # names of caches
+ASK_AGAIN_S = 10.0  # for so long a silent Redis is not waited for
 
 
-class LenientThrottle(SimpleRateThrottle):
-    """A limit that protects the product must not take it down with Redis."""
+class MinuteThrottle(SimpleRateThrottle):
+    """So many requests of one asker in a minute of the clock."""
+
+    num_requests: int  # the framework reads both from the rate, e.g. 600/min
+    duration: int  # seconds
+    _silent_until = 0.0  # of the monotonic clock, for all throttles of this process
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Whether this request is within its limit."""
-        try:
-            return super().allow_request(request, view)
-        except redis.RedisError as error:
-            log.warning("no rate limit: Redis does not answer", error=str(error))
+        """Whether this request is within its limit; it counts in any case."""
+        key = self.get_cache_key(request, view)
+        if key is None:
             return True
+        now = time.time()
+        window = int(now // self.duration)
+        self._left = self.duration - now % self.duration
+        return self._count(f"{key}:{window}") <= self.num_requests
+
+    def wait(self) -> float:
+        """Seconds until the next window."""
+        return self._left
+
+    def _count(self, key: str) -> int:
+        """How many requests this window has had, this one included."""
+        if time.monotonic() >= MinuteThrottle._silent_until:
+            try:
+                return _increased(caches[SHARED], key, self.duration)
+            except redis.RedisError as error:
+                MinuteThrottle._silent_until = time.monotonic() + ASK_AGAIN_S
+                log.warning(
+                    "rate limits count in each process: Redis does not answer",
+                    error=str(error),
+                )
+        return _increased(caches[OWN], key, self.duration)
 
 
-class AnonymousThrottle(LenientThrottle, AnonRateThrottle):
-    """By address."""
+def _increased(cache: BaseCache, key: str, duration: float) -> int:
+    if cache.add(key, 1, timeout=2 * duration):
+        return 1
+    try:
+        return cache.incr(key)
+    except ValueError:  # it expired meanwhile
+        return 1
 
 
-class PersonThrottle(LenientThrottle, UserRateThrottle):
-    """By person."""
+class AnonymousThrottle(MinuteThrottle):
+    """By address: those without a token, and those whose token is wrong."""
+
+    scope = "anon"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        """None for a person."""
+        del view
+        if request.user.is_authenticated:
+            return None
+        ident = site_of(request.META.get("REMOTE_ADDR", ""))
+        return self.cache_format % {"scope": self.scope, "ident": ident}
+
+
+class PersonThrottle(MinuteThrottle):
+    """By person, over all tokens and sessions of theirs."""
+
+    scope = "user"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        """None for those who are not signed in."""
+        del view
+        if not request.user.is_authenticated:
+            return None
+        return self.cache_format % {"scope": self.scope, "ident": request.user.pk}

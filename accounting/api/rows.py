@@ -5,8 +5,8 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.http import Http404
-from rest_framework import exceptions
+from django.http import Http404, HttpRequest
+from rest_framework import exceptions, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import BasePermission, IsAuthenticated
@@ -27,6 +27,7 @@ from accounting.queries.selection import (
     check_word,
     parse_selection,
 )
+from accounting.rights import SIGNED_IN, Right
 
 Rows = list[dict[str, Any]]
 PAGING = ("limit", "cursor", "format")
@@ -68,6 +69,11 @@ class CsvAnswer(Response):
 class Negotiation(DefaultContentNegotiation):
     """JSON unless CSV is asked for; `format=` is a parameter like the others."""
 
+    def get_accept_list(self, request: Request) -> list[str]:
+        """What the client takes; a header without a word in it says as little as none."""
+        found = [one.strip() for one in request.headers.get("Accept", "").split(",")]
+        return [one for one in found if one] or ["*/*"]
+
     def filter_renderers(
         self,
         renderers: Any,
@@ -92,25 +98,74 @@ class HasScope(BasePermission):
         return f"{verb}:{getattr(view, 'subject', '')}" in token.scopes
 
 
-class ApiView(APIView):
-    """Nobody gets in without signing in."""
+class LimitedView(APIView):
+    """Counts every request, also one that is refused, before anything is looked up for it."""
 
     authentication_classes = (BearerAuthentication, SessionAuthentication)
-    permission_classes: Sequence[type[BasePermission]] = (IsAuthenticated, HasScope)
     renderer_classes: Sequence[type[BaseRenderer]] = (JSONRenderer,)
-    content_negotiation_class = Negotiation
+    content_negotiation_class: type[DefaultContentNegotiation] = Negotiation
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Who asks, how often, by which method, in which form, and whether they may."""
+        try:
+            self.perform_authentication(request)
+        finally:  # a wrong token is counted as no token
+            super().check_throttles(request)
+        if not request.user.is_authenticated:
+            self.check_permissions(request)  # 401 tells nothing of methods
+        self.check_method(request)
+        super().initial(request, *args, **kwargs)
+
+    def check_throttles(self, request: Request) -> None:
+        """Done at the beginning."""
+
+    def check_method(self, request: Request) -> None:
+        """Refuse a method that does not exist here, before its scopes are asked for."""
+        if request.method not in self.allowed_methods:
+            raise exceptions.MethodNotAllowed(str(request.method))
+
+    def get_renderers(self) -> list[BaseRenderer]:
+        """Forms beside JSON are for reading: who writes must be able to read the answer.
+
+        So a write that is to be answered as CSV is 406 before anything is written.
+        """
+        request: Request | None = self.request
+        if request is None or request.method in ("GET", "HEAD"):
+            found: list[BaseRenderer] = super().get_renderers()
+            return found
+        return [JSONRenderer()]
+
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
+        """204 with the header Allow."""
+        del request, args, kwargs
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ApiView(LimitedView):
+    """Nobody gets in without signing in."""
+
+    permission_classes: Sequence[type[BasePermission]] = (IsAuthenticated, HasScope)
     subject = ""
+    right: Right = SIGNED_IN
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """What the person may not read is not found, as on the page that shows the same."""
+        super().initial(request, *args, **kwargs)
+        if self.right is not SIGNED_IN and not self.right.allows(
+            scope_of(request.user)
+        ):
+            raise Http404
 
 
-class NotThereView(ApiView):
+class NotThereView(LimitedView):
     """Every other address under `/api/v1/`: a problem document, not a page."""
 
     permission_classes = (IsAuthenticated,)
     schema = None
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Whoever is signed in may know that there is nothing here."""
-        super().initial(request, *args, **kwargs)
+    def check_method(self, request: Request) -> None:
+        """Whoever is signed in may know that there is nothing here, by no method."""
+        del request
         raise Http404
 
 
@@ -123,7 +178,8 @@ class RowsView(ApiView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who asks comes first; then what is not understood is refused."""
         super().initial(request, *args, **kwargs)
-        allowed = (*self.parameters, *PAGING) if request.method == "GET" else ()
+        reads = request.method in ("GET", "HEAD", "OPTIONS")
+        allowed = (*self.parameters, *PAGING) if reads else ()
         for name, values in request.query_params.lists():
             if name not in allowed:
                 raise SelectionError(

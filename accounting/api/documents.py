@@ -1,0 +1,22 @@
+"""What the API says of itself: its schema, and a page to read and try it."""
+
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from accounting.api.rows import LimitedView
+
+
+class SchemaView(LimitedView, SpectacularAPIView):
+    """The OpenAPI document, for anybody: it describes the program, not the data."""
+
+    renderer_classes = SpectacularAPIView.renderer_classes
+    permission_classes = SpectacularAPIView.permission_classes
+    schema = None
+
+
+class DocsView(LimitedView, SpectacularSwaggerSplitView):
+    """The page, for anybody."""
+
+    renderer_classes = SpectacularSwaggerSplitView.renderer_classes
+    permission_classes = SpectacularSwaggerSplitView.permission_classes
+    schema = None
+    url_name = "api-schema"
