@@ -30,6 +30,11 @@ class Scope:
         """True when nothing is hidden from it."""
         return self.team_ids is None
 
+    @property
+    def sees_any(self) -> bool:
+        """False for somebody without a role and without a team: they see nothing."""
+        return self.team_ids is None or bool(self.team_ids)
+
     def sees_team(self, team_id: int) -> bool:
         """True when it may read this team."""
         return self.team_ids is None or team_id in self.team_ids

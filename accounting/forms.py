@@ -5,10 +5,13 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 
 from accounting.actions.tokens import SCOPES
+from accounting.domain.calendar import DAY
 from accounting.domain.profile import fault_of, normal
 from accounting.models import BindingKind, Cluster, Team
+from accounting.queries.selection import FIRST, LAST
 from accounting.sources.catalogue import normal_model
 
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
@@ -31,6 +34,20 @@ class AccessibleForm(forms.Form):
                 described.append(f"id_{name}_error")
             if described:
                 bound.widget.attrs["aria-describedby"] = " ".join(described)
+
+
+def between(first: date, after: date) -> tuple[MinValueValidator, MaxValueValidator]:
+    """Validators of a day or an instant: the limits of the API (N30), for forms."""
+    text = "Give a time between the years 1970 and 9998."
+    return MinValueValidator(first, text), MaxValueValidator(after, text)
+
+
+class DayField(forms.DateField):
+    """A billing day that can be an instant in every time zone."""
+
+    def __init__(self, **options: Any) -> None:
+        limits = between(FIRST.date() + DAY, LAST.date() - DAY)
+        super().__init__(validators=limits, **options)
 
 
 class PreferencesForm(AccessibleForm):
@@ -121,7 +138,7 @@ class PriceForm(AccessibleForm):
         required=False,
         empty_label="Any cluster",
     )
-    valid_from = forms.DateField(
+    valid_from = DayField(
         label="Valid from",
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text="A billing day; an earlier day changes money that is already shown.",
@@ -179,7 +196,7 @@ class BindingForm(AccessibleForm):
         empty_label="Choose a team",
         error_messages={"required": "Choose the team that gets the usage."},
     )
-    valid_from = forms.DateField(
+    valid_from = DayField(
         label="Valid from",
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text="A billing day. Hours after it are computed again; metrics are not read.",
@@ -205,7 +222,7 @@ class BindingForm(AccessibleForm):
 class EndForm(AccessibleForm):
     """The day from which something does not hold any more."""
 
-    valid_to = forms.DateField(
+    valid_to = DayField(
         label="Ends on",
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text="The first billing day without it.",

@@ -144,5 +144,5 @@ def _title(status: int) -> str:
         422: "Key used before",
         428: "If-Match needed",
         429: "Too many requests",
-        500: "Failed",
+        500: "Internal Server Error",
     }.get(status, "Error")

@@ -14,12 +14,13 @@ class NavItem:
     icon: str
     key: str = ""
     keeps_range: bool = False
-    needs: str = ""  # "", all, admin
+    needs: str = ""  # "", team, all, admin
     group: str = ""  # heading above it
 
     def is_for(self, scope: Scope) -> bool:
         """True when this scope may open it."""
-        return {"": True, "all": scope.sees_all, "admin": scope.is_admin}[self.needs]
+        kept = {"": True, "team": scope.sees_any, "all": scope.sees_all}
+        return scope.is_admin if self.needs == "admin" else kept[self.needs]
 
 
 NAVIGATION = (
@@ -27,6 +28,7 @@ NAVIGATION = (
     NavItem("teams", "Teams", "users", "t", keeps_range=True),
     NavItem("gpus", "GPUs and nodes", "cpu", "g"),
     NavItem("quotas", "Quotas", "gauge", "q"),
+    NavItem("prices", "Prices", "tag", "p", needs="team"),
     NavItem("data-health", "Data health", "activity", "h"),
     NavItem(
         "changes",
@@ -37,7 +39,6 @@ NAVIGATION = (
         group="Administration",
     ),
     NavItem("tiers", "Priority tiers", "layers", "r", needs="all"),
-    NavItem("prices", "Prices", "tag", "p", needs="all"),
     NavItem("attribution", "Attribution", "route", "a", needs="all"),
     NavItem("audit", "Audit log", "scroll-text", "l", needs="all"),
     NavItem("setup", "Set-up", "list-checks", "s", needs="admin"),

@@ -13,6 +13,5 @@ urlpatterns = [
 
 handler400 = "portal.http.refusals.bad_request"
 handler404 = "portal.http.refusals.not_found"
-handler500 = "portal.http.refusals.server_error"
 handler403 = "portal.views.refused"
 handler500 = "portal.views.failed"

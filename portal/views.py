@@ -5,7 +5,8 @@ from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 import structlog
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.contrib.auth.views import LogoutView
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -31,15 +32,17 @@ from accounting.queries.selection import Selection
 from accounting.queries.setup import is_complete, setup_steps
 from accounting.queries.teams import visible_teams
 from accounting.queries.verify import verdicts
+from accounting.rights import DATA_ISSUES, SIGNED_IN
 from accounting.views import figures, shapes, tables
 from accounting.views.chip import chip_of
 from accounting.views.download import csv_answer
 from accounting.views.filters import LABELS
-from accounting.views.gate import admins, sees_all, signed_in, visitor_of
+from accounting.views.gate import admins, posted, sees_all, signed_in, visitor_of
 from accounting.views.splits import filtering, split_of
 from accounting.views.state import PageState
 from accounting.views.steps import FREQUENCY, Step, steps_of
 from portal.health_csv import health_csv
+from portal.http.refusals import API, failure
 from portal.navigation import NAVIGATION
 
 LEDGER_FILTERS = {"model", "lifecycle"}  # what time that nobody held has too
@@ -206,7 +209,7 @@ def data_health(request: HttpRequest) -> HttpResponse:
         "issues": [row for row in issues if row.resolved_at is None],
         "currency": state.currency,
         "resolved": [row for row in issues if row.resolved_at is not None],
-        "sees_all": scope.sees_all,
+        "sees_all": DATA_ISSUES.allows(scope),
     }
     return render(request, "portal/data_health.html", context)
 
@@ -257,27 +260,22 @@ def setup(request: HttpRequest) -> HttpResponse:
     return render(request, name, context)
 
 
-PROBLEM = "application/problem+json"
-
-
 def failed(request: HttpRequest) -> HttpResponse:
     """500: a page that asks nothing of the database, or a problem document for programs."""
-    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
-    if request.path.startswith("/api/"):
-        document = {
-            "type": "about:blank",
-            "title": "Internal Server Error",
-            "status": 500,
-            "detail": "The server failed. Its log names this error by the request ID.",
-            "request_id": request_id,
-        }
-        return JsonResponse(document, status=500, content_type=PROBLEM)
+    if request.path.startswith(API):
+        return failure(request)
     context = {
-        "request_id": request_id,
+        "request_id": structlog.contextvars.get_contextvars().get("request_id", ""),
         "address": request.get_full_path(),
         "can_repeat": request.method in {"GET", "HEAD"},
     }
     return HttpResponse(render_to_string("500.html", context), status=500)
+
+
+@posted(SIGNED_IN, belongs_to="overview")
+def sign_out(request: HttpRequest) -> HttpResponseBase:
+    """End the session; the sign-in page follows."""
+    return LogoutView.as_view()(request)
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -7,7 +7,8 @@ from typing import Any
 
 from django import forms
 
-from accounting.forms import REASON, AccessibleForm
+from accounting.forms import REASON, AccessibleForm, between
+from accounting.queries.selection import FIRST, LAST
 from scheduler_view.domain.tier import LEAST, MOST
 
 Values = dict[str, Any]
@@ -58,8 +59,8 @@ class EditsForm(ReasonForm):
 class PlanForm(EditsForm):
     """What goes with edits of quotas: also from when until when."""
 
-    starts_at = forms.DateTimeField(required=False)
-    ends_at = forms.DateTimeField(required=False)
+    starts_at = forms.DateTimeField(required=False, validators=between(FIRST, LAST))
+    ends_at = forms.DateTimeField(required=False, validators=between(FIRST, LAST))
 
     def asked(self, edits: Sequence[Values]) -> Asked:
         """The edits with the rest of the form."""

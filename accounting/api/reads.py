@@ -16,9 +16,10 @@ from accounting.queries.gpus import GPU_FILTERS, gpu_fields, gpu_money, gpu_rows
 from accounting.queries.hardness import only_pointless, with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
-from accounting.queries.ledger import HiddenError, ledger_rows
+from accounting.queries.ledger import ledger_rows
 from accounting.queries.selection import SelectionError, check_word
 from accounting.queries.usage import usage_rows
+from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
 
 
 class UsageView(RowsView):
@@ -40,6 +41,7 @@ class LedgerView(RowsView):
     """The seven states of every GPU and their money."""
 
     subject = "ledger"
+    right = WHOLE_FLEET
     parameters = ("by", *REPORT)
 
     @lists(serializers.LedgerRowSerializer, parameters)
@@ -66,6 +68,7 @@ class GpusView(RowsView):
     """Every GPU: where, who holds it now, how it was used, and what it earned."""
 
     subject = "gpus"
+    right = WHOLE_FLEET
     parameters = (*PERIOD, *GPU_FILTERS)
 
     @lists(serializers.GpuRowSerializer, parameters)
@@ -95,6 +98,7 @@ class GpuStepsView(RowsView):
     """One GPU through time: its seven states, and what its exporter measured."""
 
     subject = "gpu-steps"
+    right = ONE_GPU
     parameters = (*PERIOD, "cluster", "gpu", "step")
 
     @lists(serializers.GpuStepSerializer, parameters)
@@ -112,15 +116,15 @@ class IssuesView(RowsView):
     """Faults in the data, open ones unless `state` says otherwise."""
 
     subject = "data-issues"
+    right = DATA_ISSUES
     parameters = (*PERIOD, "cluster", "state")
 
     @lists(serializers.IssueSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report issues`, for finance and admins."""
-        selection = self.selection(request)
-        if not selection.scope.sees_all:
-            raise HiddenError("the faults of all data are for finance and admins")
-        found = issue_rows(selection, request.query_params.get("state", OPEN))
+        found = issue_rows(
+            self.selection(request), request.query_params.get("state", OPEN)
+        )
         return self.answer(request, [row.fields() for row in found])
 
 
@@ -128,13 +132,12 @@ class AuditView(RowsView):
     """What people changed."""
 
     subject = "audit"
+    right = AUDIT
     parameters = (*PERIOD, "what", "actor", "object")
 
     @lists(serializers.AuditSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Changes, newest first, for admins."""
-        if not scope_of(request.user).is_admin:
-            raise HiddenError("the record of changes is for admins")
+        """Changes, newest first, for finance and admins."""
         query = request.query_params
         period = self.selection(request).period
         what, about = query.get("what", ""), query.get("object", "")

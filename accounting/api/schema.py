@@ -55,32 +55,55 @@ _ENUMS = {
     "step": tuple(STEPS),
     "format": ("json", "csv"),
 }
-_REFUSALS = {
+REFUSALS = {
     400: "Wrong use: `errors` names each parameter or member, and what it may be.",
     401: "Not signed in.",
     403: "Not allowed for this person, or not by this token's scopes.",
     404: "Not there, or not theirs.",
-    406: "A form that is not offered.",
+    406: "A form that is not offered; of a write, nothing was written.",
+    409: "Its state, or somebody else's change, does not allow it; says what to do.",
     410: "The rows have changed since the cursor was given.",
-    415: "A body that is not JSON.",
+    412: "Another version is there than If-Match names: read it again.",
+    413: "A body of more than 2.5 MB.",
+    415: "A body that is not JSON in UTF-8.",
+    422: "An idempotency key that came with another request.",
+    428: "If-Match is missing.",
     429: "Too many requests.",
 }
+READ_REFUSALS = (400, 401, 403, 404, 406, 429)
+WRITE_REFUSALS = (*READ_REFUSALS, 413, 415)
+RETRY_AFTER = OpenApiParameter(
+    "Retry-After",
+    int,
+    OpenApiParameter.HEADER,
+    response=[429],
+    description="seconds until the next request may come",
+)
+_TIME = {  # of `from` and `to` (N30)
+    "oneOf": [
+        {"type": "string", "format": "date-time"},
+        {"type": "string", "format": "date"},
+    ]
+}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": LARGEST, "default": LIMIT}
+_TYPES: dict[str, Any] = {"from": _TIME, "to": _TIME, "limit": _LIMIT}
 
 
 def _parameter(name: str) -> OpenApiParameter:
     return OpenApiParameter(
         name,
-        int if name == "limit" else str,
+        _TYPES.get(name, str),
         many=name in FILTERS,
         enum=_ENUMS.get(name),
         description=_TEXTS.get(name, f"only this {name}; may be repeated"),
     )
 
 
-def _problems(*codes: int) -> dict[Any, Any]:
+def problems(*codes: int) -> dict[Any, Any]:
+    """The refusals of an address, each a problem document."""
     return {
         (code, MEDIA_TYPE): OpenApiResponse(
-            ProblemSerializer, description=_REFUSALS[code]
+            ProblemSerializer, description=REFUSALS[code]
         )
         for code in codes
     }
@@ -103,12 +126,13 @@ def lists(
     )
     return extend_schema(
         parameters=[
-            _parameter(one) for one in (*parameters, "limit", "cursor", "format")
+            *(_parameter(one) for one in (*parameters, "limit", "cursor", "format")),
+            RETRY_AFTER,
         ],
         responses={
             (200, "application/json"): envelope,
             (200, "text/csv"): OpenApiTypes.STR,
-            **_problems(400, 401, 403, 404, 406, 410, 429),
+            **problems(*READ_REFUSALS, 410),
         },
     )
 
@@ -119,5 +143,7 @@ def takes(
     """Documents a write: a body, and the row that it made (201) or changed (200)."""
     made: dict[Any, Any] = {201: row, 200: row}
     return extend_schema(
-        request=body, responses=made | _problems(400, 401, 403, 415, 429)
+        request=body,
+        parameters=[RETRY_AFTER],
+        responses=made | problems(*WRITE_REFUSALS),
     )

@@ -118,7 +118,7 @@ def binding_rows(scope: Scope) -> list[BindingRow]:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """One price. What a GPU costs us is shown to finance and admins only."""
+    """One price. What a GPU costs, and the contract, are for finance and admins only."""
 
     id: int
     model: str
@@ -159,7 +159,7 @@ class PriceRow:
 
 def price_rows(scope: Scope) -> list[PriceRow]:
     """Every price, by model and start."""
-    if scope.team_ids is not None and not scope.team_ids:
+    if not scope.sees_any:
         return []
     rows = UnitPrice.objects.select_related("cluster").order_by(
         "model", "valid_from", "pk"
@@ -177,7 +177,7 @@ def price_rows(scope: Scope) -> list[PriceRow]:
             row.cost_per_gpu_hour if scope.is_finance else None,
             row.valid_from,
             row.valid_to,
-            row.source_note,
+            row.source_note if scope.is_finance else "",
         )
         for row in rows
     ]
@@ -208,7 +208,7 @@ class ClusterRow:
 
 def cluster_rows(scope: Scope) -> list[ClusterRow]:
     """Every cluster with its present nodes and GPUs."""
-    if scope.team_ids is not None and not scope.team_ids:
+    if not scope.sees_any:
         return []
     with connection.cursor() as cursor:
         cursor.execute(

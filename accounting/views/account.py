@@ -5,13 +5,13 @@ from datetime import timedelta
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
 
 from accounting.actions.preferences import set_preferences
 from accounting.actions.tokens import create_token, revoke_token
 from accounting.forms import PreferencesForm, TokenForm
 from accounting.queries.tokens import token_rows
-from accounting.views.gate import signed_in, visitor_of
+from accounting.rights import SIGNED_IN
+from accounting.views.gate import posted, signed_in, visitor_of
 
 
 @signed_in
@@ -36,8 +36,7 @@ def _page(request: HttpRequest, form: TokenForm, secret: str = "") -> HttpRespon
     return render(request, "accounting/account.html", context, status=status)
 
 
-@require_POST
-@signed_in
+@posted(SIGNED_IN, belongs_to="account")
 def preferences(request: HttpRequest) -> HttpResponse:
     """Keep what a page sends: theme, density or time zone."""
     form = PreferencesForm(request.POST)
@@ -60,8 +59,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@require_POST
-@signed_in
+@posted(SIGNED_IN, belongs_to="account")
 def token_create(request: HttpRequest) -> HttpResponse:
     """Make a token; its secret is on this answer and nowhere else."""
     form = TokenForm(request.POST)
@@ -78,8 +76,7 @@ def token_create(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@require_POST
-@signed_in
+@posted(SIGNED_IN, belongs_to="account")
 def token_revoke(request: HttpRequest) -> HttpResponse:
     """End one of the person's own tokens."""
     key = request.POST.get("token", "")

@@ -20,7 +20,7 @@ from accounting.models import Binding, BindingKind
 from accounting.queries.directory import binding_rows, unmapped_rows
 from accounting.queries.teams import visible_teams
 from accounting.queries.usage import usage_rows
-from accounting.views.gate import Visitor, admins, sees_all, visitor_of
+from accounting.views.gate import Visitor, admin_form, sees_all, visitor_of
 from accounting.views.state import PageState
 
 TRIAL_DAYS = 7
@@ -48,7 +48,7 @@ class Trial:
     stays: tuple[UsageRow, ...]  # matching, but an earlier rule decides
 
 
-@admins
+@admin_form
 def binding_add(request: HttpRequest) -> HttpResponse:
     """A rule from a day on: first what it would have moved, then saved."""
     visitor = visitor_of(request)
@@ -98,7 +98,7 @@ def _trial(request: HttpRequest, chosen: dict[str, Any]) -> Trial | None:
     )
 
 
-@admins
+@admin_form
 def binding_end(request: HttpRequest, binding_id: int) -> HttpResponse:
     """Let a rule end on a day; what it gave before stays."""
     visitor = visitor_of(request)

@@ -11,8 +11,9 @@ from django.shortcuts import render
 
 from accounting.domain.calendar import midnight
 from accounting.queries.audit import AuditRow, Wish, audit_rows, head, kinds
+from accounting.rights import AUDIT
 from accounting.views.download import csv_answer
-from accounting.views.gate import Visitor, sees_all, visitor_of
+from accounting.views.gate import Visitor, page, visitor_of
 from accounting.views.pager import paged
 
 SHOWN, ALL = 5_000, 1_000_000  # rows of the page, of a download
@@ -50,7 +51,7 @@ class FieldMove:
     after: str | None
 
 
-@sees_all
+@page(AUDIT)
 def audit(request: HttpRequest) -> HttpResponse:
     """Changes, newest first."""
     visitor, query = visitor_of(request), request.GET

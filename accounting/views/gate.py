@@ -1,6 +1,6 @@
 """Who may open a page: every page view passes one of these. Deny unless granted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Concatenate, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,16 +8,24 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponseBase,
+    HttpResponseNotAllowed,
+)
 from django.shortcuts import redirect
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
+from accounting import rights
 from accounting.access import Scope, person_of, scope_with
 from accounting.queries.billing import (
     BillingSettings,
     billing_at,
     billing_remembered,
 )
+from accounting.rights import Right
 
 
 class Moved(Exception):  # not an error: the page has a plainer address
@@ -30,7 +38,6 @@ class Moved(Exception):  # not an error: the page has a plainer address
 
 Extra = ParamSpec("Extra")
 View = Callable[Concatenate[HttpRequest, Extra], HttpResponseBase]
-Rule = Callable[[Scope], bool]
 
 
 class Visitor:
@@ -76,12 +83,18 @@ def visitor_of(request: HttpRequest) -> Visitor:
     return known
 
 
-def page(rule: Rule, *, who: str) -> Callable[[View[Extra]], View[Extra]]:
-    """A page for signed-in people whose scope keeps a rule.
+READ = ("GET", "HEAD")
+FORM = (*READ, "POST")
+
+
+def page(
+    right: Right, takes: Sequence[str] = READ
+) -> Callable[[View[Extra]], View[Extra]]:
+    """A page for signed-in people who have a right.
 
     Args:
-        rule: says yes or no to a scope.
-        who: who may open it, for the text of a refusal.
+        right: who may open it; others get 403 with who may, or 404 where it is hidden.
+        takes: its methods; others are 405, whoever asks.
     """
 
     def decorate(view: View[Extra]) -> View[Extra]:
@@ -90,10 +103,11 @@ def page(rule: Rule, *, who: str) -> Callable[[View[Extra]], View[Extra]]:
         def checked(
             request: HttpRequest, *args: Extra.args, **kwargs: Extra.kwargs
         ) -> HttpResponseBase:
+            if request.method not in takes:
+                return HttpResponseNotAllowed(takes)
             with billing_remembered():
                 visitor = visitor_of(request)
-                if not rule(visitor.scope):
-                    raise PermissionDenied(who)
+                _check(right, visitor.scope)
                 try:
                     with timezone.override(visitor.zone):
                         return view(request, *args, **kwargs)
@@ -105,6 +119,52 @@ def page(rule: Rule, *, who: str) -> Callable[[View[Extra]], View[Extra]]:
     return decorate
 
 
-signed_in = page(lambda scope: True, who="people with an account")
-sees_all = page(lambda scope: scope.sees_all, who="finance and administrators")
-admins = page(lambda scope: scope.is_admin, who="administrators")
+def posted(right: Right, *, belongs_to: str) -> Callable[[View[Extra]], View[Extra]]:
+    """An address that a form of another page is posted to.
+
+    Who opens it, by reload or from the history, is sent to that page.
+
+    Args:
+        right: who may post.
+        belongs_to: the name of the page; it gets those arguments of the address that it has.
+    """
+
+    def decorate(view: View[Extra]) -> View[Extra]:
+        answered = page(right, (*READ, "POST"))(view)
+
+        @wraps(answered)
+        def checked(
+            request: HttpRequest, *args: Extra.args, **kwargs: Extra.kwargs
+        ) -> HttpResponseBase:
+            if request.method in READ:
+                return redirect(_page_of(belongs_to, kwargs))
+            return answered(request, *args, **kwargs)
+
+        return checked  # type: ignore[return-value]  # wraps() forgets the view's own type
+
+    return decorate
+
+
+def _check(right: Right, scope: Scope) -> None:
+    if right.allows(scope):
+        return
+    if right.is_hidden:
+        raise Http404
+    raise PermissionDenied(right.who)
+
+
+def _page_of(name: str, arguments: Mapping[str, object]) -> str:
+    """The address of a page, with as many of the arguments as it takes."""
+    kept = dict(arguments)
+    while True:
+        try:
+            return reverse(name, kwargs=kept)
+        except NoReverseMatch:
+            kept.popitem()  # KeyError: no such page at all
+
+
+signed_in = page(rights.SIGNED_IN)
+signed_in_form = page(rights.SIGNED_IN, FORM)
+sees_all = page(rights.WHOLE_FLEET)
+admins = page(rights.ADMINISTRATION)
+admin_form = page(rights.ADMINISTRATION, FORM)

@@ -25,10 +25,11 @@ from accounting.queries.life import Event, gpu_events
 from accounting.queries.selection import Selection
 from accounting.queries.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage import usage_rows, usage_total
+from accounting.rights import ONE_GPU
 from accounting.views import figures, measures, shapes, timelines
 from accounting.views.earnings import earnings
 from accounting.views.fleet import line_of, newest_facts
-from accounting.views.gate import sees_all
+from accounting.views.gate import page
 from accounting.views.gpu_lanes import GpuTime, lanes_of_gpu
 from accounting.views.state import PageState
 
@@ -60,7 +61,7 @@ class PaidStretch:
         return instant(self.period.end_ms)
 
 
-@sees_all
+@page(ONE_GPU)
 def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     """One GPU over at most three days of five-minute facts."""
     state = PageState(request, compares=False)

@@ -18,20 +18,23 @@ from accounting.queries.facets import values_held
 from accounting.queries.models import models_in_use
 from accounting.queries.price_effect import PriceEffect, price_effect
 from accounting.views import figures
-from accounting.views.gate import Visitor, admins, sees_all, visitor_of
+from accounting.views.gate import Visitor, admin_form, signed_in, visitor_of
 from accounting.views.state import PageState
 
 
-@sees_all
+@signed_in
 def price_list(request: HttpRequest) -> HttpResponse:
-    """Every price, and the models that have none now."""
+    """Every rate; for finance and admins costs too, and the models without a price now."""
     visitor = visitor_of(request)
-    rows = price_rows(visitor.scope)
+    scope = visitor.scope
+    rows = price_rows(scope)
     in_force = {row.model for row in rows if _is_in_force(row, visitor.now)}
+    in_use = models_in_use() if scope.sees_all else []
     context = {
         "rows": rows,
         "now": visitor.now,
-        "unpriced": [one for one in models_in_use() if one.name not in in_force],
+        "unpriced": [one for one in in_use if one.name not in in_force],
+        "shows_costs": scope.is_finance,
         "currency": visitor.billing.currency,
     }
     return render(request, "accounting/prices.html", context)
@@ -41,7 +44,7 @@ def _is_in_force(row: PriceRow, now: datetime) -> bool:
     return row.valid_from <= now and (row.valid_to is None or row.valid_to > now)
 
 
-@admins
+@admin_form
 def price_add(request: HttpRequest) -> HttpResponse:
     """A price from a day on: first what it would change, then saved."""
     visitor = visitor_of(request)

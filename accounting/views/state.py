@@ -27,7 +27,7 @@ from accounting.domain.typed_range import parse_words, preset_named
 from accounting.models import Cluster
 from accounting.queries.breakdown import Sides
 from accounting.queries.coverage import data_share
-from accounting.queries.selection import Selection
+from accounting.queries.selection import FIRST, LAST, Selection
 from accounting.queries.series import STEPS
 from accounting.queries.teams import TeamRef
 from accounting.views.address import RANGE_KEYS, Address, Choice
@@ -265,7 +265,8 @@ class PageState(Address):
     @cached_property
     def clusters(self) -> list[Choice]:
         """All clusters, and each by name."""
-        names = list(Cluster.objects.order_by("name").values_list("name", flat=True))
+        found = Cluster.objects.order_by("name").values_list("name", flat=True)
+        names = list(found) if self.visitor.scope.sees_any else []
         choices = [Choice("", "All clusters", self.url(cluster=""), not self.cluster)]
         choices += [
             Choice(name, name, self.url(cluster=name), name == self.cluster)
@@ -298,4 +299,6 @@ def _bounded(days: DayRange) -> DayRange:
             f"{days.first} to {days.last} is {days.days:,} days; a page shows at most "
             f"{LONGEST_DAYS:,}."
         )
+    if days.first < FIRST.date() or days.after > LAST.date():
+        raise RangeError(f"{days.first} to {days.last} is not between 1970 and 9998.")
     return days

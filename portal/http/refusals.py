@@ -51,15 +51,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return defaults.page_not_found(request, exception)
 
 
-def server_error(request: HttpRequest) -> HttpResponse:
-    """500: the request id finds the error in the logs."""
-    if not request.path.startswith(API):
-        return defaults.server_error(request)
+def failure(request: HttpRequest) -> HttpResponse:
+    """500 for programs: the request id finds the error in the logs."""
     number = get_contextvars().get("request_id", "")
-    detail = "The server failed. Nothing was changed unless a read says otherwise."
-    if number:
-        detail += f" The logs have it as request {number}."
-    return _problem(request, 500, detail)
+    detail = "The server failed. Its log names this error by the request ID."
+    return _problem(request, 500, detail, request_id=number)
 
 
 def _problem(
@@ -67,7 +63,8 @@ def _problem(
     status: int,
     detail: str,
     faults: tuple[problems.Fault, ...] = (),
+    **more: str,
 ) -> HttpResponse:
     instance = request.get_full_path()
     body: dict[str, Any] = problems.document(status, detail, instance, faults)
-    return JsonResponse(body, status=status, content_type=problems.MEDIA_TYPE)
+    return JsonResponse(body | more, status=status, content_type=problems.MEDIA_TYPE)

@@ -23,7 +23,7 @@ from scheduler_view.actions import change_sets as actions
 from scheduler_view.actions import joining
 from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
 from scheduler_view.api.errors import PreconditionRequired, translated
-from scheduler_view.api.schema import acts, reads_one
+from scheduler_view.api.schema import acts, makes, reads_one
 from scheduler_view.bell import ring
 from scheduler_view.domain.edit import Edit, QuotaEdit, stored_edit
 from scheduler_view.domain.given_edit import edits_from
@@ -31,6 +31,7 @@ from scheduler_view.models import ChangeSet
 from scheduler_view.queries.changes import ChangeRow, change_row, change_rows, states
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.teams import led_slugs
+from scheduler_view.rights import may_act
 
 
 class ChangesView(RowsView):
@@ -54,7 +55,7 @@ class ChangesView(RowsView):
         ]
         return self.answer(request, [row.fields() for row in rows])
 
-    @acts(serializers.NewChangeBodySerializer, status.HTTP_201_CREATED)
+    @makes(serializers.NewChangeBodySerializer)
     def post(self, request: Request) -> Response:
         """Make a draft. Leads may ask for quotas of teams that they lead."""
         scope = _may_ask(request)
@@ -99,7 +100,7 @@ class ChangeView(OneView):
     def put(self, request: Request, number: int) -> Response:
         """Replace what a draft asks for; its plan is void."""
         scope = _may_ask(request)
-        change_set = _own(request, scope, number)
+        change_set = _own(request, scope, number, "edit")
         draft = _draft(checked(serializers.ChangeBodySerializer, request))
         _check_teams(scope, draft.edits)
         actions.edit(
@@ -115,7 +116,7 @@ class ChangeView(OneView):
     def patch(self, request: Request, number: int) -> Response:
         """Add edits to an open change set; of two about one object the new one stands."""
         scope = _may_ask(request)
-        change_set = _own(request, scope, number)
+        change_set = _own(request, scope, number, "edit")
         body = checked(serializers.JoinBodySerializer, request)
         edits = edits_from(body["edits"], added_names())
         _check_teams(scope, edits)
@@ -136,7 +137,7 @@ class PlanView(OneView):
     @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
     def post(self, request: Request, number: int) -> Response:
         """The worker looks at the cluster and tries the change without writing."""
-        change_set = _own(request, _may_ask(request), number)
+        change_set = _as_admin(request, number, "plan")
         actions.request_plan(
             change_set,
             version=_version(request),
@@ -153,7 +154,7 @@ class ApproveView(OneView):
     @acts(serializers.NoBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
         """Above the cluster's limit by another admin than the author."""
-        change_set = _as_admin(request, number)
+        change_set = _as_admin(request, number, "approve")
         actions.approve(
             change_set,
             version=_version(request),
@@ -169,7 +170,7 @@ class ApplyView(OneView):
     @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
     def post(self, request: Request, number: int) -> Response:
         """The worker sends it, object by object."""
-        change_set = _as_admin(request, number)
+        change_set = _as_admin(request, number, "apply")
         actions.request_apply(
             change_set,
             version=_version(request),
@@ -183,10 +184,10 @@ class ApplyView(OneView):
 class UndoView(OneView):
     """Leads back."""
 
-    @acts(serializers.ReasonBodySerializer, status.HTTP_201_CREATED)
+    @makes(serializers.ReasonBodySerializer)
     def post(self, request: Request, number: int) -> Response:
         """Make a new draft that leads back to what was there before."""
-        change_set = _as_admin(request, number)
+        change_set = _as_admin(request, number, "undo")
         body = checked(serializers.ReasonBodySerializer, request)
         back = _once(
             request,
@@ -206,7 +207,7 @@ class DiscardView(OneView):
     @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
         """Give up what was not applied; it stays on record."""
-        change_set = _own(request, _may_ask(request), number)
+        change_set = _own(request, _may_ask(request), number, "discard")
         body = checked(serializers.ReasonBodySerializer, request)
         actions.discard(
             change_set,
@@ -236,17 +237,21 @@ def _found(request: Request, number: int) -> ChangeSet:
     return ChangeSet.objects.select_related("cluster").get(pk=number)
 
 
-def _as_admin(request: Request, number: int) -> ChangeSet:
+def _as_admin(request: Request, number: int, verb: str) -> ChangeSet:
     change_set = _found(request, number)
-    if not scope_of(request.user).is_admin:
+    if not may_act(verb, scope_of(request.user), is_author=_wrote(request, change_set)):
         raise exceptions.PermissionDenied("Only admins may do this.")
     return change_set
 
 
-def _own(request: Request, scope: Scope, number: int) -> ChangeSet:
+def _wrote(request: Request, change_set: ChangeSet) -> bool:
+    return change_set.author_id == request.user.pk
+
+
+def _own(request: Request, scope: Scope, number: int, verb: str) -> ChangeSet:
     """An admin's, or the asker's own."""
     change_set = _found(request, number)
-    if not scope.is_admin and change_set.author_id != request.user.pk:
+    if not may_act(verb, scope, is_author=_wrote(request, change_set)):
         raise exceptions.PermissionDenied("Only its author and admins may do this.")
     _check_teams(scope, [stored_edit(one) for one in change_set.edits])
     return change_set

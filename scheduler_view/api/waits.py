@@ -1,6 +1,5 @@
 """What waits and why, what queues say, and who was pushed out: lists, nothing to change."""
 
-from django.http import Http404
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -8,6 +7,7 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
+from accounting.rights import WHOLE_FLEET
 from scheduler_view import serializers
 from scheduler_view.queries.held_up import held_up_rows
 from scheduler_view.queries.preempted import preempted_of
@@ -19,13 +19,12 @@ class QueuesView(RowsView):
     """Queues of batch schedulers."""
 
     subject = "queues"
+    right = WHOLE_FLEET
     parameters = ("cluster",)
 
     @lists(serializers.QueueRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Every queue; teams share them, so only those who see all teams are told."""
-        if not scope_of(request.user).sees_all:
-            raise Http404
         rows = among(all_queue_rows(), self.selection(request).filters)
         return self.answer(request, [row.fields() for row in rows])
 

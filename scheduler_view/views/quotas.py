@@ -8,13 +8,13 @@ import yaml
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST
 
 from accounting.domain.queue import QueueFacts
 from accounting.models import Cluster
 from accounting.queries.teams import TeamRef, visible_teams
+from accounting.rights import ADMINISTRATION
 from accounting.views.download import csv_answer
-from accounting.views.gate import admins, signed_in, visitor_of
+from accounting.views.gate import posted, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import ChangeRow, change_rows
 from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
@@ -129,7 +129,7 @@ def _page(
     ]
     pools = pool_rows(scope, visitor.now, cluster=chosen)
     open_changes = [c for c in change_rows(scope) if c.state in UNDER_WAY]
-    clusters = Cluster.objects.order_by("name")
+    clusters = Cluster.objects.order_by("name") if scope.sees_any else ()
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}
     looks = look_rows()
@@ -203,8 +203,7 @@ def _asks_for(change: ChangeRow, row: QuotaRow) -> bool:
     )
 
 
-@admins
-@require_POST
+@posted(ADMINISTRATION, belongs_to="quotas")
 def propose(request: HttpRequest) -> HttpResponse:
     """The edits of one cluster as one change set; its plan is asked for."""
     visitor = visitor_of(request)

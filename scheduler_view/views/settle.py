@@ -5,10 +5,10 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_POST
 
 from accounting.models import Cluster
-from accounting.views.gate import admins, visitor_of
+from accounting.rights import ADMINISTRATION
+from accounting.views.gate import posted, visitor_of
 from scheduler_view.domain.desired import quota_key_of
 from scheduler_view.domain.split import SplitRule
 from scheduler_view.forms import Asked
@@ -21,8 +21,7 @@ from scheduler_view.views.words import word
 LONGEST = 200  # characters of a reason
 
 
-@admins
-@require_POST
+@posted(ADMINISTRATION, belongs_to="quotas")
 def settle(request: HttpRequest) -> HttpResponse:
     """A change set that ends a difference; reviewed and applied like any other."""
     posted = request.POST

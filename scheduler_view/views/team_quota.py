@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.models import Cluster
 from accounting.queries.teams import TeamRef, visible_teams
-from accounting.views.gate import signed_in, visitor_of
+from accounting.views.gate import signed_in_form, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.held_up import held_up_rows
@@ -58,7 +58,7 @@ class StepLine:
     sentence: str
 
 
-@signed_in
+@signed_in_form
 def team_quota(request: HttpRequest, slug: str) -> HttpResponse:
     """Quotas of a team. Its leads may ask for others; admins decide."""
     visitor = visitor_of(request)

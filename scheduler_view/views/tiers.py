@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.models import Cluster
 from accounting.views.download import csv_answer
-from accounting.views.gate import admins, signed_in, visitor_of
+from accounting.views.gate import admin_form, signed_in, visitor_of
 from scheduler_view.domain.tier import TEMPLATES
 from scheduler_view.forms import Asked, EditsForm, TierForm
 from scheduler_view.queries.drafts import default_draft, open_drafts
@@ -33,22 +33,25 @@ COLUMNS = (
 
 @signed_in
 def tier_list(request: HttpRequest) -> HttpResponse:
-    """Tiers of each cluster, the highest first."""
+    """Tiers of each cluster, the highest first; people without a team see none."""
     visitor = visitor_of(request)
-    rows = tier_rows()
+    sees_any = visitor.scope.sees_any
+    rows = tier_rows() if sees_any else []
     if "csv" in request.GET:
         lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
         return csv_answer("tiers", COLUMNS, lines)
     clusters = Cluster.objects.order_by("name").values_list("name", flat=True)
     context = {
-        "parts": [(name, [r for r in rows if r.cluster == name]) for name in clusters],
+        "parts": [(name, [r for r in rows if r.cluster == name]) for name in clusters]
+        if sees_any
+        else [],
         "is_admin": visitor.scope.is_admin,
         "templates": TEMPLATES,
     }
     return render(request, "scheduler_view/tiers.html", context)
 
 
-@admins
+@admin_form
 def propose(request: HttpRequest) -> HttpResponse:
     """One tier, or a usual set of them, as a change set."""
     chosen = request.POST if request.method == "POST" else request.GET

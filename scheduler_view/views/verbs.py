@@ -8,9 +8,9 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
-from accounting.views.gate import Visitor, signed_in, visitor_of
+from accounting.rights import SIGNED_IN
+from accounting.views.gate import Visitor, posted, visitor_of
 from scheduler_view.actions import change_sets
 from scheduler_view.actions.change_sets import Draft, Refused
 from scheduler_view.actions.joining import leave_out
@@ -20,12 +20,12 @@ from scheduler_view.domain.edit import EditsRefused, stored_edit
 from scheduler_view.forms import ReasonForm
 from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.queries.changes import change_row
+from scheduler_view.rights import may_act
 
 Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 
 
-@require_POST
-@signed_in
+@posted(SIGNED_IN, belongs_to="change")
 def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     """Plan, leave an edit out, approve, apply, discard, undo, again, take fields over."""
     visitor = visitor_of(request)
@@ -35,8 +35,8 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     done = _VERBS.get(verb)
     if done is None:
         raise Http404("no such verb")
-    own = verb in ("discard", "leave-out") and row.author == request.user.get_username()
-    if not visitor.scope.is_admin and not own:
+    is_author = row.author == request.user.get_username()
+    if not may_act(verb, visitor.scope, is_author=is_author):
         raise PermissionDenied("administrators")
     version = request.POST.get("version", "")
     if not version.isdecimal() or len(version) > 9:

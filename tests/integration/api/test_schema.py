@@ -72,20 +72,64 @@ def test_a_list_is_documented_as_what_it_is(name: str) -> None:
     assert {"limit", "cursor", "format"} <= {p["name"] for p in get["parameters"]}
 
 
+KEYED = {"/api/v1/change-sets", "/api/v1/change-sets/{number}/undo"}  # made once a key
+
+
 def test_every_refusal_is_a_problem_document() -> None:
     for path, operations in schema()["paths"].items():
         for method, operation in operations.items():
             refusals = {c: a for c, a in operation["responses"].items() if c >= "400"}
-            expected = {"400", "401", "403", "429"}
-            expected |= {"404", "406", "410"} if method == "get" else {"415"}
+            expected = {"400", "401", "403", "404", "406", "429"}
+            if method != "get":
+                expected |= {"413", "415"}
+            elif "{" not in path:
+                expected |= {"410"}
             if "change-sets" in path and method != "get":
-                expected |= {"404", "409", "412", "422", "428"}
-            elif "{" in path:
-                expected -= {"410"}
-            assert set(refusals) == expected, path
+                expected |= {"409"}
+                expected |= {"422"} if path in KEYED else {"412", "428"}
+            assert set(refusals) == expected, (path, method)
             for answer in refusals.values():
                 assert list(answer["content"]) == ["application/problem+json"]
                 assert answer["description"]
+            assert "Retry-After" in refusals["429"]["headers"]
+
+
+def _parameters(path: str, method: str) -> dict[str, dict[str, Any]]:
+    operation = schema()["paths"][path][method]
+    return {one["name"]: one for one in operation.get("parameters", ())}
+
+
+def test_a_client_can_check_parameters_before_it_asks() -> None:
+    found = _parameters("/api/v1/usage", "get")
+    limit = found["limit"]["schema"]
+    assert (limit["type"], limit["minimum"], limit["maximum"]) == ("integer", 1, 5000)
+    assert limit["default"] == 500
+    for name in ("from", "to"):
+        formats = [one["format"] for one in found[name]["schema"]["oneOf"]]
+        assert formats == ["date-time", "date"]
+    assert found["format"]["schema"]["enum"] == ["csv", "json"]
+
+
+def test_if_match_is_required_where_it_is() -> None:
+    for path, operations in schema()["paths"].items():
+        for method in operations:
+            found = _parameters(path, method)
+            is_step = "change-sets/" in path and method != "get" and path not in KEYED
+            assert ("If-Match" in found) == is_step, (path, method)
+            if is_step:
+                assert found["If-Match"]["required"]
+            assert ("Idempotency-Key" in found) == (path in KEYED and method == "post")
+
+
+def test_a_write_offers_json_only() -> None:
+    for path, operations in schema()["paths"].items():
+        for method, operation in operations.items():
+            if method == "get":
+                continue
+            assert "format" not in _parameters(path, method), path
+            for status, answer in operation["responses"].items():
+                if status < "400":
+                    assert list(answer["content"]) == ["application/json"], path
 
 
 def test_rows_have_the_fields_of_the_design() -> None:

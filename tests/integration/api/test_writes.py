@@ -51,6 +51,38 @@ def history() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.parametrize("address", BODIES)
+@pytest.mark.parametrize("accept", ["text/csv", "text/csv;q=1, image/png", "text/html"])
+def test_a_write_is_answered_as_json_or_not_done(
+    ask: Ask, address: str, accept: str
+) -> None:
+    """CSV was a 500 after the team was there; now it is refused before anything happens."""
+    before = counts()
+    answer = ask("ana").post(
+        f"/api/v1/{address}",
+        BODIES[address],
+        content_type="application/json",
+        headers={"Accept": accept},
+    )
+    assert answer.status_code == 406
+    problem(answer)
+    assert counts() == before
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/json", "*/*", "text/csv, application/json;q=0.1", ""]
+)
+def test_a_write_with_json_among_others_is_done(ask: Ask, accept: str) -> None:
+    answer = ask("ana").post(
+        "/api/v1/teams",
+        TEAM,
+        content_type="application/json",
+        headers={"Accept": accept},
+    )
+    assert answer.status_code == 201
+    assert answer.headers["Content-Type"] == "application/json"
+
+
 def test_a_new_team(ask: Ask) -> None:
     answer = post(ask, "teams", TEAM)
     assert answer.status_code == 201
@@ -138,7 +170,7 @@ WRONG: tuple[tuple[str, str, object, str], ...] = (
     ("teams", "name", ABSENT, "required"),
     ("teams", "name", " ", "blank"),
     ("teams", "name", LONG, "200"),
-    ("teams", "name", "a\x00b", "Null characters"),
+    ("teams", "name", "a\x00b", "U+0000"),
     ("teams", "name", True, "string"),
     ("bindings", "kind", "node", "choice"),
     ("bindings", "glob", "", "blank"),

@@ -1,0 +1,57 @@
+"""Who may see what: one rule for a page and for the same rows over REST.
+
+Rows of teams are limited by `Scope` in the queries; a right says who may ask at all. The
+table of `docs/access.md` lists every right, and a test asks both doors for each role.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from accounting.access import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Who may do or see one thing.
+
+    Attributes:
+        who: in words, for the page of a refusal.
+        allows: yes or no to a scope.
+        is_hidden: a page of it is 404 for others, as if it were not there. REST always
+            answers 404 for what may not be read.
+    """
+
+    who: str
+    allows: Callable[[Scope], bool]
+    is_hidden: bool = False
+
+
+def _anybody(_scope: Scope) -> bool:
+    return True
+
+
+def _sees_all(scope: Scope) -> bool:
+    return scope.sees_all
+
+
+def _is_admin(scope: Scope) -> bool:
+    return scope.is_admin
+
+
+SIGNED_IN = Right("people with an account", _anybody)
+"""Everybody gets in, and sees the rows of their teams."""
+
+WHOLE_FLEET = Right("finance and administrators", _sees_all)
+"""What is of no one team: capacity, queues, attribution as a whole."""
+
+ONE_GPU = Right("finance and administrators", _sees_all, is_hidden=True)
+"""A GPU through time names all who held it; whether it exists is not told either."""
+
+DATA_ISSUES = Right("finance and administrators", _sees_all)
+"""Faults in the data name pods and GPUs of every team."""
+
+AUDIT = Right("finance and administrators", _sees_all)
+"""Finance checks who changed prices and rules; the record holds no secret."""
+
+ADMINISTRATION = Right("administrators", _is_admin)
+"""Changes of prices, rules and tiers, and the set-up."""
