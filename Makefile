@@ -87,10 +87,16 @@ bench: $(VENV)/development ## speed and memory against the named rivals
 mutation: $(VENV)/development ## small faults in accounting/domain (MODULES, SAMPLE): do tests find them?
 	SAMPLE=$(SAMPLE) SEED=$(SEED) $(BIN)/python -m tests.mutation $(MODULES)
 
-soak: $(VENV)/development ## an hour with a worker killed every 30 s (SOAK_SECONDS), or STATEFUL_STEPS steps
+soak: $(VENV)/development ## an hour with a worker killed every 30 s; docs/operations.md names the others
 	@if [ -n "$(STATEFUL_STEPS)" ]; then \
 		export STATEFUL_STEPS="$(STATEFUL_STEPS)" STATEFUL_SEED="$(STATEFUL_SEED)"; \
 		exec $(BIN)/python -m tests.oracle.soak; \
+	elif [ -n "$(PAGE_ADDRESSES)" ]; then \
+		export PAGE_ADDRESSES="$(PAGE_ADDRESSES)" PAGE_SEED="$(PAGE_SEED)"; \
+		exec $(BIN)/pytest -q tests/integration/access/test_addresses.py; \
+	elif [ -n "$(SCHEMA_EXAMPLES)" ]; then \
+		export SCHEMA_EXAMPLES="$(SCHEMA_EXAMPLES)" SCHEMA_SEED="$(SCHEMA_SEED)"; \
+		exec $(BIN)/pytest -q --timeout 0 tests/integration/api/test_schemathesis.py; \
 	else exec $(BIN)/python -m bench.soak; fi
 
 # --- checks ------------------------------------------------------------------------
