@@ -7,6 +7,7 @@ that have the files (`scheduler_view.cluster.access` reads what is stored).
 from typing import Any
 
 from accounting.actions.document import Entry
+from accounting.sources.address import fault_of
 
 LONGEST_TIMEOUT_S = 60
 _ROLES = ("reader", "pusher")
@@ -48,6 +49,9 @@ def _check_access(place: Entry, role: str) -> None:
         if not is_right:
             wanted = "true" if key == "in_cluster" else "a text"
             place.fail(role, f"{role!r}: {key!r} must be {wanted}")
+    server = given.get("server")
+    if isinstance(server, str) and server and (fault := fault_of(server)):
+        place.fail(role, f"{role!r}: 'server': {fault}")
     if not given.keys() & {"in_cluster", "kubeconfig", "server"}:
         place.fail(role, f"{role!r} names no server: {_FORMS}")
 

@@ -6,6 +6,7 @@ from accounting.actions.configure_kubernetes import read_kubernetes
 from accounting.actions.document import Entry
 from accounting.actions.specs import ClusterSpec, SourceSpec
 from accounting.models import SharePolicyName, SourceKind
+from accounting.sources.address import fault_of
 from accounting.sources.catalogue import SCALES
 
 LONGEST_TIMEOUT_S = 300
@@ -67,8 +68,8 @@ def _source(entry: Entry) -> SourceSpec:
         entry.fail(
             "jobs", "'jobs' lists the scrape jobs that count; leave it out for all"
         )
-    if kind == SourceKind.PROMETHEUS and not str(entry.text("url")).startswith("http"):
-        entry.fail("url", "'url' must start with http:// or https://")
+    if kind == SourceKind.PROMETHEUS:
+        _check_url(entry)
     if kind == SourceKind.SCRAPE:
         _check_targets(entry)
     settings = {
@@ -81,6 +82,12 @@ def _source(entry: Entry) -> SourceSpec:
     return SourceSpec(
         entry.text("name", default=kind, longest=63), kind, settings, interval, scales
     )
+
+
+def _check_url(entry: Entry) -> None:
+    url = entry.text("url")
+    if url.strip() and (fault := fault_of(url)):
+        entry.fail("url", f"'url': {fault}")
 
 
 def _check_texts(entry: Entry, *keys: str) -> None:
@@ -112,5 +119,5 @@ def _check_targets(entry: Entry) -> None:
         target.allow("job", "urls")
         target.text("job")
         for url in target.texts("urls"):
-            if not url.startswith(("http://", "https://")):
-                target.fail("urls", f"{url!r} must start with http:// or https://")
+            if fault := fault_of(url):
+                target.fail("urls", fault)

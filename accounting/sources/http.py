@@ -9,6 +9,7 @@ from pathlib import Path
 import requests
 import urllib3
 
+from accounting.sources.address import fault_of
 from accounting.sources.errors import (
     Refused,
     SourceError,
@@ -74,6 +75,8 @@ def fetch(
     Raises:
         SourceError: one of its kinds, by what happened.
     """
+    if fault := fault_of(url):  # of a source that was stored before this was checked
+        raise WrongAnswer(f"{fault}; configure it anew")
     deadline = time.monotonic() + access.timeout_s
     timeout = (min(CONNECT_TIMEOUT_S, access.timeout_s), access.timeout_s)
     try:

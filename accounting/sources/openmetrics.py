@@ -4,6 +4,7 @@ A file is read once, checked to its end, and spooled to disk by the hour; nothin
 on before every line was right. Memory stays bounded whatever the size of the file.
 """
 
+import errno
 import gzip
 import shutil
 import zlib
@@ -28,6 +29,8 @@ from accounting.sources.samples import SampleBatch, UnknownNames
 CHUNK = 1 << 20  # bytes read at a time
 FLUSH_SAMPLES = 400_000  # held in memory before they go to disk (about 60 MB)
 ROW = np.dtype([("id", "<i4"), ("time", "<i8"), ("value", "<f8")])
+
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 Progress = Callable[[int, int], None]  # bytes read, bytes in all
 
@@ -84,7 +87,9 @@ class Spool:
             block = np.empty(len(ids), ROW)
             block["id"], block["time"], block["value"] = ids, times, values
             with self._path(start_ms).open("ab") as file:
-                block.tofile(file)
+                file.write(
+                    block.tobytes()
+                )  # tofile() would not say that the disk is full
             self._hours.add(start_ms)
             self.samples += len(ids)
             low, high = min(times), max(times)
@@ -127,6 +132,8 @@ def spool(
         result.close()
         if isinstance(error, FileError):
             raise
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            raise FileError(_no_room(folder)) from error
         raise FileError(f"{path}: {_reason(error)}") from error
     return result
 
@@ -141,6 +148,14 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError as error:
         raise FileError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _no_room(folder: Path) -> str:
+    megabytes = shutil.disk_usage(folder.parent).free / 2**20
+    return (
+        f"no space left for temporary files in {folder.parent} ({megabytes:,.0f} MB free); "
+        "nothing was imported. Free space there, or set TMPDIR to a folder on another disk"
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -66,7 +66,7 @@ def read(query: QueryDict, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_value(value: str) -> bool:
-    return bool(value) and "\0" not in value and len(value) <= 253
+    return bool(value) and len(value) <= 253
 
 
 def stored(value: str) -> str:

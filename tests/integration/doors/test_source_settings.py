@@ -32,3 +32,41 @@ def test_value_that_is_no_text_is_refused(key: str) -> None:
     with pytest.raises(DocumentError, match=f"line 7: '{key}': the value of 'a'"):
         read_configuration(SOURCE.format(f"{key}: {{a: 5}}"))
     read_configuration(SOURCE.format(f"{key}: {{a: '5'}}"))
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("httpfile:///etc/passwd", "must start with http:// or https://"),
+        ("file:///etc/passwd", "must start with http:// or https://"),
+        ("http://169.254.169.254/latest", "never a source"),
+        ("http://ana:secret@prometheus:9090", "username and password_file"),
+    ],
+)
+def test_an_address_that_is_no_source_is_refused(url: str, words: str) -> None:
+    with pytest.raises(DocumentError, match=f"line 6: 'url': .*{words}"):
+        read_configuration(
+            SOURCE.replace("http://prometheus:9090", url).format("timeout_s: 5")
+        )
+    scraped = f"""
+clusters:
+  - name: north
+    sources:
+      - kind: scrape
+        targets:
+          - job: dcgm
+            urls: ["http://10.0.0.7:9400/metrics", "{url}"]
+"""
+    with pytest.raises(DocumentError, match=f"line 8: .*{words}"):
+        read_configuration(scraped)
+
+
+def test_an_api_server_is_no_metadata_service() -> None:
+    access = """
+clusters:
+  - name: north
+    kubernetes:
+      reader: {server: "https://169.254.169.254", token_file: /run/reader}
+"""
+    with pytest.raises(DocumentError, match=r"line 5: 'reader': 'server': .*never a"):
+        read_configuration(access)

@@ -150,9 +150,7 @@ def test_a_filter_shows_nothing_of_other_teams(sign_in: SignIn) -> None:
     assert client.get(both).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "value", ["lifecycle=never", "model=", "model=%00", "nonsense=1"]
-)
+@pytest.mark.parametrize("value", ["lifecycle=never", "model=", "nonsense=1"])
 def test_an_unreadable_filter_is_none(sign_in: SignIn, value: str) -> None:
     answer = sign_in("ana").get(f"/?{WEEK}&{value}")
     assert answer.status_code == 200
