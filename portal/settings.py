@@ -3,6 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from csp.constants import NONE, SELF
@@ -175,8 +176,11 @@ CSRF_COOKIE_SAMESITE = "Strict"
 # Transport -----------------------------------------------------------------------
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.is_secure
-SESSION_COOKIE_NAME = "__Host-session" if ENVIRONMENT.is_secure else "session"
-CSRF_COOKIE_NAME = "__Host-csrf" if ENVIRONMENT.is_secure else "csrf"
+# A browser sends a cookie to every port of a host: two ledgers on one machine would sign
+# each other's visitors out.
+_PORT = urlsplit(PUBLIC_URL).port or 80
+SESSION_COOKIE_NAME = "__Host-session" if ENVIRONMENT.is_secure else f"session-{_PORT}"
+CSRF_COOKIE_NAME = "__Host-csrf" if ENVIRONMENT.is_secure else f"csrf-{_PORT}"
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 SECURE_SSL_REDIRECT = ENVIRONMENT.is_secure
 SECURE_HSTS_SECONDS = 365 * 86400 if ENVIRONMENT.is_secure else 0

@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import socket
 import sys
 import time
 import urllib.error
@@ -12,13 +11,15 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
-from accounting.models import Cluster, Source
+from accounting.models import Cluster, Source, SourceKind
 from portal.demo.edits import load
 from portal.demo.engine import Engine
 from portal.demo.history import Stretch
 from portal.demo.load import load_next, progress, share
 from portal.demo.memory import Memory
+from portal.demo.ports import Ports, claim
 from portal.demo.quotas import establish, is_due, look_now
 from portal.demo.server import HOST
 from portal.demo.setup import CLUSTER, Api, set_up, table
@@ -36,18 +37,13 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the demo was asked to run."""
+    """How the demo was asked to run; a port that is None may be any."""
 
     home: Path
     secret: str
-    port: int
-    cluster_port: int
+    port: int | None
+    cluster_port: int | None
     story: Story
-
-    @property
-    def api(self) -> Api:
-        """The simulated cluster's Kubernetes API listens beside its exporters."""
-        return Api(self.cluster_port + 1, self.home)
 
 
 @dataclass(slots=True)
@@ -55,6 +51,7 @@ class Demo:
     """One running demo."""
 
     plan: Plan
+    ports: Ports
     say: Say
     memory: Memory
     supervisor: Supervisor
@@ -65,13 +62,15 @@ class Demo:
         """Everything up to the first page, then the rest of the history behind it."""
         began = time.monotonic()
         story, plan = self.memory.story, self.plan
-        self._serve_cluster(story)
-        sign_ins = set_up(story, plan.cluster_port, plan.secret, plan.api)
+        api = Api(self.ports.cluster + 1, plan.home)
+        self._serve_cluster(story, api)
+        sign_ins = set_up(story, self.ports.cluster, plan.secret, api)
         self._load_newest(story)
-        self.supervisor.start("web", roles.web(f"{HOST}:{plan.port}"))
+        listening = self.ports.web.fileno()
+        self.supervisor.start("web", roles.web(f"fd://{listening}"), keep=[listening])
         self.supervisor.start("worker", roles.worker())
         self.supervisor.start("beat", roles.beat())
-        address = f"http://{HOST}:{plan.port}"
+        address = f"http://{HOST}:{self.ports.web_port}"
         _wait_for(f"{address}/healthz", self.supervisor)
         self.say(
             f"\nGPU Ledger is at {address}/   ({time.monotonic() - began:.0f} s)\n"
@@ -97,15 +96,16 @@ class Demo:
             self.supervisor.children.append(self.filler)
         self.supervisor.stop()
 
-    def _serve_cluster(self, story: Story) -> None:
+    def _serve_cluster(self, story: Story, api: Api) -> None:
         server = [sys.executable, "-m", "portal.demo.server"]
         server += ["--story", json.dumps(asdict(story))]
-        server += ["--port", str(self.plan.cluster_port)]
-        self.plan.api.write_tokens(self.plan.secret)
-        server += ["--api-port", str(self.plan.api.port)]
-        server += ["--home", str(self.plan.api.home)]
+        server += ["--port", str(self.ports.cluster)]
+        api.write_tokens(self.plan.secret)
+        server += ["--api-port", str(api.port)]
+        server += ["--home", str(api.home)]
+        self.ports.release_cluster()
         self.supervisor.start("cluster", server)
-        _wait_for(f"http://{HOST}:{self.plan.cluster_port}/healthz", self.supervisor)
+        _wait_for(f"http://{HOST}:{self.ports.cluster}/healthz", self.supervisor)
 
     def _load_newest(self, story: Story) -> None:
         """What a person should see on the first page."""
@@ -178,13 +178,6 @@ def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
         ServicesError: says what is wrong and what to do.
     """
     stack.enter_context(_alone(plan.home))
-    ports = {
-        plan.port: "--port",
-        plan.cluster_port: "--cluster-port",
-        plan.api.port: "--cluster-port: its API takes the one behind it",
-    }
-    for port, name in ports.items():
-        _check_port(port, name)
     others = list(Cluster.objects.filter(is_demo=False).exclude(name=CLUSTER)[:3])
     if others:
         names = ", ".join(cluster.name for cluster in others)
@@ -197,11 +190,28 @@ def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
         memory = Memory.first(plan.home, plan.story)
     else:
         say(f"Going on with the demo in {plan.home} (remove it to begin anew)")
+    ports = claim(
+        plan.port,
+        plan.cluster_port,
+        last_cluster_port=_last_cluster_port(),
+        say=say,
+        stack=stack,
+    )
     environment = child_environment(
-        PUBLIC_URL=f"http://{HOST}:{plan.port}", GPU_LEDGER_HOME=str(plan.home)
+        PUBLIC_URL=f"http://{HOST}:{ports.web_port}", GPU_LEDGER_HOME=str(plan.home)
     )
     supervisor = Supervisor(environment, plan.home / "logs", say)
-    return Demo(plan, say, memory, supervisor)
+    return Demo(plan, ports, say, memory, supervisor)
+
+
+def _last_cluster_port() -> int | None:
+    """Where the simulated cluster was at the last start; None before the first one."""
+    source = Source.objects.filter(
+        cluster__name=CLUSTER, kind=SourceKind.SCRAPE
+    ).first()
+    targets = source.settings.get("targets", []) if source else []
+    urls = [url for group in targets for url in group["urls"]]
+    return urlsplit(urls[0]).port if urls else None
 
 
 def _words(stretch: Stretch) -> str:
@@ -220,18 +230,6 @@ def _alone(home: Path) -> IO[bytes]:
         file.close()
         raise ServicesError(f"the demo of {home} runs already") from None
     return file
-
-
-def _check_port(port: int, option: str) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise ServicesError(
-                f"port {port} cannot be used ({error.strerror}): choose another one"
-                f" with {option}"
-            ) from None
 
 
 def _wait_for(url: str, supervisor: Supervisor) -> None:

@@ -40,12 +40,14 @@ class Child:
         name: for messages and for its log.
         command: what runs.
         log: where its output goes.
+        keep: open descriptors that it inherits, such as a socket.
         deaths: how often it died in a row.
     """
 
     name: str
     command: Sequence[str]
     log: Path
+    keep: Sequence[int] = ()
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     again_at: float = 0.0
@@ -56,7 +58,11 @@ class Child:
         command = launch.tethered(self.command, last_signal=signal.SIGTERM)
         self.started_at = time.monotonic()
         self.process = launch.start(
-            command, log=self.log, directory=ROOT, environment=environment
+            command,
+            log=self.log,
+            directory=ROOT,
+            environment=environment,
+            keep=self.keep,
         )
 
     def signal_group(self, number: signal.Signals) -> None:
@@ -89,9 +95,11 @@ class Supervisor:
     say: Callable[[str], None] = print
     children: list[Child] = field(default_factory=list)
 
-    def start(self, name: str, command: Sequence[str]) -> Child:
+    def start(
+        self, name: str, command: Sequence[str], *, keep: Sequence[int] = ()
+    ) -> Child:
         """Start one command and watch it from now on."""
-        child = Child(name, command, self.logs / f"{name}.log")
+        child = Child(name, command, self.logs / f"{name}.log", keep)
         self.children.append(child)
         child.start(self.environment)
         return child

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -29,8 +30,8 @@ pytestmark = pytest.mark.timeout(420)
 class Run:
     """One run of the command."""
 
-    def __init__(self, home: Path, port: int, log: Path) -> None:
-        self.home, self.port, self.log = home, port, log
+    def __init__(self, home: Path, port: int | None, log: Path) -> None:
+        self.home, self.log = home, log
         self.began = time.monotonic()
         environment = {
             name: value
@@ -39,7 +40,8 @@ class Run:
         }
         environment["GPU_LEDGER_HOME"] = str(home)
         environment["DJANGO_SETTINGS_MODULE"] = "portal.settings"
-        command = [sys.executable, "manage.py", "demo", "--fast", f"--port={port}"]
+        command = [sys.executable, "manage.py", "demo", "--fast"]
+        command += [] if port is None else [f"--port={port}"]
         with log.open("wb") as out:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=out, stderr=out
@@ -47,7 +49,13 @@ class Run:
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        found = re.search(r"GPU Ledger is at (http://127.0.0.1:\d+)/", self.text)
+        assert found, self.text
+        return found[1]
+
+    @property
+    def port(self) -> int:
+        return int(self.address.rpartition(":")[2])
 
     @property
     def text(self) -> str:
@@ -88,6 +96,12 @@ class Run:
         with psycopg.connect(places_of(self.home).database_url) as connection:
             return connection.execute(query).fetchall()
 
+    def targets(self) -> str:
+        """The exporters that are read, as the database has them."""
+        query = "SELECT settings FROM accounting_source WHERE kind = 'scrape'"
+        ((found,),) = self.ask(query)
+        return str(found)
+
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         """Stop it as a person does; returns its exit code."""
         self.process.send_signal(number)
@@ -97,13 +111,21 @@ class Run:
 Start = Callable[..., Run]
 
 
+def take(port: int, stack: ExitStack) -> None:
+    """See to it that somebody listens on a port."""
+    other = stack.enter_context(socket.socket())
+    with suppress(OSError):  # somebody does already
+        other.bind(("127.0.0.1", port))
+        other.listen()
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     home = Path(mkdtemp(prefix="gpu-ledger-demo-test-"))
     runs: list[Run] = []
 
     def begin(port: int | None = None) -> Run:
-        run = Run(home, port or free_port(3), tmp_path / f"{len(runs)}.log")
+        run = Run(home, port, tmp_path / f"{len(runs)}.log")
         runs.append(run)
         return run
 
@@ -131,7 +153,7 @@ def environment_of(pid: int) -> bytes:
 
 
 def test_page_sign_in_live_samples_stop_and_again(start: Start) -> None:
-    run = start()
+    run = start(free_port(3))
     first = run.wait_for_page()
     assert first <= FIRST_PAGE_S
     page = run.sign_in("ana").get(f"{run.address}/", timeout=30)
@@ -153,8 +175,12 @@ def test_page_sign_in_live_samples_stop_and_again(start: Start) -> None:
     assert run.stop() == 0
     wait_until(lambda: nothing_left(run.home), 10)
 
-    again = start(run.port)
-    again.wait_for_page()
+    with ExitStack() as others:
+        take(run.port + 1, others)  # where the simulated cluster was
+        again = start(run.port)
+        again.wait_for_page()
+    assert again.address == run.address
+    assert f":{run.port + 1}/" not in again.targets()
     assert "Going on with the demo" in again.text
     assert "Importing" not in again.text  # that is what makes it faster
     kept = again.ask("SELECT min(window_start), count(*) FROM usage_window")
@@ -176,9 +202,13 @@ def test_a_busy_port_is_named(start: Start) -> None:
     assert "--port" in run.text
 
 
-def test_nothing_is_left_after_a_kill(start: Start) -> None:
-    run = start()
-    run.wait_for_page()
+def test_next_port_is_used_and_nothing_is_left_after_a_kill(start: Start) -> None:
+    with ExitStack() as others:
+        take(8000, others)
+        run = start()
+        run.wait_for_page()
+    assert f"Port 8000 is in use: the pages are on port {run.port}" in run.text
+    assert requests.get(f"{run.address}/healthz", timeout=30).ok
     run.process.kill()
     run.process.wait()
     wait_until(lambda: nothing_left(run.home), 2 * STOP_S)  # a worker ends its task

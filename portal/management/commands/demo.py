@@ -26,11 +26,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Where it listens, and how large it is when it is started first."""
-        parser.add_argument("--port", type=int, default=8000, help="of the pages")
+        parser.add_argument(
+            "--port", type=int, help="of the pages; default: the first free from 8000"
+        )
         parser.add_argument(
             "--cluster-port",
             type=int,
-            help="of the simulated cluster; default: next one",
+            help="of the simulated cluster, whose API takes the one behind it; default:"
+            " as at the last start, or the first two that are free behind --port",
         )
         parser.add_argument("--weeks", type=int, help="of history; default: 8")
         parser.add_argument("--gpus", type=int, help=f"default: {WHOLE_FLEET}")
@@ -72,11 +75,10 @@ def _plan(options: dict[str, Any]) -> Plan:
         weeks=options["weeks"] or size["weeks"],
         gpus=options["gpus"] or size["gpus"],
     )
-    port = options["port"]
     return Plan(
         home=settings.HOME.home,
         secret=settings.SECRET_KEY,
-        port=port,
-        cluster_port=options["cluster_port"] or port + 1,
+        port=options["port"],
+        cluster_port=options["cluster_port"],
         story=story,
     )

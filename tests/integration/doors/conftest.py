@@ -1,5 +1,6 @@
 """What Django's own clean-up does not reach, and one set-up for all doors."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -79,34 +80,42 @@ def facts_without_fault(source: Source) -> list[tuple[Any, ...]]:
     return found
 
 
-Replay = Callable[[Iterator[Answer]], Callable[[int], Cluster]]
+Replay = Callable[..., Callable[[int], Cluster]]
 
 
 @pytest.fixture
 def replay(configure: Configure) -> Iterator[Replay]:
     """Targets that show the hour of `hour.py`, scraped with a clock that a test sets.
 
-    Takes what targets answer while they are down, in turn; gives what scrapes them all once
-    at a time in seconds.
+    Takes what targets answer while they are down, in turn, and the time from which all of
+    them are on another port, if they move; gives what scrapes them all once at a time in
+    seconds.
     """
     with ExitStack() as servers:
 
-        def _replay(failures: Iterator[Answer]) -> Callable[[int], Cluster]:
+        def _replay(
+            failures: Iterator[Answer], moved_at: float = math.inf
+        ) -> Callable[[int], Cluster]:
             now = hour.START
 
             def answer(question: Question) -> Answer:
                 text = hour.page(question.path.split("/")[1], now)
                 return next(failures) if text is None else Answer(body=text.encode())
 
-            address = servers.enter_context(serving(answer))
-            targets = [
-                {"job": job, "urls": [f"{address}/{target}/metrics"]}
-                for target, job in hour.JOBS.items()
-            ]
-            cluster = configure({"kind": "scrape", "targets": targets})
+            def configured() -> Cluster:
+                address = servers.enter_context(serving(answer))
+                targets = [
+                    {"job": job, "urls": [f"{address}/{target}/metrics"]}
+                    for target, job in hour.JOBS.items()
+                ]
+                return configure({"kind": "scrape", "targets": targets})
+
+            cluster = configured()
 
             def scrape_at(at: int) -> Cluster:
                 nonlocal now
+                if now < moved_at <= at:
+                    configured()
                 now = at
                 live.scrape_cluster(cluster, lambda: at * 1000)
                 return cluster

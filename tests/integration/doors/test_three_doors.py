@@ -157,3 +157,28 @@ def test_scrapes_computed_as_they_come_give_the_ledger_of_the_file(
     live.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     assert_same(ledger(), expected)
+
+
+@pytest.mark.parametrize("second", [60, 1500, 1790, 3000])
+def test_scrapes_of_targets_that_move_give_the_same_time(
+    expected: Ledger, replay: Replay, second: int
+) -> None:
+    """When a demo starts again and its port is in use, all exporters are on another one.
+
+    Each is another exporter then. Of the samples of the window in which they move one may
+    not count; no millisecond changes.
+    """
+    scrape_at = replay(itertools.repeat(Answer(503)), moved_at=hour.START + second)
+    for at in hour.ROUNDS:
+        cluster = scrape_at(at)
+    live.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    compute(cluster)
+    found = ledger()
+    assert found["holds"] == expected["holds"]
+    moved = hour.START + second
+    for ours, theirs in zip(found["facts"], expected["facts"], strict=True):
+        *time, _, ours_used, ours_over = ours
+        *same, _, used, over = theirs
+        assert (time, ours_over) == (same, over)
+        is_near = 0 <= moved - ours[0].timestamp() <= WINDOW_MS / 1000
+        assert used - ours_used in ({0, 1, 2} if is_near else {0})

@@ -67,6 +67,28 @@ def test_anonymous_people_are_sent_to_the_sign_in(client: Client) -> None:
     assert answer.headers["Location"] == "/sign-in?next=/"
 
 
+@pytest.mark.parametrize("port", ["8000", "8003"])
+def test_ledgers_on_one_machine_do_not_share_cookies(tmp_path: Path, port: str) -> None:
+    """A browser sends the cookies of 127.0.0.1 to each of its ports."""
+    code = (
+        "from portal import settings as s\n"
+        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "GPU_LEDGER_HOME": str(tmp_path),
+            "PUBLIC_URL": f"http://127.0.0.1:{port}",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == [f"session-{port}", f"csrf-{port}"]
+
+
 def test_production_passes_the_deployment_checklist(tmp_path: Path) -> None:
     environment = {
         **os.environ,
