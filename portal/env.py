@@ -274,6 +274,17 @@ def database_settings(url: str) -> dict[str, Any]:
     }
 
 
+def static_root(checkout: Path, home: Path) -> Path:
+    """Where `collectstatic` puts files, and the web server finds them.
+
+    In the checkout, as in the image; in the home where the checkout may not be written.
+    """
+    built = checkout / "staticfiles"
+    if built.is_dir() or os.access(checkout, os.W_OK):
+        return built
+    return home / "staticfiles"
+
+
 def secret_key(environment: Environment) -> str:
     """The secret that was given, else the one generated once for this home."""
     if environment.secret_key is not None:

