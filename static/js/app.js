@@ -168,6 +168,40 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (page && chip.dataset.until && chip.dataset.until !== page) button.hidden = false;
 });
 
+// --- what goes on beside its card fades at that edge, and a line above it says so ---------------------
+function watchWidth(box) {
+  const hint = document.createElement("p");
+  hint.className = "scroll-hint";
+  hint.setAttribute("aria-hidden", "true");
+  hint.textContent = "Scroll sideways for more →";
+  box.before(hint);
+  const look = () => {
+    const rest = box.scrollWidth - box.clientWidth - box.scrollLeft;
+    box.toggleAttribute("data-goes-on", rest > 2);
+    hint.classList.toggle("shown", box.scrollWidth - box.clientWidth > 2);
+  };
+  box.addEventListener("scroll", look, { passive: true });
+  const observer = new ResizeObserver(look);
+  observer.observe(box);
+  if (box.firstElementChild) observer.observe(box.firstElementChild);
+}
+const watchWidths = (from) => all(".table-wrap, .calendar", from).forEach(watchWidth);
+watchWidths(document);
+document.addEventListener("htmx:afterSwap", (event) => watchWidths(event.detail.target));
+
+// --- what is scrolled to stands below the head of the page, however high that is ---------------------
+const pageHead = one(".top");
+if (pageHead) {
+  let was = 0;
+  new ResizeObserver(() => {
+    const height = getComputedStyle(pageHead).position === "sticky" ? pageHead.offsetHeight + 8 : 0;
+    if (height === was) return;
+    root.style.scrollPaddingTop = `${height}px`;
+    if (!was && location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    was = height;
+  }).observe(pageHead);
+}
+
 // --- keys ------------------------------------------------------------------------------------------
 const KEYS_OFF = "gpu-ledger.keys";
 const keysAreOn = () => localStorage.getItem(KEYS_OFF) !== "off";

@@ -95,6 +95,54 @@ def test_a_chart_has_the_same_numbers_as_a_table(sign_in: SignIn) -> None:
     assert "Highest: " in sentence
 
 
+def test_the_table_of_a_chart_keeps_its_dates_on_one_line(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/?range=last-28-days")
+    page.locator("[data-table-for=spend]").click()
+    table = page.locator("#spend-table")
+    rows = table.locator("tbody tr")
+    heights = {row.bounding_box()["height"] for row in rows.all()[:10]}  # type: ignore[index]
+    assert max(heights) <= 34
+    box = table.bounding_box()
+    assert box is not None
+    assert box["height"] / max(heights) >= 8  # rows in sight
+    table.evaluate("box => box.scrollTo(200, 200)")
+    day = rows.nth(7).locator("th").bounding_box()
+    assert day is not None
+    assert day["x"] == box["x"]  # names stay while numbers scroll by
+
+
+@pytest.mark.parametrize("width", [700, 1440])
+def test_an_opened_workload_stands_below_the_head_of_the_page(
+    sign_in: SignIn, width: int
+) -> None:
+    key = "vision-prod/Job/sweep-resnet/NVIDIA-A100-SXM4-80GB"
+    page = sign_in("ana", width=width).open(f"/teams/vision/workloads?open={key}#open")
+    page.wait_for_function(
+        """() => {
+            const head = document.querySelector('.top').getBoundingClientRect().bottom;
+            const row = document.querySelector('#open').getBoundingClientRect().top;
+            return scrollY === 0 ? row >= head : row >= head && row < head + 40;
+        }"""
+    )
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.evaluate("location.hash = ''")
+    page.evaluate("location.hash = 'open'")
+    page.wait_for_function(
+        """() => document.querySelector('#open').getBoundingClientRect().top
+            >= document.querySelector('.top').getBoundingClientRect().bottom"""
+    )
+
+
+def test_the_ring_of_close_is_whole(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/teams")
+    page.keyboard.press("?")
+    close = page.locator("#keys [data-close]").bounding_box()
+    table = page.locator("#keys .table-wrap").bounding_box()
+    assert close is not None
+    assert table is not None
+    assert table["y"] >= close["y"] + close["height"] + 4  # 2 px of ring, 2 px off
+
+
 def test_keys_go_places(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/")
     page.keyboard.press("g")

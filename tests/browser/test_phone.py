@@ -1,0 +1,100 @@
+"""Pages on a phone, 360 px wide: no number is cut, and what goes on beside its card says so.
+
+Leaves out the administration's own pages: `tests/browser/test_changes.py`.
+"""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import SignIn
+
+PATHS = [
+    *("/", "/teams", "/teams?group=none", "/teams/vision", "/teams/vision/workloads"),
+    *("/explain?what=charge", "/explain?what=ledger", "/data-health", "/account"),
+]
+# Text in a table or picture that ends beyond its box, where the box does not say that it goes on.
+CUT = """() => [...document.querySelectorAll('main .table-wrap, main .calendar')]
+    .filter(box => box.offsetParent)
+    .flatMap(box => {
+        const edge = box.getBoundingClientRect().right;
+        const goesOn = box.hasAttribute('data-goes-on')
+            && box.previousElementSibling.matches('.scroll-hint.shown');
+        if (goesOn) return [];
+        return [...box.querySelectorAll('td, th, text')]
+            .filter(cell => cell.getBoundingClientRect().right > edge + 1)
+            .map(cell => cell.textContent.trim());
+    })"""
+# By how much cells that are shown are outside their card.
+OUTSIDE = """selector => [...document.querySelectorAll(selector)]
+    .filter(cell => cell.offsetParent)
+    .map(cell => cell.getBoundingClientRect().right
+        - cell.closest('.card').getBoundingClientRect().right)"""
+
+
+def outside(page: Page, selector: str) -> list[float]:
+    """How far elements reach beyond the right edge of their card, in pixels."""
+    found: list[float] = page.evaluate(OUTSIDE, selector)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_number_is_cut_without_a_word(sign_in: SignIn, path: str) -> None:
+    page = sign_in("ana", width=360).open(path)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("name", ["held", "idle", "split", "changes"])
+def test_short_tables_of_the_overview_fit(sign_in: SignIn, name: str) -> None:
+    page = sign_in("ana", width=360).open("/?range=last-7-days")
+    numbers = f"section[aria-labelledby={name}-title] tbody td"
+    assert max(outside(page, numbers)) <= -8
+
+
+def test_the_prices_behind_an_amount_fit(sign_in: SignIn) -> None:
+    page = sign_in("ana", width=360).open("/explain?what=charge")
+    assert max(outside(page, "[aria-label='Prices that took part'] td")) <= -8
+    first = page.locator("[aria-label='Prices that took part'] tbody tr").first
+    assert "GPU-h at €" in first.inner_text()
+
+
+def test_a_wide_table_fades_until_its_end_is_seen(sign_in: SignIn) -> None:
+    page = sign_in("ana", width=360).open("/teams")
+    table = page.locator("main .table-wrap").first
+    assert table.get_attribute("data-goes-on") is not None
+    assert page.locator(".scroll-hint").first.is_visible()
+    assert "linear-gradient" in table.evaluate("box => getComputedStyle(box).maskImage")
+    table.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    page.wait_for_selector("main .table-wrap:not([data-goes-on])")
+    assert table.evaluate("box => getComputedStyle(box).maskImage") == "none"
+
+
+def test_a_wide_table_fades_without_scripts_too(sign_in: SignIn) -> None:
+    visit = sign_in("ana", width=360, scripts=False)
+    visit.page.goto(visit.address + "/teams")
+    table = visit.page.locator("main .table-wrap").first
+    assert "linear-gradient" in table.evaluate("box => getComputedStyle(box).maskImage")
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_the_filter_of_a_name_stands_beside_it(sign_in: SignIn, width: int) -> None:
+    page = sign_in("ana", width=width).open("/teams?group=none")
+    rows = page.locator("tbody tr[data-href]")
+    assert rows.count() >= 7
+    for row in rows.all():
+        name, funnel = (row.locator(css).bounding_box() for css in ("a.name", ".only"))
+        assert name is not None
+        assert funnel is not None
+        assert funnel["x"] >= name["x"] + name["width"] - 1
+        assert (
+            abs((funnel["y"] * 2 + funnel["height"]) - (name["y"] * 2 + name["height"]))
+            < 8
+        )
+
+
+def test_a_wide_screen_shows_every_column(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/teams/vision/workloads")
+    assert page.get_by_role("columnheader", name="Kind").is_visible()
+    assert not page.locator(".scroll-hint").first.is_visible()
+    assert not page.locator("tbody .phone-only").first.is_visible()
