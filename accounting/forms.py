@@ -25,6 +25,7 @@ class AccessibleForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.prepare()
         for name, bound in self.fields.items():
             described = []
             if bound.help_text:
@@ -34,6 +35,9 @@ class AccessibleForm(forms.Form):
                 described.append(f"id_{name}_error")
             if described:
                 bound.widget.attrs["aria-describedby"] = " ".join(described)
+
+    def prepare(self) -> None:
+        """Give fields what depends on the caller; runs before anything is checked."""
 
 
 def between(first: date, after: date) -> tuple[MinValueValidator, MaxValueValidator]:

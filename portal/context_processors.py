@@ -6,10 +6,10 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from accounting.access import Scope
 from accounting.views.chip import chip_of
 from accounting.views.gate import Visitor, visitor_of
 from portal.navigation import NAVIGATION, NavItem
+from scheduler_view.queries.pending import pending_count
 
 THEMES = (
     ("system", "System", "monitor"),
@@ -25,6 +25,7 @@ class NavEntry:
     item: NavItem
     url: str
     is_current: bool
+    count: int = 0  # what waits there for the visitor
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.item, name)
@@ -58,15 +59,19 @@ def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
         "has_team": bool(scope.team_ids),
         "freshness": chip,
         "is_demo": chip.is_demo,
-        "nav": _navigation(request, scope),
+        "nav": _navigation(request, visitor),
     }
 
 
-def _navigation(request: HttpRequest, scope: Scope) -> list[NavEntry]:
+def _navigation(request: HttpRequest, visitor: Visitor) -> list[NavEntry]:
+    user = request.user.get_username()
+    waiting = {"changes": pending_count(visitor.scope, user, visitor.now)}
     entries = []
     for item in NAVIGATION:
-        if item.is_for(scope):
+        if item.is_for(visitor.scope):
             url = reverse(item.route)
             inside = url != "/" and request.path.startswith(url)
-            entries.append(NavEntry(item, url, request.path == url or inside))
+            is_current = request.path == url or inside
+            count = waiting.get(item.route, 0)
+            entries.append(NavEntry(item, url, is_current, count))
     return entries

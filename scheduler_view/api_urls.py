@@ -21,5 +21,6 @@ urlpatterns = [
         ("apply", "change-sets/<int:number>/apply", changes.ApplyView.as_view()),
         ("undo", "change-sets/<int:number>/undo", changes.UndoView.as_view()),
         ("discard", "change-sets/<int:number>/discard", changes.DiscardView.as_view()),
+        ("decline", "change-sets/<int:number>/decline", changes.DeclineView.as_view()),
     )
 ]

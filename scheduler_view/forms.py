@@ -1,6 +1,6 @@
 """Forms of quotas and tiers. They check and translate, nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from accounting.queries.selection import FIRST, LAST
 from scheduler_view.domain.tier import LEAST, MOST
 
 Values = dict[str, Any]
+LONGEST_NUMBER = 7  # digits; `quantity.MOST_GPUS` has as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,59 @@ class PlanForm(EditsForm):
         )
 
 
+class RequestForm(ReasonForm):
+    """What a lead asks for: of which pool, how many, until when, and why."""
+
+    what = forms.ChoiceField(
+        label="Pool",
+        error_messages={
+            "required": "Choose a pool.",
+            "invalid_choice": "This pool is not offered. Choose one of the list.",
+        },
+    )
+    gpus = forms.CharField(
+        label="New quota",
+        error_messages={"required": "Write how many, for example 32."},
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    ends_at = forms.DateTimeField(
+        required=False,
+        label="Until",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
+        error_messages={"invalid": "Choose a date and a time."},
+    )
+    field_order = ("what", "gpus", "ends_at", "reason")
+
+    def __init__(
+        self,
+        *args: Any,
+        choices: Sequence[tuple[str, str]],
+        numbers: Mapping[str, int],
+        **kwargs: Any,
+    ) -> None:
+        self.offered, self.numbers = choices, numbers
+        super().__init__(*args, **kwargs)
+
+    def prepare(self) -> None:
+        """The pools of one team."""
+        self.fields["what"].choices = self.offered  # type: ignore[attr-defined]
+        self.fields["reason"].widget.attrs["autocomplete"] = "off"
+
+    def clean_gpus(self) -> int:
+        """A whole number, and another one than now."""
+        text = str(self.cleaned_data["gpus"]).strip().replace(",", "")
+        if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
+            raise forms.ValidationError(
+                f"{text[:20]} is not a whole number of units. Write a number such as 32."
+            )
+        number = int(text)
+        if self.numbers.get(self.cleaned_data.get("what", "")) == number:
+            raise forms.ValidationError(
+                f"The quota is {number:,} already. Write another number."
+            )
+        return number
+
+
 class TierForm(EditsForm):
     """One tier as wanted."""
 
@@ -90,8 +144,8 @@ class TierForm(EditsForm):
     )
     preempts = forms.BooleanField(
         required=False,
-        label="May push out lower tiers",
-        help_text="Without it, its pods wait. They can still be pushed out.",
+        label="May preempt lower tiers",
+        help_text="Without it, its pods wait. They can still be preempted.",
     )
     is_default = forms.BooleanField(
         required=False,

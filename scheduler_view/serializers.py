@@ -132,6 +132,7 @@ class ChangeRowSerializer(_Base):
     """One change set in a list."""
 
     id = serializers.IntegerField()
+    title = serializers.CharField(help_text="what it does: `Vision: 24 → 30 GPUs`")
     cluster = serializers.CharField()
     state = serializers.CharField()
     version = serializers.IntegerField(help_text="the ETag: give it as If-Match")
@@ -150,12 +151,21 @@ class ChangeRowSerializer(_Base):
     ends_at = serializers.DateTimeField(allow_null=True)
     applied_at = serializers.DateTimeField(allow_null=True)
     retry_at = serializers.DateTimeField(allow_null=True)
+    ended_by = serializers.CharField(
+        allow_blank=True, help_text="who declined or discarded it"
+    )
+    ended_at = serializers.DateTimeField(allow_null=True)
+    ended_reason = serializers.CharField(allow_blank=True)
     undoes = serializers.IntegerField(allow_null=True)
     undone_by = serializers.IntegerField(allow_null=True)
     steps_applied = serializers.IntegerField()
     steps_unchanged = serializers.IntegerField()
     steps_refused = serializers.IntegerField()
     steps_open = serializers.IntegerField()
+    is_partial = serializers.BooleanField(
+        help_text="it is about other teams as well: only the lines of yours are shown, "
+        "and no reason"
+    )
 
 
 class FieldChangeSerializer(_Base):
@@ -205,6 +215,7 @@ class WarningSerializer(_Base):
     code = serializers.CharField()
     text = serializers.CharField()
     about = serializers.CharField(allow_blank=True)
+    namespace = serializers.CharField(allow_blank=True, required=False)
 
 
 class ChangeSerializer(ChangeRowSerializer):

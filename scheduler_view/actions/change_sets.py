@@ -16,7 +16,7 @@ from accounting.audit import Actor, act
 from accounting.models import Cluster
 from scheduler_view.actions.wish import with_versions
 from scheduler_view.domain.edit import Edit, edit_fields, stored_edit
-from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.queries.drafts import editors
 
 PLAN_VALID = timedelta(minutes=10)  # product.md 4.7
@@ -30,6 +30,8 @@ ENDED = (
     ChangeState.REFUSED,
     ChangeState.EXPIRED,
     ChangeState.UNDONE,
+    ChangeState.DECLINED,
+    ChangeState.DISCARDED,
 )
 
 
@@ -179,21 +181,6 @@ def request_apply(
     return change_set
 
 
-def discard(
-    change_set: ChangeSet, *, version: int, actor: Actor, reason: str
-) -> ChangeSet:
-    """Give up a change set that was not applied; it stays on record as expired."""
-    with act(actor, reason):
-        move(
-            change_set,
-            version,
-            (*OPEN, *READY),
-            state=ChangeState.EXPIRED,
-            error=f"discarded by {name_of(actor)}",
-        )
-    return change_set
-
-
 def undo(
     change_set: ChangeSet, *, actor: Actor, reason: str, at: datetime
 ) -> ChangeSet:
@@ -206,9 +193,7 @@ def undo(
         raise Refused(
             f"{change_set} is {change_set.get_state_display()}: nothing to undo"
         )
-    under_way = change_set.undos.exclude(
-        state__in=(ChangeState.EXPIRED, ChangeState.REFUSED)
-    ).first()
+    under_way = change_set.undos.exclude(state__in=CAME_TO_NOTHING).first()
     if under_way is not None:
         raise Refused(f"{under_way} undoes {change_set} already")
     edits = [replace(stored_edit(one), version=None) for one in change_set.reverse]
@@ -267,11 +252,8 @@ def check_draft(draft: Draft, at: datetime) -> None:
         ValidationError: by field.
     """
     faults: dict[str, str] = {}
-    reason = draft.reason.strip()
-    if not SHORTEST_REASON <= len(reason) <= LONGEST_REASON or not reason.isprintable():
-        faults["reason"] = (
-            f"give a reason of {SHORTEST_REASON} to {LONGEST_REASON} characters"
-        )
+    if fault := reason_fault(draft.reason):
+        faults["reason"] = fault
     for name in ("starts_at", "ends_at"):
         value = getattr(draft, name)
         if value is not None and not at < value < at + LONGEST_WAIT:
@@ -280,6 +262,14 @@ def check_draft(draft: Draft, at: datetime) -> None:
         faults["ends_at"] = "is not after starts_at"
     if faults:
         raise ValidationError(faults)
+
+
+def reason_fault(given: str) -> str:
+    """What is wrong with a reason; empty when it will do."""
+    reason = given.strip()
+    if SHORTEST_REASON <= len(reason) <= LONGEST_REASON and reason.isprintable():
+        return ""
+    return f"give a reason of {SHORTEST_REASON} to {LONGEST_REASON} characters"
 
 
 def name_of(actor: Actor) -> str:

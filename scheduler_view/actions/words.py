@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from accounting.models import Cluster, Team
@@ -18,11 +17,11 @@ from scheduler_view.domain.effects import (
     PoolFacts,
     QuotaFacts,
     class_effects,
-    counted,
     pool_effect,
     quota_effects,
 )
-from scheduler_view.domain.plan import summary
+from scheduler_view.domain.headline import move_of, summary
+from scheduler_view.domain.spend import Rates
 from scheduler_view.domain.warnings import (
     PlanWarning,
     limit_range_warnings,
@@ -30,6 +29,7 @@ from scheduler_view.domain.warnings import (
     object_warnings,
     second_default,
 )
+from scheduler_view.domain.wording import counted
 from scheduler_view.queries.supply import rates_of, supply_of
 from scheduler_view.queries.use import Ask, Use, idle_percents, pods_by_class, uses
 
@@ -37,12 +37,35 @@ from scheduler_view.queries.use import Ask, Use, idle_percents, pods_by_class, u
 def words_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:
     """Summary, effects and warnings, as they are stored with a change set."""
     effects = [*_quota_words(cluster, plan, at), *_tier_words(cluster, plan)]
+    moves = [
+        move_of(edit, back, {})
+        for edit, back in zip(plan.edits, plan.wish.reverse, strict=True)
+    ]
     return {
-        "summary": summary(tried.step for tried in plan.steps),
+        "summary": summary(moves, (tried.step.action for tried in plan.steps)),
         "effects": [asdict(effect) for effect in effects],
         "warnings": [asdict(warning) for warning in _warnings(plan)],
+        "teams": _teams(plan),
         "read_at": at.isoformat(),
     }
+
+
+def _teams(plan: Computed) -> dict[str, str]:
+    """The team of each namespace that a step touches: its members may read the step.
+
+    A namespace that changed hands since its quota was made is nobody's here.
+    """
+    now = {name: team for team, own in plan.namespaces.items() for name in own}
+    before: dict[str, set[str]] = {}
+    for target in plan.wish.before.targets.values():
+        for namespace in target.split:
+            before.setdefault(namespace, set()).add(target.team)
+    found = {}
+    for name in {tried.step.key.namespace for tried in plan.steps}:
+        teams = before.get(name, set()) | ({now[name]} if name in now else set())
+        if len(teams) == 1:
+            found[name] = teams.pop()
+    return dict(sorted(found.items()))
 
 
 def _quota_words(cluster: Cluster, plan: Computed, at: datetime) -> list[Effect]:
@@ -85,9 +108,10 @@ def _classes(tier: str, plan: Computed) -> tuple[str, ...]:
 
 
 def _facts(
-    edit: QuotaEdit, plan: Computed, use: Use, rate: Decimal | None, currency: str
+    edit: QuotaEdit, plan: Computed, use: Use, rates: Rates, currency: str
 ) -> QuotaFacts:
     before = plan.wish.before.targets.get(edit.key)
+    after = plan.wish.after.targets.get(edit.key)
     return QuotaFacts(
         team=edit.team,
         name=edit.team,
@@ -99,9 +123,10 @@ def _facts(
         peak=use.peak or None,
         days_over=use.days_over,
         idle_percent=None,
-        rate=rate,
+        rates=rates,
         currency=currency,
         split=plan.wish.rules.get(edit.key, ""),
+        parts=after.split if after else {},
     )
 
 

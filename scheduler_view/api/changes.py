@@ -20,7 +20,7 @@ from accounting.api.writes import checked
 from accounting.queries.selection import check_word
 from scheduler_view import serializers
 from scheduler_view.actions import change_sets as actions
-from scheduler_view.actions import joining
+from scheduler_view.actions import ending, joining
 from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
 from scheduler_view.api.errors import PreconditionRequired, translated
 from scheduler_view.api.schema import acts, makes, reads_one
@@ -28,7 +28,8 @@ from scheduler_view.bell import ring
 from scheduler_view.domain.edit import Edit, QuotaEdit, stored_edit
 from scheduler_view.domain.given_edit import edits_from
 from scheduler_view.models import ChangeSet
-from scheduler_view.queries.changes import ChangeRow, change_row, change_rows, states
+from scheduler_view.queries.change_row import ChangeRow
+from scheduler_view.queries.changes import change_row, change_rows, states
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.teams import led_slugs
 from scheduler_view.rights import may_act
@@ -202,18 +203,37 @@ class UndoView(OneView):
 
 
 class DiscardView(OneView):
-    """Gives up."""
+    """Takes back."""
 
     @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
-        """Give up what was not applied; it stays on record."""
+        """Take back one's own that was not applied; it stays on record."""
         change_set = _own(request, _may_ask(request), number, "discard")
         body = checked(serializers.ReasonBodySerializer, request)
-        actions.discard(
+        ending.discard(
             change_set,
             version=_version(request),
             actor=_person(request),
             reason=body["reason"],
+            at=timezone.now(),
+        )
+        return _answer(request, change_set, status.HTTP_200_OK)
+
+
+class DeclineView(OneView):
+    """Answers no."""
+
+    @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
+    def post(self, request: Request, number: int) -> Response:
+        """Decline what somebody else asked for; its author reads the reason."""
+        change_set = _as_admin(request, number, "decline")
+        body = checked(serializers.ReasonBodySerializer, request)
+        ending.decline(
+            change_set,
+            version=_version(request),
+            actor=_person(request),
+            reason=body["reason"],
+            at=timezone.now(),
         )
         return _answer(request, change_set, status.HTTP_200_OK)
 

@@ -4,12 +4,12 @@ The words are the product's promise of product.md 4.7: what keeps running, what 
 a team can be charged at most, what is committed against what is there.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-MONTH_HOURS = 30 * 24
+from scheduler_view.domain.spend import Rates, Spending, spend_text
+from scheduler_view.domain.wording import counted, units, whose
 
 
 class EffectCode(StrEnum):
@@ -51,8 +51,8 @@ class QuotaFacts:
         peak: the most held at once in the last 30 days; None where nothing is recorded.
         days_over: billing days of the last 30 on which more than `after` was held.
         idle_percent: of what was held and observed in 30 days; None where not observed.
-        rate: the dearest rate per hour of one unit of the pool; None without a price.
-        split: the rule of the division, in words.
+        split: the rule of the division, in words; empty without a division.
+        parts: units by namespace.
     """
 
     team: str
@@ -65,9 +65,10 @@ class QuotaFacts:
     peak: int | None
     days_over: int
     idle_percent: int | None
-    rate: Decimal | None
+    rates: Rates
     currency: str
     split: str = ""
+    parts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +132,43 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
             "Running pods are not stopped. Every new pod is refused.",
         )
     else:
-        say(
-            EffectCode.UNDER_NEW_LIMIT,
-            f"{who} holds {facts.in_use} {what}{of_tier} now and may hold {facts.after}: "
-            f"{facts.after - facts.in_use} more.",
-        )
+        say(EffectCode.UNDER_NEW_LIMIT, _within(facts, facts.after))
     _peak(facts, say)
-    _spend(facts, say)
-    if facts.split:
-        say(EffectCode.SPLIT, f"{who}'s quota is divided: {facts.split}.")
+    spending = Spending(
+        facts.name, facts.pool, facts.before, facts.after, facts.rates, facts.currency
+    )
+    say(EffectCode.SPEND, spend_text(spending))
+    if facts.split and facts.after:
+        say(EffectCode.SPLIT, _division(facts, facts.after))
     return found
+
+
+def _within(facts: QuotaFacts, after: int) -> str:
+    """The new limit where it is not below what is in use."""
+    who, of_tier = whose(facts.name), f" in tier {facts.tier}" if facts.tier else ""
+    what = units(facts.pool, after)
+    if facts.before is None:
+        first = f"{facts.name} gets a quota of {after} {what}{of_tier}; it had none."
+    elif facts.before == after:
+        first = f"{who} quota{of_tier} stays {after} {what}."
+    else:
+        verb = "raised" if facts.before < after else "lowered"
+        first = f"{who} quota{of_tier} is {verb} from {facts.before} to {after} {what}."
+    free = after - facts.in_use
+    return (
+        f"{first} In use now: {facts.in_use}, so {free} {'is' if free == 1 else 'are'} "
+        "free."
+    )
+
+
+def _division(facts: QuotaFacts, after: int) -> str:
+    """How a quota is divided over namespaces."""
+    if len(facts.parts) == 1:
+        (name,) = facts.parts
+        verb = "go" if after != 1 else "goes"
+        return f"All {after} {verb} to namespace {name}."
+    parts = ", ".join(f"{gpus} to {name}" for name, gpus in facts.parts.items())
+    return f"{whose(facts.name)} quota is divided {facts.split}: {parts}."
 
 
 def pool_effect(facts: PoolFacts) -> Effect:
@@ -181,10 +209,10 @@ def class_effects(facts: ClassFacts) -> list[Effect]:
     found.append(
         Effect(
             EffectCode.PREEMPTION,
-            f"Pods of {facts.new_class} can push out pods of lower priority."
+            f"Pods of {facts.new_class} can preempt pods of lower priority."
             if facts.preempts
-            else f"Pods of {facts.new_class} do not push others out; they can still be "
-            "pushed out.",
+            else f"Pods of {facts.new_class} do not preempt others; they can still be "
+            "preempted.",
         )
     )
     if facts.old_class and facts.old_class != facts.new_class:
@@ -196,37 +224,6 @@ def class_effects(facts: ClassFacts) -> list[Effect]:
             )
         )
     return found
-
-
-def units(pool: str, number: int | None = None) -> str:
-    """What units of a pool are called; the word for one where it is one GPU."""
-    if pool.endswith(".deviceclass.resource.k8s.io/devices"):
-        return f"devices of {pool.partition('.deviceclass.')[0]}"
-    name = pool.rpartition("/")[2]
-    if name.startswith("mig-"):
-        return f"MIG {name.removeprefix('mig-')}"
-    if name == "gpu":
-        maker = "AMD " if pool.rpartition("/")[0].endswith("amd.com") else ""
-        return f"{maker}GPU" if number == 1 else f"{maker}GPUs"
-    return f"{name} units"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 pod`, `2 pods`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def money(amount: Decimal, currency: str) -> str:
-    """`EUR 12,345.00`; pages use the person's own way of writing it."""
-    return f"{currency} {amount:,.2f}"
-
-
-def highest(rates: Iterable[Decimal | None]) -> Decimal | None:
-    """The dearest of some rates; None when one is not known."""
-    found: Sequence[Decimal | None] = list(rates)
-    if not found or any(rate is None for rate in found):
-        return None
-    return max(rate for rate in found if rate is not None)
 
 
 def _peak(facts: QuotaFacts, say: Say) -> None:
@@ -241,33 +238,3 @@ def _peak(facts: QuotaFacts, say: Say) -> None:
     if facts.idle_percent is not None:
         text += f"; {facts.idle_percent}% of what it held was idle"
     say(EffectCode.PEAK, text + ".")
-
-
-def _spend(facts: QuotaFacts, say: Say) -> None:
-    if facts.rate is None:
-        say(
-            EffectCode.SPEND,
-            f"The most {facts.name} can be charged is not known: a model that "
-            f"{facts.pool} may give has no price.",
-        )
-        return
-    monthly = facts.rate * MONTH_HOURS
-    begin = f"The most {facts.name} can be charged in a 30-day month"
-    rate = f"{money(facts.rate, facts.currency)} an hour"
-    if facts.after is None:
-        say(EffectCode.SPEND, f"{begin} is no longer limited by a quota.")
-        return
-    after = money(monthly * facts.after, facts.currency)
-    if facts.before is None:
-        say(EffectCode.SPEND, f"{begin} becomes {after} ({facts.after} at {rate}).")
-        return
-    before = money(monthly * facts.before, facts.currency)
-    if facts.before == facts.after:
-        say(EffectCode.SPEND, f"{begin} stays {after} ({facts.after} at {rate}).")
-        return
-    verb = "rises" if facts.after > facts.before else "falls"
-    say(
-        EffectCode.SPEND,
-        f"{begin} {verb} from {before} to {after} ({facts.before} → {facts.after} at "
-        f"{rate}).",
-    )

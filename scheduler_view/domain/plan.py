@@ -119,18 +119,6 @@ def matches(body: Mapping[str, Any] | None, live: Manifest | None) -> bool:
     return not field_changes(body, live)
 
 
-def summary(steps: Iterable[Step]) -> str:
-    """`1 created, 2 changed, 0 removed, 3 as they are` in words."""
-    count = dict.fromkeys(Action, 0)
-    for step in steps:
-        count[step.action] += 1
-    replaced = f"{count[Action.REPLACE]} replaced, " if count[Action.REPLACE] else ""
-    return (
-        f"{count[Action.CREATE]} created, {count[Action.CHANGE]} changed, {replaced}"
-        f"{count[Action.REMOVE]} removed, {count[Action.KEEP]} as they are"
-    )
-
-
 def _step(wanted: Wanted, observed: Observed) -> Step:
     key, live = wanted.key, observed.objects.get(wanted.key)
     pin = pin_now(key, observed)

@@ -21,7 +21,7 @@ _DECIMAL |= {"T": 12, "P": 15, "E": 18}
 
 
 class QuantityError(ValueError):
-    """A text is no quantity, or no number of GPUs."""
+    """A text is not a quantity, or not a number of GPUs."""
 
 
 def parse_quantity(text: str) -> Fraction:
@@ -32,7 +32,11 @@ def parse_quantity(text: str) -> Fraction:
     """
     found = _QUANTITY.fullmatch(text) if len(text) <= 64 else None
     if found is None:
-        raise QuantityError(f"{text[:64]!r} is no quantity; write a number such as 8")
+        raise QuantityError(
+            f"{text[:64]!r} is not a number; write one such as 8"
+            if text
+            else "the number is missing; write one such as 8"
+        )
     number, suffix = Fraction(found["number"]), found["suffix"]
     if suffix.endswith("i"):
         return number * _BINARY[suffix[0]]
@@ -52,7 +56,7 @@ def whole_gpus(value: str | int) -> int:
         QuantityError: no quantity, a fraction, negative, or more than MOST_GPUS.
     """
     if isinstance(value, bool):
-        raise QuantityError(f"{value} is no number of GPUs; write a number such as 8")
+        raise QuantityError(f"{value} is not a number of GPUs; write one such as 8")
     number = parse_quantity(str(value).strip())
     if number.denominator != 1:
         raise QuantityError(

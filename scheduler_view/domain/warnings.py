@@ -16,6 +16,7 @@ from scheduler_view.domain.quota_key import (
     is_mig,
     resource_of,
 )
+from scheduler_view.domain.wording import listed
 
 
 class WarningCode(StrEnum):
@@ -33,11 +34,17 @@ class WarningCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanWarning:
-    """One sentence; it names the object, or is empty for a cluster-wide one."""
+    """One sentence.
+
+    Attributes:
+        about: the object that it names; empty for the whole cluster.
+        namespace: of that object; empty for the whole cluster.
+    """
 
     code: WarningCode
     text: str
     about: str = ""
+    namespace: str = ""
 
 
 def object_warnings(steps: Iterable[Step], observed: Observed) -> list[PlanWarning]:
@@ -47,13 +54,14 @@ def object_warnings(steps: Iterable[Step], observed: Observed) -> list[PlanWarni
         live = observed.objects.get(step.key)
         if live is None or step.action == Action.KEEP:
             continue
+        place = str(step.key), step.key.namespace
         tool = git_owner(live)
         if tool:
             text = (
                 f"{step.key} is kept by {tool}: it will put back what Git says. Change it "
                 "there as well."
             )
-            found.append(PlanWarning(WarningCode.GIT_OWNER, text, str(step.key)))
+            found.append(PlanWarning(WarningCode.GIT_OWNER, text, *place))
         for name, managers in step.others.items():
             change = next((c for c in step.changes if c.field == name), None)
             if change is None or tool:
@@ -62,7 +70,7 @@ def object_warnings(steps: Iterable[Step], observed: Observed) -> list[PlanWarni
                 f"{name} of {step.key} is also managed by {', '.join(managers)}, who "
                 f"says {change.before}: it is refused unless you tick the object."
             )
-            found.append(PlanWarning(WarningCode.OTHER_MANAGER, text, str(step.key)))
+            found.append(PlanWarning(WarningCode.OTHER_MANAGER, text, *place))
     return found
 
 
@@ -90,7 +98,9 @@ def namespace_warnings(
         for key, value in sorted(hard.items()):
             if why := does_nothing(key, added):
                 text = f"{name} in {namespace}: {why}."
-                found.append(PlanWarning(WarningCode.KEY_DOES_NOTHING, text, name))
+                found.append(
+                    PlanWarning(WarningCode.KEY_DOES_NOTHING, text, name, namespace)
+                )
                 continue
             pool, number = resource_of(key, added), gpus_or_none(value)
             if pool is None:
@@ -102,15 +112,20 @@ def namespace_warnings(
                     f"{name} in {namespace}, which is not ours, allows only {number} of "
                     f"{pool}; the least of all quotas counts."
                 )
-                found.append(PlanWarning(WarningCode.TIGHTER_QUOTA, text, name))
+                found.append(
+                    PlanWarning(WarningCode.TIGHTER_QUOTA, text, name, namespace)
+                )
     if any(not is_mig(pool) for pool in limited):
         bare = sorted(pool for pool in set(offered) - covered if is_mig(pool))
         if bare:
+            verb = "is" if len(bare) == 1 else "are"
             text = (
-                f"{', '.join(bare)} is not limited in {namespace}: a quota of whole GPUs "
-                "does not count MIG devices."
+                f"{listed(bare)} {verb} not limited in {namespace}: a quota of whole "
+                "GPUs does not count MIG devices."
             )
-            found.append(PlanWarning(WarningCode.UNCOVERED_KEY, text, namespace))
+            found.append(
+                PlanWarning(WarningCode.UNCOVERED_KEY, text, namespace, namespace)
+            )
     return found
 
 
@@ -126,7 +141,9 @@ def limit_range_warnings(
             limit_range.predict(items, resource, added), namespace, resource
         )
         if text:
-            found.append(PlanWarning(WarningCode.LIMIT_RANGE, text, namespace))
+            found.append(
+                PlanWarning(WarningCode.LIMIT_RANGE, text, namespace, namespace)
+            )
     return found
 
 

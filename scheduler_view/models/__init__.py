@@ -1,6 +1,7 @@
 """The tables of scheduler_view, re-exported."""
 
 from scheduler_view.models.change import (
+    CAME_TO_NOTHING,
     ChangeSet,
     ChangeState,
     ChangeStep,
@@ -11,6 +12,7 @@ from scheduler_view.models.observation import Drift, Look, Observation, Preempti
 from scheduler_view.models.quota import QuotaTarget, Tier
 
 __all__ = [
+    "CAME_TO_NOTHING",
     "ChangeSet",
     "ChangeState",
     "ChangeStep",

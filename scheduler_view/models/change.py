@@ -22,6 +22,17 @@ class ChangeState(models.TextChoices):
     REFUSED = "refused"  # nothing of it was applied
     EXPIRED = "expired"  # its plan grew old before it was applied
     UNDONE = "undone"
+    DECLINED = "declined"  # somebody else answered it with no
+    DISCARDED = "discarded"  # its author took it back
+
+
+# Nothing of it is in force, and nothing of it is on its way.
+CAME_TO_NOTHING = (
+    ChangeState.REFUSED,
+    ChangeState.EXPIRED,
+    ChangeState.DECLINED,
+    ChangeState.DISCARDED,
+)
 
 
 @pghistory.track()
@@ -67,6 +78,9 @@ class ChangeSet(models.Model):
     applied_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)  # not before
     error = models.TextField(blank=True)  # why it waits or was refused
+    ended_by = models.CharField(max_length=150, blank=True)  # who declined, discarded
+    ended_at = models.DateTimeField(null=True, blank=True)
+    ended_reason = models.CharField(max_length=200, blank=True)
     undoes = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="undos"
     )

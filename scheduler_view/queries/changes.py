@@ -1,162 +1,23 @@
 """Change sets as rows: in a list, and one with all its steps."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from django.db.models import Prefetch
+from django.db.models import Prefetch, Q, QuerySet
 
 from accounting.access import Scope
 from accounting.models import Team
-from scheduler_view.models import ChangeSet, ChangeState, ChangeStep, StepState
-
-
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    """One object of a plan.
-
-    Attributes:
-        changes: (field, before, after); None where it is absent.
-        others: managers beside us, by field.
-        blocked: why it cannot be changed; empty when it can.
-        message: the server's own words.
-    """
-
-    kind: str
-    namespace: str
-    name: str
-    action: str
-    changes: tuple[tuple[str, str | None, str | None], ...]
-    others: Mapping[str, Sequence[str]]
-    blocked: str
-    note: str
-    force: bool
-    state: str
-    code: int | None
-    message: str
-    done_at: datetime | None
-    body: Mapping[str, Any] | None
-    before: Mapping[str, Any] | None
-
-    @property
-    def title(self) -> str:
-        """`ResourceQuota team-search/gpu-ledger`: also what a person ticks."""
-        place = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind} {place}{self.name}"
-
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "object": self.title,
-            "kind": self.kind,
-            "namespace": self.namespace,
-            "name": self.name,
-            "action": self.action,
-            "changes": [
-                {"field": name, "before": before, "after": after}
-                for name, before, after in self.changes
-            ],
-            "others": {name: list(found) for name, found in self.others.items()},
-            "blocked": self.blocked,
-            "note": self.note,
-            "force": self.force,
-            "state": self.state,
-            "code": self.code,
-            "message": self.message,
-            "done_at": _text(self.done_at),
-            "body": self.body,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
-    """One change set. `steps` is empty in a list; the counts are always there."""
-
-    id: int
-    cluster: str
-    state: str
-    state_words: str
-    version: int
-    author: str
-    reason: str
-    edits: Sequence[Mapping[str, Any]]
-    summary: str
-    effects: Sequence[Mapping[str, Any]]
-    warnings: Sequence[Mapping[str, Any]]
-    error: str
-    plan_wanted_at: datetime | None
-    apply_wanted_at: datetime | None
-    forced: Sequence[str]
-    needs_second: bool
-    approved_by: str
-    made_at: datetime
-    planned_at: datetime | None
-    plan_expires_at: datetime | None
-    approved_at: datetime | None
-    starts_at: datetime | None
-    ends_at: datetime | None
-    applied_at: datetime | None
-    retry_at: datetime | None
-    undoes: int | None
-    undone_by: int | None
-    counts: Mapping[str, int]
-    steps: tuple[StepRow, ...] = ()
-
-    @property
-    def number(self) -> str:
-        """As people say it."""
-        return f"CS-{self.id}"
-
-    @property
-    def is_planning(self) -> bool:
-        """A worker was asked for a plan, and has not answered."""
-        return self.plan_wanted_at is not None
-
-    @property
-    def is_blocked(self) -> bool:
-        """One of its objects cannot be changed."""
-        return any(step.blocked for step in self.steps)
-
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it in a list."""
-        return {
-            "id": self.id,
-            "cluster": self.cluster,
-            "state": self.state,
-            "version": self.version,
-            "author": self.author,
-            "reason": self.reason,
-            "summary": self.summary,
-            "error": self.error,
-            "is_planning": self.is_planning,
-            "needs_second": self.needs_second,
-            "approved_by": self.approved_by,
-            "made_at": _text(self.made_at),
-            "planned_at": _text(self.planned_at),
-            "plan_expires_at": _text(self.plan_expires_at),
-            "approved_at": _text(self.approved_at),
-            "starts_at": _text(self.starts_at),
-            "ends_at": _text(self.ends_at),
-            "applied_at": _text(self.applied_at),
-            "retry_at": _text(self.retry_at),
-            "undoes": self.undoes,
-            "undone_by": self.undone_by,
-            "steps_applied": self.counts.get(StepState.APPLIED, 0),
-            "steps_unchanged": self.counts.get(StepState.UNCHANGED, 0),
-            "steps_refused": self.counts.get(StepState.REFUSED, 0),
-            "steps_open": self.counts.get(StepState.WAITING, 0)
-            + self.counts.get(StepState.SENT, 0),
-        }
-
-    def detail(self) -> dict[str, Any]:
-        """As the API prints it alone."""
-        return self.fields() | {
-            "edits": [dict(edit) for edit in self.edits],
-            "effects": [dict(effect) for effect in self.effects],
-            "warnings": [dict(warning) for warning in self.warnings],
-            "steps": [step.fields() for step in self.steps],
-        }
+from scheduler_view.domain.headline import Move, summary, title
+from scheduler_view.domain.plan import Action
+from scheduler_view.models import (
+    CAME_TO_NOTHING,
+    ChangeSet,
+    ChangeState,
+    ChangeStep,
+)
+from scheduler_view.queries.change_row import ChangeRow, StepRow
+from scheduler_view.queries.headlines import moves_of
 
 
 def change_rows(
@@ -167,31 +28,44 @@ def change_rows(
     team: str = "",
     limit: int = 1000,
 ) -> list[ChangeRow]:
-    """Change sets that the asker may read, newest first."""
-    rows = ChangeSet.objects.order_by("-id").select_related("cluster")
+    """Change sets that the asker may read, newest first.
+
+    One that is about other teams as well has the lines of the asker's teams only.
+    """
+    rows = ChangeSet.objects.order_by("-id")
     if cluster:
         rows = rows.filter(cluster__name=cluster)
     if state:
         rows = rows.filter(state=state)
     if team:
         rows = rows.filter(edits__contains=[{"team": team}])
-    steps = ChangeStep.objects.only("change_set_id", "state")
+    return rows_of(rows, scope, limit)
+
+
+def rows_of(
+    rows: QuerySet[ChangeSet], scope: Scope, limit: int = 1000
+) -> list[ChangeRow]:
+    """Rows of change sets in the order given, as far as the asker may read them."""
     own = _own_slugs(scope)
-    found = rows.prefetch_related(Prefetch("steps", steps), "undos")[:limit]
-    return [_row(row) for row in found if _may_read(row, own)]
+    if own is not None:
+        rows = rows.filter(_about(own))
+    rows = rows.select_related("cluster")
+    steps = ChangeStep.objects.only("change_set_id", "state", "action", "namespace")
+    found = list(rows.prefetch_related(Prefetch("steps", steps), "undos")[:limit])
+    moves = moves_of(found)
+    return [_row(row, own, moves[row.pk]) for row in found]
 
 
 def change_row(scope: Scope, number: int) -> ChangeRow | None:
-    """One change set with its steps; None where there is none or it is not theirs."""
-    row = (
-        ChangeSet.objects.filter(pk=number)
-        .select_related("cluster")
-        .prefetch_related("steps", "undos")
-        .first()
-    )
-    if row is None or not _may_read(row, _own_slugs(scope)):
+    """One change set with its steps; None where there is none or none of it is theirs."""
+    rows = ChangeSet.objects.filter(pk=number).select_related("cluster")
+    own = _own_slugs(scope)
+    if own is not None:
+        rows = rows.filter(_about(own))
+    row = rows.prefetch_related("steps", "undos").first()
+    if row is None:
         return None
-    return _row(row, with_steps=True)
+    return _row(row, own, moves_of([row])[row.pk], with_steps=True)
 
 
 def states() -> list[str]:
@@ -207,23 +81,89 @@ def _own_slugs(scope: Scope) -> set[str] | None:
     )
 
 
-def _may_read(row: ChangeSet, own: set[str] | None) -> bool:
-    """Those who do not see all teams see what is about their own teams only."""
-    return own is None or all(edit.get("team") in own for edit in row.edits)
+def _about(own: Collection[str]) -> Q:
+    """Change sets with an edit of one of these teams; without teams none."""
+    found = Q(pk__in=())
+    for slug in own:
+        found |= Q(edits__contains=[{"team": slug}])
+    return found
 
 
-def _row(row: ChangeSet, *, with_steps: bool = False) -> ChangeRow:
-    steps = list(row.steps.all())
+def _row(
+    row: ChangeSet,
+    own: Collection[str] | None,
+    moves: Sequence[Move],
+    *,
+    with_steps: bool = False,
+) -> ChangeRow:
+    """A change set, cut to the asker's teams where it is about others as well.
+
+    What is cut is left out before it is counted or summed up. Sentences about the whole
+    cluster go too: they add up what other teams have.
+    """
+    steps, plan = list(row.steps.all()), row.plan
+    is_partial = own is not None and any(e.get("team") not in own for e in row.edits)
+    if own is not None and is_partial:
+        places = {name for name, team in _teams(plan).items() if team in own}
+        chosen = [e.get("team") in own for e in row.edits]
+        moves = [move for move, is_own in zip(moves, chosen, strict=True) if is_own]
+        steps = [step for step in steps if step.namespace in places]
+    else:
+        places = set()
+    found = _whole(row, steps, moves)
+    if with_steps:
+        found = replace(found, steps=tuple(_step(step) for step in steps))
+    if own is None or not is_partial:
+        return found
+    titles = {str(step) for step in steps}
+    return replace(
+        found,
+        is_partial=True,
+        reason="",
+        error="",
+        ended_reason="",
+        edits=[edit for edit in row.edits if edit.get("team") in own],
+        effects=[one for one in found.effects if one.get("team") in own],
+        warnings=[one for one in found.warnings if one.get("namespace") in places],
+        forced=[name for name in row.forced if name in titles],
+        undone_by=_undo(row, own),
+    )
+
+
+def _teams(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The team of each namespace of a plan; one that several share is left out."""
+    if "teams" in plan:
+        return dict(plan["teams"])
+    found: dict[str, set[str]] = {}  # of plans before teams were kept with them
+    for team, _, _, split in plan.get("splits", ()):
+        for namespace in split:
+            found.setdefault(namespace, set()).add(team)
+    return {name: min(teams) for name, teams in found.items() if len(teams) == 1}
+
+
+def _undo(row: ChangeSet, own: Collection[str] | None) -> int | None:
+    """The change set that leads back, where the asker may read it."""
+    return next(
+        (
+            undo.pk
+            for undo in row.undos.all()
+            if undo.state not in CAME_TO_NOTHING
+            and (own is None or any(e.get("team") in own for e in undo.edits))
+        ),
+        None,
+    )
+
+
+def _whole(
+    row: ChangeSet, steps: Sequence[ChangeStep], moves: Sequence[Move]
+) -> ChangeRow:
     counts: dict[str, int] = {}
     for step in steps:
         counts[step.state] = counts.get(step.state, 0) + 1
-    undos = [
-        undo.pk
-        for undo in row.undos.all()
-        if undo.state not in (ChangeState.EXPIRED, ChangeState.REFUSED)
-    ]
+    actions = [Action(step.action) for step in steps]
     return ChangeRow(
         id=row.pk,
+        title=title(moves),
         cluster=row.cluster.name,
         state=row.state,
         state_words=row.get_state_display(),
@@ -231,10 +171,13 @@ def _row(row: ChangeSet, *, with_steps: bool = False) -> ChangeRow:
         author=row.author_name,
         reason=row.reason,
         edits=row.edits,
-        summary=row.plan.get("summary", ""),
+        summary=summary(moves, actions) if row.plan else "",
         effects=row.plan.get("effects", []),
         warnings=row.plan.get("warnings", []),
         error=row.error,
+        ended_by=row.ended_by,
+        ended_at=row.ended_at,
+        ended_reason=row.ended_reason,
         plan_wanted_at=row.plan_wanted_at,
         apply_wanted_at=row.apply_wanted_at,
         forced=row.forced,
@@ -249,9 +192,8 @@ def _row(row: ChangeSet, *, with_steps: bool = False) -> ChangeRow:
         applied_at=row.applied_at,
         retry_at=row.retry_at,
         undoes=row.undoes_id,
-        undone_by=undos[0] if undos else None,
+        undone_by=_undo(row, None),
         counts=counts,
-        steps=tuple(_step(step) for step in steps) if with_steps else (),
     )
 
 
@@ -273,9 +215,3 @@ def _step(row: ChangeStep) -> StepRow:
         body=row.body,
         before=row.before,
     )
-
-
-def _text(instant: datetime | None) -> str | None:
-    if instant is None:
-        return None
-    return instant.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -40,8 +40,9 @@ class QuotaRow:
         in_use: units held now by the pods that it counts.
         pending: units that such pods ask for and no node has given them.
         used: what Kubernetes counts, pods that wait as well; None where nobody looked.
-        room: units that the next pod may ask for: the least over all quotas that count it,
-            also those of others; None where nobody looked.
+        rooms: units that the next pod may ask for, by namespace, the largest first: the
+            least over all quotas that count it, also those of others. Empty where nobody
+            looked.
         lent: what queues of its namespaces borrow and hold back.
         peak: the most held at once in 30 days.
         version: the change set that wrote it; edits name it.
@@ -63,11 +64,21 @@ class QuotaRow:
     version: int
     pending: int = 0
     used: int | None = None
-    room: int | None = None
+    rooms: Mapping[str, int] = field(default_factory=dict)
     lent: Lent = field(default_factory=Lent)
     live: Mapping[str, int | None] = field(default_factory=dict)
     sync: SyncRow | None = None
     seen_at: datetime | None = None
+
+    @property
+    def room(self) -> int | None:
+        """Units that the next pod may ask for, in whichever namespace has most."""
+        return max(self.rooms.values(), default=None)
+
+    @property
+    def left(self) -> int:
+        """Units of the quota that nothing uses."""
+        return max(0, self.gpus - max(self.in_use, self.used or 0))
 
     @property
     def is_over(self) -> bool:
@@ -153,7 +164,7 @@ def quota_rows(
                 version=row.version,
                 pending=units_of(waiting, row.pool, row.split, ask.classes),
                 used=_used(live, row),
-                room=_room(live, row, ask.classes),
+                rooms=_rooms(live, row, ask.classes),
                 lent=(
                     Lent()
                     if row.tier  # a queue does not tell tiers apart
@@ -214,11 +225,15 @@ def _ours(live: Live, key: ObjectKey) -> LimitedBy | None:
     return next((q for q in live.get(key.namespace, ()) if q.name == key.name), None)
 
 
-def _room(live: Live, row: QuotaTarget, classes: Sequence[str]) -> int | None:
-    """Of the namespace with most room, for a pod of the tier's present class."""
+def _rooms(live: Live, row: QuotaTarget, classes: Sequence[str]) -> dict[str, int]:
+    """By namespace, for a pod of the tier's present class."""
     name = classes[0] if classes else ""
-    found = [room(live.get(place, ()), row.pool, name) for place in row.split]
-    return max((one for one in found if one is not None), default=None)
+    found = {
+        place: left
+        for place in row.split
+        if (left := room(live.get(place, ()), row.pool, name)) is not None
+    }
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def among(rows: Iterable[Row], filters: Mapping[str, Sequence[str]]) -> list[Row]:

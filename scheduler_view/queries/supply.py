@@ -1,9 +1,8 @@
-"""What a cluster offers of each pool, and what a unit of it costs at most."""
+"""What a cluster offers of each pool, and what a unit of it costs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal
 from fractions import Fraction
 
 from django.db.models import Q
@@ -13,17 +12,18 @@ from accounting.domain.rounding import half_even
 from accounting.domain.unit import NodeFacts, unit_of
 from accounting.models import Cluster, NodeFact, UnitPrice
 from accounting.queries.resources import added_resources
-from scheduler_view.domain.effects import highest
 from scheduler_view.domain.quota_key import is_dra
+from scheduler_view.domain.spend import Rates
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of node: its model, lifecycle, and what it offers."""
+    """One kind of node: its model, lifecycle, what each offers, and how many there are."""
 
     model: str
     lifecycle: str
     facts: NodeFacts
+    nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ def supply_of(cluster: Cluster) -> Supply:
     names = {sanitised(resource): resource for resource in added}
     capacity: dict[str, int] = {}
     kinds: list[Kind] = []
+    nodes: list[int] = []
     for fact in facts:
         units = {
             resource: int(count)
@@ -65,7 +66,10 @@ def supply_of(cluster: Cluster) -> Supply:
         kind = Kind(fact.model, fact.lifecycle, NodeFacts(units, fact.labels))
         if kind not in kinds:
             kinds.append(kind)
-    return Supply(capacity, kinds, added)
+            nodes.append(0)
+        nodes[kinds.index(kind)] += 1
+    counted = [replace(kind, nodes=n) for kind, n in zip(kinds, nodes, strict=True)]
+    return Supply(capacity, counted, added)
 
 
 def rates_of(
@@ -73,11 +77,10 @@ def rates_of(
     supply: Supply,
     pools: Iterable[tuple[str, tuple[str, ...]]],
     at: datetime,
-) -> dict[tuple[str, tuple[str, ...]], Decimal | None]:
-    """The dearest rate per hour of one unit, by (pool, priority classes of a tier).
+) -> dict[tuple[str, tuple[str, ...]], Rates]:
+    """Rates per hour of one unit, by (pool, priority classes of a tier).
 
-    A quota does not know models: it is the dearest of all that the pool may give. None
-    where one of them has no price, or where no node offers the pool.
+    A quota does not know models: they are of all that the pool may give.
     """
     prices = list(
         UnitPrice.objects.filter(
@@ -87,30 +90,37 @@ def rates_of(
         )
     )
     return {
-        (pool, classes): _rate(prices, supply, pool, classes)
+        (pool, classes): _rates(prices, supply, pool, classes)
         for pool, classes in set(pools)
     }
 
 
-def _rate(
+def _rates(
     prices: Sequence[UnitPrice], supply: Supply, pool: str, classes: tuple[str, ...]
-) -> Decimal | None:
-    found: list[Decimal | None] = []
+) -> Rates:
+    found = []
+    unpriced: dict[str, int] = {}
     tiers = classes or ("", *{price.tier for price in prices if price.tier})
     for kind in supply.kinds:
-        if not is_dra(pool) and not kind.facts.capacity.get(pool):
+        units = kind.facts.capacity.get(pool, 0)
+        if not is_dra(pool) and not units:
             continue
         unit = None if is_dra(pool) else unit_of(pool, kind.facts, supply.added)
         share = Fraction(1) if unit is None else unit.share
         profile = pool.rpartition("/mig-")[2] if "/mig-" in pool else ""
-        for tier in tiers:
-            price = _best(prices, kind, profile, tier)
-            found.append(
-                None
-                if price is None
-                else half_even(Fraction(price.rate_per_gpu_hour) * share, 6)
-            )
-    return highest(found)
+        best = [_best(prices, kind, profile, tier) for tier in tiers]
+        if None in best:
+            unpriced[kind.model] = unpriced.get(kind.model, 0) + units * kind.nodes
+        found += [
+            half_even(Fraction(price.rate_per_gpu_hour) * share, 6)
+            for price in best
+            if price is not None
+        ]
+    return Rates(
+        min(found, default=None),
+        max(found, default=None),
+        tuple(sorted(unpriced.items())),
+    )
 
 
 def _best(

@@ -36,7 +36,7 @@ class TierRow:
     @property
     def words(self) -> str:
         """What its pods do to others."""
-        return "pushes out lower tiers" if self.preempts else "does not preempt"
+        return "preempts lower tiers" if self.preempts else "does not preempt"
 
     def fields(self) -> dict[str, Any]:
         """As the API prints it."""

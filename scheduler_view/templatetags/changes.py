@@ -6,10 +6,12 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from scheduler_view.domain.effects import units
+from scheduler_view.domain.wording import units
 from scheduler_view.queries.quotas import PoolRow, QuotaRow
 
 register = template.Library()
+
+SHOWN_PARTS = 3  # namespaces in the words of a quota
 
 _LINK = re.compile(r"https?://[^\s<>\"']+")
 _TICKET = re.compile(r"\b[A-Z][A-Z0-9]{1,9}-\d{1,7}\b")
@@ -34,7 +36,7 @@ _WORDS = {
     "change": "changed",
     "replace": "replaced",
     "remove": "removed",
-    "keep": "as it is",
+    "keep": "unchanged",
 }
 
 
@@ -140,6 +142,25 @@ def quota_bar(row: QuotaRow) -> SafeString:
         peak,
         peak,
     )
+
+
+@register.simple_tag
+def room_words(row: QuotaRow) -> str:
+    """What is left of a quota, by namespace: a pod takes from its own namespace's part."""
+    if row.room is None or row.is_over:
+        return ""
+    if len(row.rooms) == 1:
+        text = f"{row.room:,} left"
+        less = row.room < row.left
+    else:
+        shown = list(row.rooms.items())[:SHOWN_PARTS]
+        parts = [f"{units:,} in {name}" for name, units in shown]
+        rest = list(row.rooms.values())[SHOWN_PARTS:]
+        if any(rest):
+            parts.append(f"{sum(rest):,} in {len(rest)} more")
+        text = f"{row.left:,} left: {', '.join(parts)}"
+        less = sum(row.rooms.values()) < row.left
+    return f"{text}; another quota there allows less" if less else text
 
 
 @register.filter

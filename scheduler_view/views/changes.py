@@ -14,20 +14,17 @@ from accounting.views.pager import paged
 from scheduler_view.domain.edit import stored_edit
 from scheduler_view.domain.plan import Action
 from scheduler_view.models import ChangeState, StepState
-from scheduler_view.queries.changes import (
-    ChangeRow,
-    StepRow,
-    change_row,
-    change_rows,
-    states,
-)
+from scheduler_view.queries.change_row import ChangeRow, StepRow
+from scheduler_view.queries.changes import change_row, change_rows, states
 from scheduler_view.queries.drafts import asked_before
+from scheduler_view.queries.pending import pending_rows
 from scheduler_view.views import diffs
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of
 from scheduler_view.views.words import word
 
 COLUMNS = (
     "id",
+    "title",
     "cluster",
     "state",
     "author",
@@ -44,6 +41,9 @@ COLUMNS = (
     "applied_at",
     "undoes",
     "undone_by",
+    "ended_by",
+    "ended_at",
+    "ended_reason",
 )
 NOTHING_NEW = 204  # htmx leaves the page as it is
 
@@ -108,6 +108,10 @@ def change_list(request: HttpRequest) -> HttpResponse:
         "states": [(name, ChangeState(name).label) for name in states()],
         "teams": visible_teams(visitor.scope),
         "is_admin": visitor.scope.is_admin,
+        "waiting": states_of(
+            pending_rows(visitor.scope, request.user.get_username(), visitor.now),
+            visitor.now,
+        ),
         "csv": _with(query, csv="changes"),
     }
     return render(request, "scheduler_view/changes.html", context)
@@ -174,7 +178,7 @@ def warning_texts(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _result(row: ChangeRow) -> str:
     """`3 applied, 1 refused`."""
-    named = ((StepState.APPLIED, "applied"), (StepState.UNCHANGED, "as they were"))
+    named = ((StepState.APPLIED, "applied"), (StepState.UNCHANGED, "unchanged"))
     words = [
         f"{row.counts[state]} {word}"
         for state, word in (*named, (StepState.REFUSED, "refused"))

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounting.models import Cluster
+from accounting.models import Cluster, Team
 from accounting.views.gate import Visitor
 from scheduler_view.actions.change_sets import Draft, Refused, create, request_plan
 from scheduler_view.actions.joining import join
@@ -14,6 +14,7 @@ from scheduler_view.actions.wish import LostUpdate
 from scheduler_view.bell import ring
 from scheduler_view.domain.edit import Edit, EditsRefused
 from scheduler_view.domain.given_edit import edits_from
+from scheduler_view.domain.wording import units
 from scheduler_view.forms import Asked
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.resources import added_names
@@ -94,7 +95,7 @@ def _joined(
         .first()
     )
     if found is None:
-        raise Refused(f"CS-{number} is no open change of yours on {cluster}")
+        raise Refused(f"CS-{number} is not an open change of yours on {cluster}")
     if asked.starts_at is not None or asked.ends_at is not None:
         raise Refused(f"{found} keeps its own times: make a new change set for others")
     join(
@@ -112,11 +113,20 @@ _WORDS = {"reason": "Reason", "starts_at": "Begins", "ends_at": "Ends"}
 
 
 def _fault(asked: Asked, index: int, field: str, text: str) -> str:
+    """What is wrong with one edit: `Vision, GPUs: the number is missing; ...`."""
     if not asked.edits:
         return "Nothing was changed: write another number first."
     edit = asked.edits[index]
-    name = edit.get("team") or edit.get("name") or ""
-    place = " ".join(
-        part for part in (name, edit.get("pool", ""), edit.get("tier", "")) if part
-    )
-    return f"{place}, {field}: {text}."
+    if edit.get("kind") == "tier":
+        parts = [f"Tier {edit.get('name', '')}"]
+    else:
+        slug, pool = str(edit.get("team") or ""), str(edit.get("pool") or "")
+        team = Team.objects.filter(slug=slug).first()
+        parts = [
+            team.name if team else slug or "New quota",
+            units(pool) if pool else "",
+        ]
+        parts.append(f"tier {edit['tier']}" if edit.get("tier") else "")
+    place = ", ".join(part for part in parts if part)
+    known = ("gpus", "edits", "value", "name")  # the sentence says what it is about
+    return f"{place}: {text}." if field in known else f"{place}, {field}: {text}."

@@ -16,7 +16,8 @@ from accounting.rights import ADMINISTRATION
 from accounting.views.download import csv_answer
 from accounting.views.gate import posted, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
-from scheduler_view.queries.changes import ChangeRow, change_rows
+from scheduler_view.queries.change_row import ChangeRow
+from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.held_up import HeldUpRow, held_up_rows
 from scheduler_view.queries.objects import quota_objects

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from accounting.access import Scope
-from scheduler_view.models import ChangeState
-from scheduler_view.queries.changes import ChangeRow
+from scheduler_view.actions.ending import NOT_BEGUN
+from scheduler_view.models import CAME_TO_NOTHING, ChangeState
+from scheduler_view.queries.change_row import ChangeRow
 from scheduler_view.queries.drafts import editors
 
 APPLIED = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED, ChangeState.UNDONE)
@@ -21,7 +22,10 @@ TONES = {
     ChangeState.REFUSED: "danger",
     ChangeState.EXPIRED: "mute",
     ChangeState.UNDONE: "mute",
+    ChangeState.DECLINED: "danger",
+    ChangeState.DISCARDED: "mute",
 }
+ENDED = (ChangeState.DECLINED, ChangeState.DISCARDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Standing:
     may_approve: bool
     may_apply: bool
     may_discard: bool
+    may_decline: bool
     may_undo: bool
     may_retry: bool
     is_own: bool
@@ -68,6 +73,11 @@ class Standing:
             for i, name in enumerate(order)
         }
         found["reason"] = "done"
+        if self.change.state in ENDED:
+            seen = "done" if self.is_planned else "wait"
+            found |= {"plan": seen, "review": seen}
+            is_no = self.change.state == ChangeState.DECLINED
+            found["approve"] = "bad" if is_no else "wait"
         if self.change.state in (ChangeState.REFUSED, ChangeState.PARTLY_APPLIED):
             found["result"] = "bad"
         elif self.is_over:
@@ -80,6 +90,8 @@ class Standing:
         state = self.change.state
         if state in (ChangeState.DRAFT, ChangeState.EXPIRED):
             return "plan"
+        if state in ENDED:
+            return "approve"
         if state == ChangeState.PLANNED:
             return "approve" if self.change.needs_second else "review"
         return "result" if self.is_over else "apply"
@@ -93,7 +105,8 @@ def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Stand
     waits = change.apply_wanted_at is not None
     is_stale = is_open and not waits and expires is not None and expires <= now
     fresh = is_open and not is_stale and not waits and not change.is_blocked
-    own = change.author == user
+    own = change.author == user and not change.is_partial
+    can_end = not waits and state in NOT_BEGUN
     needs_other = change.needs_second and (own or user in editors(change.id))
     return Standing(
         change=change,
@@ -124,15 +137,8 @@ def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Stand
         may_apply=admin
         and fresh
         and (state == ChangeState.APPROVED or not change.needs_second),
-        may_discard=(admin or own)
-        and not waits
-        and state
-        in (
-            ChangeState.DRAFT,
-            ChangeState.PLANNED,
-            ChangeState.APPROVED,
-            ChangeState.SCHEDULED,
-        ),
+        may_discard=own and can_end,
+        may_decline=admin and not own and can_end,
         may_undo=admin
         and state in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)
         and change.undone_by is None,
@@ -143,17 +149,22 @@ def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Stand
 
 def words_of(change: ChangeRow, *, is_stale: bool = False) -> str:
     """The state in words, for badges."""
-    if is_stale:
-        return "Plan grown old"
     if change.is_planning:
         return "Being planned"
-    if change.state == ChangeState.DRAFT:
-        return "Not possible as it is" if change.error else "Waits for a plan"
-    if change.state == ChangeState.PLANNED:
-        return "Waits for approval" if change.needs_second else "Planned"
-    if change.apply_wanted_at and change.state == ChangeState.APPROVED:
-        return "Begins"
-    return change.state_words
+    if is_stale:
+        return "Plan expired"
+    found = {
+        ChangeState.DRAFT: "Cannot be planned"
+        if change.error
+        else "Waiting for an administrator",
+        ChangeState.PLANNED: "Waiting for approval"
+        if change.needs_second
+        else "Planned",
+        ChangeState.APPROVED: "Starting" if change.apply_wanted_at else "Approved",
+        ChangeState.PARTLY_APPLIED: "Partly applied",
+        ChangeState.EXPIRED: "Plan expired",
+    }
+    return found.get(ChangeState(change.state), change.state_words)
 
 
 def stamp(change: ChangeRow) -> str:
@@ -166,7 +177,7 @@ def stamp(change: ChangeRow) -> str:
 
 def is_slow(change: ChangeRow, now: datetime, patience_s: float = 30) -> bool:
     """A worker should have begun by now."""
-    is_over = change.state in (*APPLIED, ChangeState.REFUSED, ChangeState.EXPIRED)
+    is_over = change.state in (*APPLIED, *CAME_TO_NOTHING)
     since = None if is_over else change.plan_wanted_at or change.apply_wanted_at
     return since is not None and (now - since).total_seconds() > patience_s
 

@@ -4,24 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import render
 
 from accounting.models import Cluster
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.views.gate import signed_in_form, visitor_of
-from scheduler_view.forms import PlanForm
+from scheduler_view.forms import RequestForm
 from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.held_up import held_up_rows
 from scheduler_view.queries.history import QuotaMoment, quota_history
 from scheduler_view.queries.preempted import preempted_rows
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
-from scheduler_view.views.edits import changed_quotas, with_rules
-from scheduler_view.views.proposal import Unfit, propose
+from scheduler_view.views.requests import ask, request_form
 from scheduler_view.views.stages import states_of
-from scheduler_view.views.words import word
 
 WIDTH, HEIGHT, LEFT, TOP = 640, 120, 56, 14  # of the step line's drawing, in units
 
@@ -65,17 +61,20 @@ def team_quota(request: HttpRequest, slug: str) -> HttpResponse:
     team = visible_teams(visitor.scope).get(slug)
     if team is None:
         raise Http404("no such team")
-    if request.method == "POST":
-        return _request(request, team)
-    return _page(request, team)
+    visitor = visitor_of(request)
+    rows = quota_rows(visitor.scope, visitor.now, team=team.slug)
+    clusters = list(Cluster.objects.order_by("name"))
+    if request.method != "POST":
+        return _page(request, team, rows, request_form(rows, None, clusters))
+    form = request_form(rows, request.POST, clusters)
+    return ask(request, team, form) or _page(request, team, rows, form)
 
 
 def _page(
-    request: HttpRequest, team: TeamRef, form: PlanForm | None = None
+    request: HttpRequest, team: TeamRef, rows: Sequence[QuotaRow], form: RequestForm
 ) -> HttpResponse:
     visitor = visitor_of(request)
     scope = visitor.scope
-    rows = quota_rows(scope, visitor.now, team=team.slug)
     moments = quota_history(scope, team.id)
     context = {
         "state": None,
@@ -89,39 +88,10 @@ def _page(
         "changes": states_of(change_rows(scope, team=team.slug, limit=20), visitor.now),
         "is_admin": scope.is_admin,
         "may_ask": team.id in scope.lead_of and not scope.is_admin,
-        "form": form or PlanForm(),
-        "typed": request.POST,
-        "clusters": Cluster.objects.order_by("name"),
-        "pools": sorted({row.pool for row in rows} | {"nvidia.com/gpu"}),
+        "form": form,
     }
-    status = 422 if form is not None else 200
+    status = 422 if form.errors else 200
     return render(request, "scheduler_view/team_quota.html", context, status=status)
-
-
-def _request(request: HttpRequest, team: TeamRef) -> HttpResponse:
-    """A lead's wish as a draft; an admin has it planned."""
-    visitor = visitor_of(request)
-    if team.id not in visitor.scope.lead_of:
-        raise PermissionDenied(f"leads of {team.name}")
-    cluster = get_object_or_404(Cluster, name=word(request.POST, "cluster"))
-    form = PlanForm(request.POST)
-    faults: list[str] = []
-    if form.is_valid():
-        edits = changed_quotas(request.POST)
-        if any(edit["team"] != team.slug for edit in edits):
-            raise Http404("no such team")
-        try:
-            asked = form.asked(with_rules(cluster, edits))
-            made = propose(cluster, asked, visitor, request.user, plans=False)
-        except Unfit as error:
-            faults = error.faults
-        else:
-            text = f"{made} is asked for. An administrator plans and applies it."
-            messages.success(request, text)
-            return redirect("change", number=made.pk)
-    for fault in faults:
-        messages.error(request, fault)
-    return _page(request, team, form)
 
 
 def step_lines(

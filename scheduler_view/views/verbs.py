@@ -1,4 +1,4 @@
-"""The buttons of a change set's page: plan, leave out, approve, apply, discard, undo, again."""
+"""The buttons of a change set's page: plan, approve, apply, decline, discard, undo, again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 
 from accounting.rights import SIGNED_IN
 from accounting.views.gate import Visitor, posted, visitor_of
-from scheduler_view.actions import change_sets
+from scheduler_view.actions import change_sets, ending
 from scheduler_view.actions.change_sets import Draft, Refused
 from scheduler_view.actions.joining import leave_out
 from scheduler_view.actions.wish import LostUpdate
@@ -27,7 +27,7 @@ Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 
 @posted(SIGNED_IN, belongs_to="change")
 def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
-    """Plan, leave an edit out, approve, apply, discard, undo, again, take fields over."""
+    """One of `_VERBS` on a change set, for admins; its author may discard and leave out."""
     visitor = visitor_of(request)
     row = change_row(visitor.scope, number)
     if row is None:
@@ -35,7 +35,7 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     done = _VERBS.get(verb)
     if done is None:
         raise Http404("no such verb")
-    is_author = row.author == request.user.get_username()
+    is_author = row.author == request.user.get_username() and not row.is_partial
     if not may_act(verb, visitor.scope, is_author=is_author):
         raise PermissionDenied("administrators")
     version = request.POST.get("version", "")
@@ -89,12 +89,24 @@ def _apply(
 def _discard(
     change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
 ) -> ChangeSet:
-    del visitor
-    return change_sets.discard(
+    return ending.discard(
         change_set,
         version=version,
         actor=_actor(request),
         reason=f"discard {change_set}",
+        at=visitor.now,
+    )
+
+
+def _decline(
+    change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
+) -> ChangeSet:
+    return ending.decline(
+        change_set,
+        version=version,
+        actor=_actor(request),
+        reason=_reason(request),
+        at=visitor.now,
     )
 
 
@@ -171,6 +183,7 @@ _VERBS: dict[str, Verb] = {
     "approve": _approve,
     "apply": _apply,
     "discard": _discard,
+    "decline": _decline,
     "leave-out": _leave_out,
     "undo": _anew(change_sets.undo),
     "again": _anew(change_sets.again),

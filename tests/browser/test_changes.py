@@ -74,7 +74,9 @@ def test_two_quotas_are_edited_and_reviewed(
     assert violations(page) == []
     edit_two(page, "16", "14")
     expect(page.get_by_role("heading", name="What this will do")).to_be_visible()
-    expect(page.locator("#change")).to_contain_text("2 changed, 0 removed")
+    expect(page.locator("#change")).to_contain_text(
+        "1 quota raised, 1 quota lowered: 2 objects changed"
+    )
     assert violations(page) == []
     page.get_by_text("View as YAML").click()
     expect(page.locator(".diff tr.new").first).to_be_visible()
@@ -82,7 +84,7 @@ def test_two_quotas_are_edited_and_reviewed(
     expect(page.locator(".diff.side").first).to_be_visible()
     assert violations(page) == []
     page.get_by_role("button", name="Discard").click()
-    expect(page.locator("#change")).to_have_attribute("data-state", "expired")
+    expect(page.locator("#change")).to_have_attribute("data-state", "discarded")
 
 
 def test_five_seconds_to_think_again_then_applied_and_undone(
@@ -276,7 +278,7 @@ def test_the_keyboard_alone_edits_a_quota(desk: Office, sign_in: SignIn) -> None
         "data-state", "planned", timeout=LONG_MS
     )
     page.get_by_role("button", name="Discard").click()
-    expect(page.locator("#change")).to_have_attribute("data-state", "expired")
+    expect(page.locator("#change")).to_have_attribute("data-state", "discarded")
 
 
 @pytest.mark.parametrize("path", ["/quotas", "/teams/vision/quota"])
@@ -289,3 +291,52 @@ def test_quotas_keep_the_policy_and_fit_a_small_phone(
     page.set_viewport_size({"width": PHONE, "height": 800})
     assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
     assert visit.complaints == []
+
+
+def test_a_lead_asks_an_admin_declines_and_the_lead_reads_why(
+    desk: Office, sign_in: SignIn, violations: Violations
+) -> None:
+    """B4, W13, C9: the form with its numbers, the badge, the reason, and no dead link."""
+    del desk
+    lead = sign_in("luis", bend_policy=True)
+    page = lead.open("/teams/vision/quota")
+    assert violations(page) == []
+    for link in page.get_by_role("link", name=re.compile("^CS-")).all():
+        address = link.get_attribute("href")
+        assert page.request.get(f"{lead.address}{address}").status == 200
+    expect(page.get_by_label("Pool").locator("option").first).to_contain_text("in use")
+    page.get_by_label("New quota").fill("many")
+    page.get_by_label("Reason").fill(REASON)
+    page.get_by_role("button", name="Send request").click()
+    expect(page.get_by_label("New quota")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#ask-card")).to_contain_text("is not a whole number")
+    assert violations(page) == []
+    page.get_by_label("New quota").fill("40")
+    page.get_by_role("button", name="Send request").click()
+    expect(page.locator("h1")).to_contain_text("Vision: 24 → 40 GPUs")
+    address = page.url.removeprefix(lead.address)
+
+    admin = sign_in("ana", bend_policy=True)
+    page = admin.open("/")
+    badge = page.get_by_role(
+        "link", name=re.compile("Quota changes .* waiting for you")
+    )
+    expect(badge).to_be_visible()
+    badge.click()
+    expect(page.get_by_role("heading", name="Waiting for you")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("link", name="Vision: 24 → 40 GPUs").first.click()
+    page.get_by_text("Decline…").click()
+    assert violations(page) == []
+    page.get_by_label("Why it is declined").fill("No node is free before December.")
+    page.get_by_role("button", name="Decline").click()
+    expect(page.locator("#change")).to_have_attribute("data-state", "declined")
+    assert violations(page) == []
+
+    page = lead.open(address)
+    expect(page.locator(".strip.danger")).to_have_text(
+        "Declined by ana: No node is free before December."
+    )
+    page = lead.open("/teams/vision/quota")
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    assert page.evaluate(WIDTH_OF_PAGE) <= PHONE

@@ -106,7 +106,7 @@ def test_t28_a_changed_tier_is_a_new_class_and_says_who_keeps_the_old_number(
     assert ("PriorityClass batch-v2", "create", "waiting") in steps(made)
     assert "20 running GPU pods keep" in said(made), said(made)
     assert "1000" in said(made)
-    assert "do not push others out; they can still be pushed out" in said(made)
+    assert "do not preempt others; they can still be preempted" in said(made)
     office.apply(office.approve(made))
     assert office.priority_class("batch-v1")["value"] == 1000
     assert office.priority_class("batch-v2")["preemptionPolicy"] == "Never"

@@ -29,7 +29,7 @@ class Command(report.Command):
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, quotas, priority tiers, what "
-        "waits or who was pushed out."
+        "waits or who was preempted."
     )
     kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"))
 

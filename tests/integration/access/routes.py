@@ -78,7 +78,7 @@ PAGES: dict[str, Route] = {
         "/tiers/change?cluster=north", ADMIN, (403, 403, 403, 403, 404)
     ),
     "teams/<slug:slug>/quota": Route(
-        "/teams/vision/quota", TEAM, (404, 403, 404, 403, 403)
+        "/teams/vision/quota", TEAM, (404, 403, 422, 403, 403)
     ),
     "teams": Route("/teams", ALL),
     "teams/<slug:slug>": Route("/teams/vision", TEAM),
@@ -121,6 +121,9 @@ REST: dict[str, Route] = {
     "change-sets/<int:number>/undo": write(f"{API}change-sets/99999/undo", MISSING),
     "change-sets/<int:number>/discard": write(
         f"{API}change-sets/99999/discard", (403, 403, 404, 403, 404)
+    ),
+    "change-sets/<int:number>/decline": write(
+        f"{API}change-sets/99999/decline", MISSING
     ),
     "usage": Route(f"{API}usage", ALL),
     "ledger": Route(f"{API}ledger", ROWS),

@@ -170,7 +170,7 @@ def test_steps_need_the_version_and_the_state(ask: Ask) -> None:
     given_up = post(
         ana, f"/{number}/discard", {"reason": REASON}, **{"If-Match": '"9"'}
     )
-    assert given_up.json()["state"] == "expired"
+    assert given_up.json()["state"] == "discarded"
 
 
 def test_above_the_limit_a_second_admin_approves(ask: Ask) -> None:
@@ -217,13 +217,14 @@ def test_leads_ask_for_their_teams_and_decide_nothing(ask: Ask) -> None:
 
 
 def test_what_is_about_others_is_not_found(ask: Ask) -> None:
-    hidden = made(ask("ana"), EDIT, EDIT | {"team": "search"})["id"]
+    hidden = made(ask("ana"), EDIT | {"team": "search"})["id"]
+    shared = made(ask("ana"), EDIT, EDIT | {"team": "search"})["id"]
     shown = made(ask("ana"))["id"]
     for name, numbers in (
         ("omar", []),
-        ("mia", [shown]),
-        ("luis", [shown]),
-        ("fin", [shown, hidden]),
+        ("mia", [shown, shared]),
+        ("luis", [shown, shared]),
+        ("fin", [shown, shared, hidden]),
     ):
         client = ask(name)
         rows = client.get("/api/v1/change-sets").json()["rows"]
@@ -231,7 +232,9 @@ def test_what_is_about_others_is_not_found(ask: Ask) -> None:
         answer = client.get(f"/api/v1/change-sets/{hidden}")
         assert answer.status_code == (200 if hidden in numbers else 404)
         answer = post(client, f"/{hidden}/plan", {}, **{"If-Match": '"1"'})
-        assert answer.status_code == (404 if name == "luis" else 403)
+        assert answer.status_code == (403 if hidden in numbers else 404)
+        answer = post(client, f"/{shared}/plan", {}, **{"If-Match": '"1"'})
+        assert answer.status_code == (403 if shared in numbers else 404)
 
 
 def test_quotas_and_tiers_are_lists(ask: Ask) -> None:

@@ -58,7 +58,8 @@ def test_a_plan_is_void_once_an_edit_joins(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    "state", ["approved", "scheduled", "applying", "applied", "refused", "expired"]
+    "state",
+    ["approved", "scheduled", "applied", "refused", "expired", "declined", "discarded"],
 )
 def test_what_is_decided_takes_no_more_edits(ask: Ask, state: str) -> None:
     ana = ask("ana")

@@ -56,7 +56,7 @@ def test_every_list_of_the_design_is_there() -> None:
         assert set(operations) == ({"get", "post"} if writes else {"get"})
     one = {p: set(found) for p, found in schema()["paths"].items() if "{" in p}
     begin = "/api/v1/change-sets/{number}"
-    verbs = ("plan", "approve", "apply", "undo", "discard")
+    verbs = ("plan", "approve", "apply", "undo", "discard", "decline")
     posts = {f"{begin}/{verb}": {"post"} for verb in verbs}
     assert one == {begin: {"get", "patch", "put"}} | posts
 

@@ -106,8 +106,8 @@ def test_the_command_says_how_it_ended(
     seen = environment(redis_url)
     planned = process(seen, "change_set", "plan", path)
     assert planned.returncode == 1, planned.stderr
-    assert "2 created, 0 changed, 1 replaced" in planned.stdout
-    assert "may hold 4" in planned.stdout
+    assert "2 objects created, 1 object replaced" in planned.stdout
+    assert "a quota of 4 GPUs" in planned.stdout
     applied = process(seen, "change_set", "apply", path)
     assert applied.returncode == 0, applied.stderr
     assert process(seen, "change_set", "plan", path).returncode == 0

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from scheduler_view.actions.change_sets import discard, undo
+from scheduler_view.actions.change_sets import undo
+from scheduler_view.actions.ending import discard
 from scheduler_view.models import ChangeSet
 from tests.control_plane.admin import quota_path
 from tests.control_plane.faulty import failing, response
@@ -56,7 +57,7 @@ def test_an_undo_that_nobody_carried_out_does_not_keep_a_loan(
     both: Office, lent: ChangeSet
 ) -> None:
     mine = undo(lent, actor="ana", reason=REASON, at=both.now())
-    discard(mine, version=mine.version, actor="ana", reason=REASON)
+    discard(mine, version=mine.version, actor="ana", reason=REASON, at=both.now())
     both.ahead = LATER
     both.work()
     lent.refresh_from_db()

@@ -80,8 +80,8 @@ def test_queues_are_shown_with_whose_preemption_it_was(
     page = text(sign_in("ana").get("/quotas"))
     assert "and 5 held back by vision-cq" in page
     assert "vision-cq Kueue" in page
-    assert "8 unlimited 11 3 5 2 Not said 3" in page
-    assert "4 Not said 1 0 Not said Not said 3 Not said" in page
+    assert "8 unlimited 11 3 5 2 Not reported 3" in page
+    assert "4 Not reported 1 0 Not reported Not reported 3 Not reported" in page
 
     (row,) = sign_in("luis").get("/api/v1/quotas").json()["rows"]
     assert (row["borrowed"], row["queued"]) == (3, 5)

@@ -8,11 +8,11 @@ from scheduler_view.domain.effects import (
     PoolFacts,
     QuotaFacts,
     class_effects,
-    highest,
     pool_effect,
     quota_effects,
-    units,
 )
+from scheduler_view.domain.spend import Rates
+from scheduler_view.domain.wording import listed, units, whose
 
 SEARCH = QuotaFacts(
     team="search",
@@ -25,7 +25,7 @@ SEARCH = QuotaFacts(
     peak=56,
     days_over=18,
     idle_percent=46,
-    rate=Decimal("2.10"),
+    rates=Rates(Decimal("2.10"), Decimal("2.10")),
     currency="EUR",
 )
 
@@ -45,7 +45,7 @@ def test_a_lowered_quota_says_what_the_picture_says() -> None:
             "what it held was idle."
         ),
         (
-            "The most Search can be charged in a 30-day month falls from EUR 84,672.00 to "
+            "Search's highest possible charge in a 30-day month falls from EUR 84,672.00 to "
             "EUR 72,576.00 (56 → 48 at EUR 2.10 an hour)."
         ),
     ]
@@ -60,16 +60,56 @@ def test_a_sentence_names_the_team_and_keeps_its_slug() -> None:
 
 
 def test_other_directions() -> None:
-    raised = said(replace(SEARCH, after=60, days_over=0, split="evenly over 2"))
-    assert "may hold 60: 8 more" in raised[0]
+    parts = {"search-a": 40, "search-b": 20}
+    raised = said(
+        replace(SEARCH, after=60, days_over=0, split="evenly over 2", parts=parts)
+    )
+    assert raised[0] == (
+        "Search's quota is raised from 56 to 60 GPUs. In use now: 52, so 8 are free."
+    )
     assert "held at most 56" in raised[1]
     assert "rises from" in raised[2]
-    assert raised[3] == "Search's quota is divided: evenly over 2."
+    assert raised[3] == (
+        "Search's quota is divided evenly over 2: 40 to search-a, 20 to search-b."
+    )
+    one = replace(SEARCH, split="all of it to search-a", parts={"search-a": 48})
+    assert said(one)[3] == "All 48 go to namespace search-a."
     assert "nothing limits" in said(replace(SEARCH, after=None))[0]
     assert "Every new pod is refused" in said(replace(SEARCH, after=0))[0]
-    assert "not known" in said(replace(SEARCH, rate=None))[2]
+    assert "cannot be computed" in said(replace(SEARCH, rates=Rates()))[2]
     assert "becomes EUR" in said(replace(SEARCH, before=None))[2]
     assert "stays EUR" in said(replace(SEARCH, before=48))[2]
+
+
+def test_an_undo_that_lowers_a_quota_says_lowered_and_never_more() -> None:
+    back = said(replace(SEARCH, before=30, after=24, in_use=0, peak=None))
+    assert back[0] == (
+        "Search's quota is lowered from 30 to 24 GPUs. In use now: 0, so 24 are free."
+    )
+    full = said(
+        replace(SEARCH, before=None, after=1, in_use=0, peak=None, tier="batch")
+    )
+    assert full[0] == (
+        "Search gets a quota of 1 GPU in tier batch; it had none. In use now: 0, so 1 is "
+        "free."
+    )
+    same = said(replace(SEARCH, before=60, after=60, peak=None))
+    assert same[0] == "Search's quota stays 60 GPUs. In use now: 52, so 8 are free."
+
+
+def test_a_model_without_a_price_is_left_out_and_named() -> None:
+    rates = Rates(Decimal("0.30"), Decimal("3.20"), (("NVIDIA-RTX-A6000", 4),))
+    assert said(replace(SEARCH, before=24, after=30, in_use=0, rates=rates))[2] == (
+        "Search's highest possible charge in a 30-day month rises from EUR 55,296.00 to "
+        "EUR 69,120.00 (24 → 30 at EUR 3.20 an hour, the highest rate of this pool; the "
+        "lowest is EUR 0.30). NVIDIA-RTX-A6000 (4 GPUs) has no price and is left out."
+    )
+    bare = Rates(unpriced=(("A", 1), ("B", 2), ("C", 3), ("D", 4)))
+    assert said(replace(SEARCH, rates=bare))[2] == (
+        "Search's highest possible charge in a 30-day month cannot be computed: no model "
+        "of this pool has a price. A (1 GPU), B (2 GPUs), C (3 GPUs) and 1 more model "
+        "have no price and are left out."
+    )
 
 
 def test_committed_against_capacity() -> None:
@@ -91,17 +131,19 @@ def test_pods_keep_their_number() -> None:
     texts = [effect.text for effect in class_effects(facts)]
     assert texts[0].startswith("20 running GPU pods keep priority 1000")
     assert "batch-v2 get 2000" in texts[0]
-    assert "can push out" in texts[1]
+    assert "can preempt" in texts[1]
     never = class_effects(replace(facts, preempts=False, pods=0))
-    assert "do not push others out; they can still be pushed out" in never[0].text
+    assert "do not preempt others; they can still be preempted" in never[0].text
 
 
-def test_names_of_units_and_the_dearest_rate() -> None:
+def test_names_of_units_teams_and_lists() -> None:
     assert units("nvidia.com/gpu") == "GPUs"
     assert units("gpu.nvidia.com.deviceclass.resource.k8s.io/devices") == (
         "devices of gpu.nvidia.com"
     )
     assert units("nvidia.com/gpu.shared") == "gpu.shared units"
-    assert highest([Decimal(1), Decimal(3)]) == Decimal(3)
-    assert highest([Decimal(1), None]) is None
-    assert highest([]) is None
+    assert (whose("Vision"), whose("Language models")) == (
+        "Vision's",
+        "Language models'",
+    )
+    assert (listed(["a"]), listed(["a", "b", "c"])) == ("a", "a, b and c")

@@ -42,7 +42,7 @@ def test_quantities_are_exact(text: str, number: Fraction) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "1 2", "1e", "--1", "1Ki2", "٣", "1" * 65])
 def test_what_is_no_quantity_is_refused(text: str) -> None:
-    with pytest.raises(QuantityError, match="no quantity"):
+    with pytest.raises(QuantityError, match=r"is not a number|is missing"):
         parse_quantity(text)
 
 
@@ -61,8 +61,8 @@ def test_gpus_are_whole() -> None:
         ("1500m", "fraction"),
         ("-1", "negative"),
         ("1000001", "more than"),
-        (True, "no number"),
-        ("", "no quantity"),
+        (True, "not a number"),
+        ("", "is missing"),
     ],
 )
 def test_other_counts_are_refused_with_the_reason(value: str, why: str) -> None:

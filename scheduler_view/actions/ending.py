@@ -1,0 +1,74 @@
+"""Change sets that come to nothing: taken back by their author, or declined by another."""
+
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+
+from accounting.audit import Actor, act
+from scheduler_view.actions.change_sets import (
+    OPEN,
+    READY,
+    Refused,
+    move,
+    name_of,
+    reason_fault,
+)
+from scheduler_view.models import ChangeSet, ChangeState
+
+NOT_BEGUN = (*OPEN, *READY, ChangeState.EXPIRED)
+
+
+def discard(
+    change_set: ChangeSet, *, version: int, actor: Actor, reason: str, at: datetime
+) -> ChangeSet:
+    """Take back one's own change set that was not applied; it stays on record.
+
+    Raises:
+        Moved: the version is not the present one.
+        Refused: somebody else made it, or it was applied or ended.
+    """
+    if name_of(actor) != change_set.author_name:
+        raise Refused(f"{change_set} is not yours: decline it, with a reason")
+    _end(change_set, version, ChangeState.DISCARDED, actor, reason, at)
+    return change_set
+
+
+def decline(
+    change_set: ChangeSet, *, version: int, actor: Actor, reason: str, at: datetime
+) -> ChangeSet:
+    """Answer somebody else's change set with no; its author reads the reason.
+
+    Raises:
+        Moved: the version is not the present one.
+        Refused: it is one's own, or it was applied or ended.
+        ValidationError: a reason that cannot be.
+    """
+    if name_of(actor) == change_set.author_name:
+        raise Refused(f"{change_set} is your own: discard it")
+    if fault := reason_fault(reason):
+        raise ValidationError({"reason": fault})
+    _end(change_set, version, ChangeState.DECLINED, actor, reason.strip(), at)
+    return change_set
+
+
+def _end(
+    change_set: ChangeSet,
+    version: int,
+    state: ChangeState,
+    actor: Actor,
+    reason: str,
+    at: datetime,
+) -> None:
+    with act(actor, reason):
+        move(
+            change_set,
+            version,
+            NOT_BEGUN,
+            state=state,
+            plan_wanted_at=None,
+            retry_at=None,
+            error="",
+            ended_by=name_of(actor),
+            ended_at=at,
+            ended_reason=reason,
+        )

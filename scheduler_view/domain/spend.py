@@ -1,0 +1,87 @@
+"""The most that a quota lets a team be charged, in words."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from scheduler_view.domain.wording import counted, listed, money, units, whose
+
+MONTH_HOURS = 30 * 24
+NAMED_MODELS = 3  # without a price, that a sentence names
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What an hour of one unit of a pool costs: a quota does not tell models apart.
+
+    Attributes:
+        lowest, highest: over the models with a price; None without any.
+        unpriced: models without one, each with its units that are there.
+    """
+
+    lowest: Decimal | None = None
+    highest: Decimal | None = None
+    unpriced: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What one changed quota costs at most.
+
+    Attributes:
+        name: of the team.
+        before, after: units of the quota; None for none.
+    """
+
+    name: str
+    pool: str
+    before: int | None
+    after: int | None
+    rates: Rates
+    currency: str
+
+
+def spend_text(facts: Spending) -> str:
+    """The highest possible charge of a month, the rates behind it, and what has no price."""
+    begin = f"{whose(facts.name)} highest possible charge in a 30-day month"
+    highest, left_out = facts.rates.highest, _left_out(facts)
+    if highest is None:
+        why = "no model of this pool has a price." if left_out else "no node offers it."
+        return f"{begin} cannot be computed: {why}{left_out}"
+    if facts.after is None:
+        return f"{begin} is no longer limited by a quota.{left_out}"
+    rate, monthly = _rate_words(facts, highest), highest * MONTH_HOURS
+    after = money(monthly * facts.after, facts.currency)
+    if facts.before is None:
+        return f"{begin} becomes {after} ({facts.after} at {rate}).{left_out}"
+    if facts.before == facts.after:
+        return f"{begin} stays {after} ({facts.after} at {rate}).{left_out}"
+    verb = "rises" if facts.after > facts.before else "falls"
+    before = money(monthly * facts.before, facts.currency)
+    return (
+        f"{begin} {verb} from {before} to {after} ({facts.before} → {facts.after} at "
+        f"{rate}).{left_out}"
+    )
+
+
+def _rate_words(facts: Spending, highest: Decimal) -> str:
+    lowest = facts.rates.lowest
+    words = f"{money(highest, facts.currency)} an hour"
+    if lowest is None or lowest == highest:
+        return words
+    return f"{words}, the highest rate of this pool; the lowest is {money(lowest, facts.currency)}"
+
+
+def _left_out(facts: Spending) -> str:
+    """The models without a price, as a sentence of its own; empty without any."""
+    found = facts.rates.unpriced
+    if not found:
+        return ""
+    names = [
+        (model or "A model that no exporter named")
+        + (f" ({number} {units(facts.pool, number)})" if number else "")
+        for model, number in found[:NAMED_MODELS]
+    ]
+    if len(found) > NAMED_MODELS:
+        names.append(counted(len(found) - NAMED_MODELS, "more model"))
+    verb = "has no price and is" if len(found) == 1 else "have no price and are"
+    return f" {listed(names)} {verb} left out."

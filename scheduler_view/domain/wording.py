@@ -1,0 +1,37 @@
+"""Words that plans, titles and pages share: what units are called, counts, names, money."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+
+def units(pool: str, number: int | None = None) -> str:
+    """What units of a pool are called; the word for one where it is one GPU."""
+    if pool.endswith(".deviceclass.resource.k8s.io/devices"):
+        return f"devices of {pool.partition('.deviceclass.')[0]}"
+    name = pool.rpartition("/")[2]
+    if name.startswith("mig-"):
+        return f"MIG {name.removeprefix('mig-')}"
+    if name == "gpu":
+        maker = "AMD " if pool.rpartition("/")[0].endswith("amd.com") else ""
+        return f"{maker}GPU" if number == 1 else f"{maker}GPUs"
+    return f"{name} units"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; at least one."""
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def whose(name: str) -> str:
+    """`Vision's`, `Language models'`."""
+    return f"{name}'" if name.endswith("s") else f"{name}'s"
+
+
+def money(amount: Decimal, currency: str) -> str:
+    """`EUR 12,345.00`; pages use the person's own way of writing it."""
+    return f"{currency} {amount:,.2f}"

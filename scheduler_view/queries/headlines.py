@@ -1,0 +1,65 @@
+"""What each edit of a change set replaces, from the history that the database keeps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.apps import apps
+
+from accounting.models import Team
+from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit, stored_edit
+from scheduler_view.domain.headline import Move, move_of
+from scheduler_view.domain.split import SplitRule
+from scheduler_view.domain.tier import TierSpec
+from scheduler_view.models import ChangeSet
+
+Key = tuple[int, int, tuple[str, ...]]  # cluster, version, key of the edit
+
+
+def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
+    """The moves of change sets, by number, in the order of their edits; three queries.
+
+    An edit names the version that it was made from, and that version stays in the history:
+    so a title says the same before and after it is applied.
+    """
+    edits = {row.pk: [stored_edit(one) for one in row.edits] for row in rows}
+    versions = {
+        edit.version for found in edits.values() for edit in found if edit.version
+    }
+    before = {**_quotas(versions), **_tiers(versions)} if versions else {}
+    names = dict(Team.objects.values_list("slug", "name"))
+    return {
+        row.pk: [
+            move_of(edit, _back(row.cluster_id, edit, before), names)
+            for edit in edits[row.pk]
+        ]
+        for row in rows
+    }
+
+
+def _back(cluster: int, edit: Edit, before: Mapping[Key, Edit]) -> Edit | None:
+    if edit.version == 0:  # there was none
+        if isinstance(edit, TierEdit):
+            return TierEdit(edit.spec, remove=True)
+        return QuotaEdit(edit.team, edit.pool, None, edit.tier, edit.rule, edit.weights)
+    return before.get((cluster, edit.version or 0, edit.key))
+
+
+def _quotas(versions: Iterable[int]) -> dict[Key, Edit]:
+    events = apps.get_model("scheduler_view", "QuotaTargetEvent")
+    rows = events.objects.filter(version__in=versions).order_by("pgh_id")
+    names = ("team__slug", "pool", "gpus", "tier", "rule", "weights")
+    found: dict[Key, Edit] = {}
+    for cluster, version, *values in rows.values_list("cluster_id", "version", *names):
+        team, pool, gpus, tier, rule, weights = values
+        edit = QuotaEdit(team, pool, gpus, tier, SplitRule(rule), weights)
+        found[cluster, version, edit.key] = edit
+    return found
+
+
+def _tiers(versions: Iterable[int]) -> dict[Key, Edit]:
+    events = apps.get_model("scheduler_view", "TierEvent")
+    rows = events.objects.filter(version__in=versions).order_by("pgh_id")
+    names = ("cluster_id", "version", "name", "value")
+    return {
+        (cluster, version, (name,)): TierEdit(TierSpec(name, value))
+        for cluster, version, name, value in rows.values_list(*names)
+    }

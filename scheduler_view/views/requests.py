@@ -1,0 +1,87 @@
+"""A lead's request for another quota: the choice with its numbers, and what was wrong."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+
+from accounting.models import Cluster
+from accounting.queries.teams import TeamRef
+from accounting.views.gate import visitor_of
+from scheduler_view.domain.wording import units
+from scheduler_view.forms import Asked, RequestForm
+from scheduler_view.queries.changes import change_row
+from scheduler_view.queries.quotas import QuotaRow
+from scheduler_view.queries.supply import supply_of
+from scheduler_view.views.edits import with_rules
+from scheduler_view.views.proposal import Unfit, propose
+
+SEPARATOR = "|"  # in no name of a cluster, pool or tier
+
+
+def request_form(
+    rows: Sequence[QuotaRow], posted: Any = None, clusters: Sequence[Cluster] = ()
+) -> RequestForm:
+    """The form of a team, with each pool that it may ask for and what it has of it now.
+
+    Args:
+        rows: the team's quotas.
+        posted: what was sent; None for a new form.
+        clusters: all that there are.
+    """
+    names = len(clusters) > 1
+    choices = [(_value(row), _label(row, names=names)) for row in rows]
+    known = {value for value, _ in choices}
+    for cluster in clusters:
+        for pool in sorted({*supply_of(cluster).capacity, "nvidia.com/gpu"}):
+            value = SEPARATOR.join((cluster.name, pool, ""))
+            if value not in known:
+                place = f" on {cluster.name}" if names else ""
+                choices.append((value, f"{units(pool)}{place}: no quota now"))
+    numbers = {_value(row): row.gpus for row in rows}
+    return RequestForm(posted, choices=choices, numbers=numbers)
+
+
+def ask(request: HttpRequest, team: TeamRef, form: RequestForm) -> HttpResponse | None:
+    """Make a draft of what a lead asks for; None where the form has something to mend."""
+    visitor = visitor_of(request)
+    if team.id not in visitor.scope.lead_of:
+        raise PermissionDenied(f"leads of {team.name}")
+    if not form.is_valid():
+        return None
+    found = form.cleaned_data
+    name, pool, tier = found["what"].split(SEPARATOR)
+    cluster = get_object_or_404(Cluster, name=name)
+    edit = {
+        "kind": "quota",
+        "team": team.slug,
+        "pool": pool,
+        "tier": tier,
+        "gpus": found["gpus"],
+    }
+    asked = Asked(
+        with_rules(cluster, [edit]), found["reason"], ends_at=found["ends_at"]
+    )
+    try:
+        made = propose(cluster, asked, visitor, request.user, plans=False)
+    except Unfit as error:
+        for fault in error.faults:
+            form.add_error(None, fault)
+        return None
+    row = change_row(visitor.scope, made.pk)
+    what = row.title if row else str(made)
+    messages.success(request, f"Requested: {what}. An administrator decides.")
+    return redirect("change", number=made.pk)
+
+
+def _value(row: QuotaRow) -> str:
+    return SEPARATOR.join((row.cluster, row.pool, row.tier))
+
+
+def _label(row: QuotaRow, *, names: bool) -> str:
+    tier = f", tier {row.tier}" if row.tier else ""
+    place = f" on {row.cluster}" if names else ""
+    return f"{units(row.pool)}{tier}{place}: quota {row.gpus:,}, in use {row.in_use:,}"
