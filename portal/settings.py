@@ -247,6 +247,10 @@ SPECTACULAR_SETTINGS = {
     "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {
+        "deepLinking": False,  # it puts links into buttons, which screen readers lose
+        "validatorUrl": None,  # it would send the document to a host of others
+    },
     "REDOC_DIST": "SIDECAR",
 }
 

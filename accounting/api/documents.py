@@ -20,3 +20,4 @@ class DocsView(LimitedView, SpectacularSwaggerSplitView):
     permission_classes = SpectacularSwaggerSplitView.permission_classes
     schema = None
     url_name = "api-schema"
+    template_name = "accounting/api_docs.html"  # ours: no inline style, no other host
