@@ -5,6 +5,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.validators import MaxValueValidator, MinValueValidator
 
 from accounting.actions.tokens import SCOPES
@@ -17,6 +18,9 @@ from accounting.sources.catalogue import normal_model
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 DENSITIES = (("comfortable", "Comfortable"), ("compact", "Compact"))
 LIFETIMES = ((30, "30 days"), (90, "90 days"), (180, "180 days"), (365, "One year"))
+CHOOSING = (
+    "At least 8 characters; not a common password, not only digits, not like your name."
+)
 REASON = "Why, for the history: 10 to 200 characters."
 
 
@@ -73,6 +77,26 @@ class PreferencesForm(AccessibleForm):
         return name
 
 
+class NewPasswordForm(AccessibleForm, SetPasswordForm):  # type: ignore[type-arg]
+    """A password for an account that has none, or whose password is lost."""
+
+    new_password1, new_password2 = SetPasswordForm.create_password_fields(
+        label1="New password", label2="New password again"
+    )
+    new_password1.help_text = CHOOSING
+    new_password2.help_text = ""
+
+
+class PasswordForm(NewPasswordForm, PasswordChangeForm):
+    """Another password for oneself; it needs the current one."""
+
+    old_password = forms.CharField(
+        label="Current password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+
 class TokenForm(AccessibleForm):
     """A new API token."""
 
@@ -86,7 +110,7 @@ class TokenForm(AccessibleForm):
         choices=[(scope, scope) for scope in SCOPES],
         widget=forms.CheckboxSelectMultiple,
         initial=["read:usage"],
-        label="May",
+        label="Can",
         help_text="A token can never do more than you can.",
     )
 

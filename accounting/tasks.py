@@ -6,7 +6,7 @@ Losing a message, running one twice or running two at once changes nothing.
 import structlog
 from celery import shared_task
 
-from accounting.actions import live, retention
+from accounting.actions import live, retention, sign_in
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, SourceKind
@@ -47,6 +47,14 @@ def ingest(cluster_id: int) -> None:
     done = ingest_all(Cluster.objects.get(pk=cluster_id), for_s=WORK_S)
     hours = roll_up_dirty_hours(cluster_id)
     log.info("ingested", cluster=cluster_id, windows=done.windows, hours=hours)
+
+
+@shared_task(
+    name="accounting.tasks.forget_attempts", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def forget_attempts() -> None:
+    """Remove counts of sign-in attempts that no limit needs any more (beat: every hour)."""
+    log.info("attempts forgotten", keys=sign_in.remove_old_limits())
 
 
 @shared_task(

@@ -31,6 +31,7 @@ urlpatterns = [
     path("audit", audit.audit, name="audit"),
     path("account", account.account, name="account"),
     path("account/preferences", account.preferences, name="preferences"),
+    path("account/password", account.password_change, name="password-change"),
     path("account/tokens", account.token_create, name="token-create"),
     path("account/tokens/revoke", account.token_revoke, name="token-revoke"),
 ]

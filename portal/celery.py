@@ -51,6 +51,12 @@ app.conf.beat_schedule = {
         "schedule": 15.0,
         "options": {"expires": 15},
     },
+    # Counts of sign-in attempts are small; hourly keeps a flood of them from staying.
+    "forget_attempts": {
+        "task": "accounting.tasks.forget_attempts",
+        "schedule": crontab(minute="47"),
+        "options": {"expires": 3600},
+    },
     # Partitions ahead of time, expired ones away: hourly, for a failure has a day.
     "keep_partitions": {
         "task": "accounting.tasks.keep_partitions",

@@ -41,5 +41,5 @@ NAVIGATION = (
     NavItem("tiers", "Priority tiers", "layers", "r", needs="all"),
     NavItem("attribution", "Attribution", "route", "a", needs="all"),
     NavItem("audit", "Audit log", "scroll-text", "l", needs="all"),
-    NavItem("setup", "Set-up", "list-checks", "s", needs="admin"),
+    NavItem("setup", "Setup", "list-checks", "s", needs="admin"),
 )

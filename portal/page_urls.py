@@ -1,24 +1,14 @@
 """Addresses of the pages that join everything."""
 
-from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import LoginView
 from django.urls import path
 
 from portal import views
-
-SIGN_IN_METHODS = ["get", "head", "post"]
+from portal.sign_in import ChoosePassword, SignIn
 
 urlpatterns = [
     path("", views.overview, name="overview"),
-    path(
-        "sign-in",
-        login_not_required(
-            LoginView.as_view(
-                redirect_authenticated_user=True, http_method_names=SIGN_IN_METHODS
-            )
-        ),
-        name="login",
-    ),
+    path("sign-in", SignIn.as_view(), name="login"),
+    path("welcome/<uidb64>/<token>", ChoosePassword.as_view(), name="password-link"),
     path("sign-out", views.sign_out, name="logout"),
     path("find", views.find_anything, name="find"),
     path("freshness", views.freshness, name="freshness"),

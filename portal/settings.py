@@ -177,6 +177,7 @@ SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"  # a link from a chat must still find the session
 CSRF_COOKIE_SAMESITE = "Strict"
+PASSWORD_RESET_TIMEOUT = 24 * 3600  # seconds: of a link of `manage.py person`
 
 # Transport -----------------------------------------------------------------------
 
@@ -186,6 +187,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.is_secure
 _PORT = urlsplit(PUBLIC_URL).port or 80
 SESSION_COOKIE_NAME = "__Host-session" if ENVIRONMENT.is_secure else f"session-{_PORT}"
 CSRF_COOKIE_NAME = "__Host-csrf" if ENVIRONMENT.is_secure else f"csrf-{_PORT}"
+DEVICE_COOKIE_NAME = "__Host-device" if ENVIRONMENT.is_secure else f"device-{_PORT}"
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 SECURE_SSL_REDIRECT = ENVIRONMENT.is_secure
 SECURE_HSTS_SECONDS = 365 * 86400 if ENVIRONMENT.is_secure else 0

@@ -248,7 +248,7 @@ def proofs(request: HttpRequest) -> HttpResponse:
 
 @admins
 def setup(request: HttpRequest) -> HttpResponse:
-    """Six steps that check themselves."""
+    """The steps of a setup, which check themselves."""
     steps = setup_steps()
     context = {
         "steps": steps,

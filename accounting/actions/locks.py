@@ -10,6 +10,8 @@ _SPACES = {
     "windows": 7105,
     "push": 7106,
     "drift": 7107,
+    "people": 7108,
+    "sign-ins": 7109,
     "audit": 7110,  # taken by the triggers of history
 }
 

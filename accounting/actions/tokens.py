@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from accounting.audit import act
 from accounting.models import ApiToken
 
 SCOPES = (
@@ -38,6 +40,10 @@ USUAL = timedelta(days=90)
 NOTED_EVERY = timedelta(minutes=1)  # a busy token does not write with every request
 
 
+class TokenNameError(ValueError):
+    """The owner has a token of this name."""
+
+
 def create_token(
     *,
     owner: AbstractBaseUser,
@@ -48,6 +54,7 @@ def create_token(
     """A token and its secret, which is never shown again.
 
     Raises:
+        TokenNameError: the owner has a token of this name.
         ValueError: an unknown scope, or a lifetime of more than a year.
     """
     unknown = sorted(set(scopes) - set(SCOPES))
@@ -55,15 +62,23 @@ def create_token(
         raise ValueError(f"unknown scope {unknown[0]!r}")
     if not timedelta(0) < lifetime <= LONGEST:
         raise ValueError("a token lives at most a year")
-    token, secret = ApiToken.objects.create(
-        user=owner, expiry=lifetime, name=name, scopes=sorted(set(scopes))
-    )
+    try:
+        with act(owner, f"token {name}"):
+            token, secret = ApiToken.objects.create(
+                user=owner, expiry=lifetime, name=name, scopes=sorted(set(scopes))
+            )
+    except IntegrityError:
+        raise TokenNameError(
+            f"You have a token called {name!r}. Revoke it first, or choose another name."
+        ) from None
     return token, secret
 
 
 def revoke_token(*, owner: AbstractBaseUser, token_key: str) -> bool:
     """End a token at once; False when the owner has none with this key."""
-    count, _ = ApiToken.objects.filter(user=owner, token_key=token_key).delete()
+    with act(owner, "token revoked"):
+        found = ApiToken.objects.filter(user=owner, token_key=token_key)
+        count, _ = found.delete()
     return bool(count)
 
 

@@ -1,5 +1,11 @@
 """The tables of accounting, re-exported."""
 
+from accounting.models.account import (
+    Account,
+    SignInLimit,
+    SignInOutcome,
+    SignInRecord,
+)
 from accounting.models.audit import AuditLink
 from accounting.models.cluster import (
     AddedResource,
@@ -70,6 +76,7 @@ from accounting.models.usage import (
 )
 
 __all__ = [
+    "Account",
     "AddedResource",
     "ApiToken",
     "AuditLink",
@@ -117,6 +124,9 @@ __all__ = [
     "Scraper",
     "SharePolicy",
     "SharePolicyName",
+    "SignInLimit",
+    "SignInOutcome",
+    "SignInRecord",
     "Source",
     "SourceKind",
     "Team",

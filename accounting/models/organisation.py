@@ -182,12 +182,16 @@ class Binding(models.Model):
         return f"{self.kind} {self.label} {self.glob} -> {self.team}"
 
 
+@pghistory.track(exclude=["digest", "last_used_at"])
 class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # untyped
     """A bearer token of one person; only its digest is stored.
 
-    A token never can do more than its owner; `scopes` narrows it further.
+    A token never can do more than its owner; `scopes` narrows it further. Its history
+    says when it was made and revoked, and never holds the digest.
     """
 
+    id: "models.BigAutoField[int, int]" = models.BigAutoField(primary_key=True)
+    digest: "models.CharField[str, str]" = models.CharField(max_length=128, unique=True)
     name: "models.CharField[str, str]" = models.CharField(max_length=100)
     scopes = models.JSONField(
         default=list
@@ -195,3 +199,11 @@ class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # untyped
     last_used_at: "models.DateTimeField[datetime | None, datetime | None]" = (
         models.DateTimeField(null=True, blank=True)
     )
+
+    class Meta(AbstractAuthToken.Meta):  # type: ignore[misc]  # untyped
+        constraints = [
+            models.UniqueConstraint(fields=["user", "name"], name="token_name_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.token_key})"

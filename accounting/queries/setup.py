@@ -1,4 +1,4 @@
-"""The six steps of a set-up, checked from what the ledger holds: nothing is asked outside."""
+"""The steps of a setup, checked from what the ledger holds: nothing is asked outside."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +18,11 @@ _QUERY = """
       (SELECT count(*) FROM accounting_podhold),
       (SELECT count(*) FROM accounting_team),
       (SELECT max(hour_start) FROM usage_hour)
+"""
+_ADMINISTRATORS = """
+    SELECT string_agg(u.username, ', ' ORDER BY u.username)
+    FROM accounting_person p JOIN auth_user u ON u.id = p.user_id
+    WHERE p.role = 'admin' AND u.is_active AND u.password NOT LIKE '!%'
 """
 _WEEK = """
     SELECT coalesce(sum(held), 0), coalesce(sum(held) FILTER (WHERE team_id = 0), 0),
@@ -58,13 +63,16 @@ class Step:
 
 
 def setup_steps() -> list[Step]:
-    """All six, in the order in which they are done; two queries."""
+    """All of them, in the order in which they are done; three queries."""
     with connection.cursor() as cursor:
+        cursor.execute(_ADMINISTRATORS)
+        names = cursor.fetchone()[0]
         cursor.execute(_QUERY)
         counts = cursor.fetchone()
         cursor.execute(_WEEK)
         week = cursor.fetchone()
     return [
+        _administrator(names),
         _source(counts[:3]),
         _gpu_metrics(counts[3], counts[4]),
         _kube_state(counts[5], counts[6]),
@@ -77,6 +85,20 @@ def setup_steps() -> list[Step]:
 def is_complete(steps: Sequence[Step]) -> bool:
     """True when nothing is left to do."""
     return all(step.state == "done" for step in steps)
+
+
+def _administrator(names: str | None) -> Step:
+    looked_for = "An active account with the role admin and a password."
+    if not names:
+        return Step(
+            "An administrator can sign in",
+            "todo",
+            "No administrator has chosen a password yet.",
+            looked_for,
+            "manage.py person NAME --role admin",
+            "Run the command on the server and open the link that it prints.",
+        )
+    return Step("An administrator can sign in", "done", f"{names}.", looked_for)
 
 
 def _source(found: tuple[int, int, str | None]) -> Step:

@@ -1,38 +1,54 @@
-"""A person's own page: how things look, and API tokens."""
+"""A person's own page: how things look, the password, sign-ins, and API tokens."""
 
 from datetime import timedelta
 
 from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 
 from accounting.actions.preferences import set_preferences
-from accounting.actions.tokens import create_token, revoke_token
-from accounting.forms import PreferencesForm, TokenForm
+from accounting.actions.sign_in import TooManyAttemptsError, count_guess
+from accounting.actions.tokens import TokenNameError, create_token, revoke_token
+from accounting.audit import act
+from accounting.forms import PasswordForm, PreferencesForm, TokenForm
+from accounting.queries.people import sign_ins_of
 from accounting.queries.tokens import token_rows
 from accounting.rights import SIGNED_IN
 from accounting.views.gate import posted, signed_in, visitor_of
 
+NEW_TOKEN = "new-token"  # noqa: S105  # where the session keeps a secret until it is shown
+
 
 @signed_in
 def account(request: HttpRequest) -> HttpResponse:
-    """Preferences and tokens."""
-    return _page(request, TokenForm())
+    """Preferences, password, sign-ins and tokens; a new token's secret is shown once."""
+    return _page(request, secret=request.session.pop(NEW_TOKEN, ""))
 
 
-def _page(request: HttpRequest, form: TokenForm, secret: str = "") -> HttpResponse:
+def _page(
+    request: HttpRequest,
+    *,
+    form: TokenForm | None = None,
+    password_form: PasswordChangeForm | None = None,
+    secret: str = "",
+) -> HttpResponse:
     visitor = visitor_of(request)
     person = visitor.person
     zone = person.timezone if person else ""
+    shown = (form or TokenForm(), password_form or PasswordForm(request.user))
     context = {
         "visitor": visitor,
         "zone_form": PreferencesForm(initial={"timezone": zone}),
         "density": person.density if person else "comfortable",
-        "form": form,
+        "form": shown[0],
+        "password_form": shown[1],
         "secret": secret,
         "tokens": token_rows(request.user.pk or 0),
+        "sign_ins": sign_ins_of(request.user.get_username()),
     }
-    status = 422 if form.errors else 200
+    status = 422 if any(one.errors for one in shown) else 200
     return render(request, "accounting/account.html", context, status=status)
 
 
@@ -60,20 +76,43 @@ def preferences(request: HttpRequest) -> HttpResponse:
 
 
 @posted(SIGNED_IN, belongs_to="account")
-def token_create(request: HttpRequest) -> HttpResponse:
-    """Make a token; its secret is on this answer and nowhere else."""
-    form = TokenForm(request.POST)
+def password_change(request: HttpRequest) -> HttpResponse:
+    """Another password; all other sessions of the person end."""
+    try:
+        count_guess("own password", str(request.user.pk))
+    except TooManyAttemptsError as error:
+        minutes = -(-error.wait_s // 60)
+        messages.error(request, f"Too many attempts. Try again in {minutes} min.")
+        return redirect("account")
+    form = PasswordForm(request.user, request.POST)
     if not form.is_valid():
-        return _page(request, form)
-    _, secret = create_token(
-        owner=request.user,  # type: ignore[arg-type]
-        name=form.cleaned_data["name"],
-        scopes=form.cleaned_data["scopes"],
-        lifetime=timedelta(days=form.cleaned_data["days"]),
+        return _page(request, password_form=form)
+    with act(request.user, "own password"):  # type: ignore[arg-type]
+        form.save()
+    update_session_auth_hash(request, form.user)
+    messages.success(
+        request, "Your password is changed. Other sessions of yours have ended."
     )
-    answer = _page(request, TokenForm(), secret)
-    answer["Cache-Control"] = "no-store"
-    return answer
+    return redirect("account")
+
+
+@posted(SIGNED_IN, belongs_to="account")
+def token_create(request: HttpRequest) -> HttpResponse:
+    """Make a token; its secret waits in the session for one view of the page."""
+    form = TokenForm(request.POST)
+    if form.is_valid():
+        try:
+            _, request.session[NEW_TOKEN] = create_token(
+                owner=request.user,  # type: ignore[arg-type]
+                name=form.cleaned_data["name"],
+                scopes=form.cleaned_data["scopes"],
+                lifetime=timedelta(days=form.cleaned_data["days"]),
+            )
+        except TokenNameError as error:
+            form.add_error("name", str(error))
+        else:
+            return redirect("account")
+    return _page(request, form=form)
 
 
 @posted(SIGNED_IN, belongs_to="account")

@@ -34,7 +34,7 @@ PAGES = {
     f"/gpus/{GPU}": GPU,
     f"/gpus/{GPU}?range=today": GPU,
     "/data-health": "Data health",
-    "/setup": "Set-up",
+    "/setup": "Setup",
     "/prices": "Prices",
     "/prices/new": "Set a price",
     "/attribution": "Attribution",
@@ -107,12 +107,12 @@ def test_the_sign_in_page_is_clean(
     context = browser.new_context(color_scheme=theme, bypass_csp=True)  # type: ignore[attr-defined]
     page = context.new_page()
     page.goto(f"{address}/sign-in?next=/teams")
-    page.get_by_label("Name").fill("nobody")
+    page.get_by_label("User name").fill("nobody")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     assert "do not match an account" in page.get_by_role("alert").inner_text()
     assert violations(page) == []
-    page.get_by_label("Name").fill("luis")
+    page.get_by_label("User name").fill("luis")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{address}/teams")

@@ -60,6 +60,9 @@ API = "/api/v1/"
 PAGES: dict[str, Route] = {
     "": Route("/", (200, 200, 302, 200, 200)),
     "sign-in": Route("/sign-in", FOUND, FOUND, is_open=True),
+    "welcome/<uidb64>/<token>": Route(
+        "/welcome/MQ/used-link", MISSING, MISSING, is_open=True
+    ),
     "sign-out": posted("/sign-out", FOUND),
     "find": Route("/find?q=re", ALL),
     "freshness": Route("/freshness", ALL),
@@ -96,6 +99,7 @@ PAGES: dict[str, Route] = {
     ),
     "audit": Route("/audit", WHOLE),
     "account": Route("/account", ALL),
+    "account/password": posted("/account/password", (422, 422, 422, 422, 422)),
     "account/preferences": posted("/account/preferences", (204, 204, 204, 204, 204)),
     "account/tokens": posted("/account/tokens", (422, 422, 422, 422, 422)),
     "account/tokens/revoke": posted("/account/tokens/revoke", FOUND),

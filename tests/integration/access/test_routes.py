@@ -12,6 +12,7 @@ from django.test import Client
 
 from accounting.models import Binding
 from tests.integration.access.routes import (
+    MISSING,
     NOT_THERE,
     PEOPLE,
     ROUTES,
@@ -69,7 +70,7 @@ def expected(route: Route, name: str, method: str) -> int:
 
 def _of_anybody(route: Route, method: str, *, is_rest: bool) -> int:
     if method in ("GET", "HEAD") or (method == "POST" and not is_rest):
-        return 200
+        return 404 if route.get == MISSING else 200
     return 204 if method == "OPTIONS" and is_rest else 405
 
 

@@ -29,7 +29,7 @@ def test_a_token_is_made_used_and_ended_on_the_account_page(
 ) -> None:
     page = _signed_in("luis")
     values = {"name": "sheet", "days": "30", "scopes": ["read:usage"]}
-    secret = page.post("/account/tokens", values).context["secret"]
+    secret = page.post("/account/tokens", values, follow=True).context["secret"]
     program = _asking(secret)
     assert program.get("/api/v1/usage").status_code == 200
     token = ApiToken.objects.get(name="sheet")

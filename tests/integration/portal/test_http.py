@@ -37,6 +37,7 @@ def test_readiness_names_the_parts(
     assert answer.json() == {"postgres": True, "redis": False}
 
 
+@pytest.mark.django_db
 def test_policy_allows_our_own_files_only(client: Client) -> None:
     answer = client.get("/sign-in")
     assert answer.status_code == 200

@@ -1,0 +1,177 @@
+"""People: accounts, roles, teams, passwords and links to choose one."""
+
+from collections.abc import Mapping
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from accounting.actions.locks import lock
+from accounting.actions.sign_in import record
+from accounting.audit import Actor, act
+from accounting.models import (
+    ApiToken,
+    Membership,
+    OrganisationRole,
+    Person,
+    SignInOutcome,
+    Team,
+    TeamRole,
+)
+from accounting.queries.people import administrators, role_word
+
+ROLES = {
+    "admin": OrganisationRole.ADMIN,
+    "finance": OrganisationRole.FINANCE,
+    "viewer": OrganisationRole.NONE,
+}
+
+
+class PersonError(ValueError):
+    """What was asked cannot be done; nothing was changed."""
+
+
+def save_person(
+    name: str,
+    *,
+    role: str | None = None,
+    teams: Mapping[str, TeamRole | None] | None = None,
+    is_active: bool | None = None,
+    password: str | None = None,
+    actor: Actor,
+    reason: str,
+) -> list[str]:
+    """Make a person, or change what is given; the rest stays.
+
+    Args:
+        name: the user name.
+        role: `admin`, `finance` or `viewer`.
+        teams: slug -> role in the team; None ends the membership.
+        is_active: False signs the person out everywhere and revokes their tokens.
+        password: a new one ends all their sessions.
+        actor: who does it.
+        reason: why, for the audit log.
+
+    Returns:
+        What changed, in words; empty when all of it was so already.
+
+    Raises:
+        PersonError: a name, role, team or password that is not valid, or the last
+            administrator would be gone.
+    """
+    hashed = "" if password is None else _hashed(password, name)
+    with act(actor, reason):
+        lock("people", 0)  # two administrators must not deactivate each other
+        had_administrator = bool(administrators())
+        user, changes = _account(name)
+        if role is not None:
+            _set_role(user, role, changes)
+        for slug, kind in (teams or {}).items():
+            _set_team(user, slug, kind, changes)
+        if is_active is not None and user.is_active != is_active:
+            _activate(user, changes, is_active=is_active)
+        if hashed:
+            user.password = hashed
+            user.save(update_fields=["password"])
+            changes.append(f"{name} has a new password")
+        if had_administrator and not administrators():
+            raise PersonError(
+                f"{name} is the only administrator: make somebody else one first"
+            )
+    return changes
+
+
+def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
+    """What a link needs that lets its reader choose the password of an account, once.
+
+    It ends after `PASSWORD_RESET_TIMEOUT`, and with the next sign-in.
+
+    Returns:
+        The account and the token, as the page `password-link` takes them.
+
+    Raises:
+        PersonError: no such person, or one who is deactivated.
+    """
+    user = get_user_model().objects.filter(username=name).first()
+    if user is None or not user.is_active:
+        raise PersonError(f"{name!r} has no active account")
+    by = actor if isinstance(actor, str) else actor.get_username()
+    record(name, SignInOutcome.LINK, None, actor=by)
+    account = urlsafe_base64_encode(force_bytes(user.pk))
+    return account, default_token_generator.make_token(user)
+
+
+def _hashed(password: str, name: str) -> str:
+    """Takes a tenth of a second on purpose, so it comes before the transaction."""
+    try:
+        validate_password(password, get_user_model()(username=name))
+    except ValidationError as error:
+        raise PersonError(f"the password: {' '.join(error.messages)}") from None
+    return make_password(password)
+
+
+def _account(name: str) -> tuple[User, list[str]]:
+    user = get_user_model().objects.select_for_update().filter(username=name).first()
+    if user is not None:
+        return user, []
+    user = get_user_model()(username=name)
+    user.set_unusable_password()
+    try:
+        user.full_clean(exclude=["password"])
+    except ValidationError as error:
+        messages = " ".join(error.message_dict.get("username", error.messages))
+        raise PersonError(f"{name!r} is not a valid user name: {messages}") from None
+    user.save()
+    return user, [f"{name} has an account"]
+
+
+def _set_role(user: User, role: str, changes: list[str]) -> None:
+    if role not in ROLES:
+        raise PersonError(f"{role!r} is not a valid role: {', '.join(ROLES)}")
+    person, _ = Person.objects.get_or_create(user=user)
+    if person.role != ROLES[role]:
+        before = role_word(person.role)
+        person.role = ROLES[role]
+        person.save(update_fields=["role"])
+        changes.append(f"role of {user.username}: {before} -> {role}")
+
+
+def _set_team(user: User, slug: str, kind: TeamRole | None, changes: list[str]) -> None:
+    team = Team.objects.filter(slug=slug).first()
+    if team is None:
+        known = ", ".join(Team.objects.order_by("slug").values_list("slug", flat=True))
+        raise PersonError(
+            f"there is no team {slug!r}; the teams are {known or 'none yet'}"
+        )
+    membership = Membership.objects.filter(user=user, team=team).first()
+    if kind is None:
+        if membership is not None:
+            membership.delete()
+            changes.append(f"{user.username} left {slug}")
+        return
+    if membership is None:
+        Membership.objects.create(user=user, team=team, role=kind)
+    elif membership.role != kind:
+        membership.role = kind
+        membership.save(update_fields=["role"])
+    else:
+        return
+    changes.append(f"{user.username} is {kind} of {slug}")
+
+
+def _activate(user: User, changes: list[str], *, is_active: bool) -> None:
+    user.is_active = is_active
+    user.save(update_fields=["is_active"])
+    changes.append(
+        f"{user.username} is {'active again' if is_active else 'deactivated'}"
+    )
+    if is_active:
+        return
+    for token in ApiToken.objects.filter(user=user):
+        token.delete()
+        changes.append(f"token {token.name} of {user.username} was revoked")

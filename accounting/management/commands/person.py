@@ -1,0 +1,147 @@
+"""`manage.py person NAME`: the first administrator, and everybody after."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.urls import reverse
+
+from accounting.actions.people import (
+    ROLES,
+    PersonError,
+    password_ticket,
+    save_person,
+)
+from accounting.audit import SYSTEM
+from accounting.management.output import WRONG_USE, write_rows
+from accounting.models import TeamRole
+from accounting.queries.people import person_rows
+
+REASON = "manage.py person"
+
+
+class Command(BaseCommand):
+    """Makes and changes people; ends with 0, or 2 for wrong use (nothing was changed)."""
+
+    help = (
+        "Make a person or change one: role, teams, password, deactivation. "
+        "Without NAME: list everybody."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Who, and what changes; what is not named stays."""
+        parser.add_argument("name", nargs="?", help="the user name")
+        parser.add_argument("--role", choices=list(ROLES), help="in the organization")
+        parser.add_argument(
+            "--team",
+            action="append",
+            default=[],
+            metavar="SLUG[:lead]",
+            help="member of this team, or its lead; may be repeated",
+        )
+        parser.add_argument(
+            "--leave", action="append", default=[], metavar="SLUG", help="ends it"
+        )
+        state = parser.add_mutually_exclusive_group()
+        state.add_argument(
+            "--deactivate",
+            action="store_true",
+            help="no sign-in any more; sessions end, tokens are revoked",
+        )
+        state.add_argument("--activate", action="store_true")
+        password = parser.add_mutually_exclusive_group()
+        password.add_argument(
+            "--password-file",
+            metavar="FILE",
+            help="take the password from the first line of a file; -: standard input",
+        )
+        password.add_argument(
+            "--link",
+            action="store_true",
+            help="print a link to choose a password (printed for a new person anyway)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Change what is asked, and print how the person stands."""
+        name = options["name"]
+        if not name:
+            write_rows([row.fields() for row in person_rows()], "table", self.stdout)
+            return
+        try:
+            changes = self._save(name, options)
+            link = self._link(name, wanted=options["link"])
+        except PersonError as error:
+            self.stderr.write(f"person: {error}")
+            sys.exit(WRONG_USE)
+        for change in changes or ["nothing to change"]:
+            self.stdout.write(change)
+        write_rows([row.fields() for row in person_rows(name)], "table", self.stdout)
+        if link:
+            hours = settings.PASSWORD_RESET_TIMEOUT // 3600
+            self.stdout.write(
+                f"\nTo choose a password, {name} opens this link within {hours} hours; "
+                f"it works once:\n{link}"
+            )
+
+    def _save(self, name: str, options: dict[str, Any]) -> list[str]:
+        is_active = None
+        if options["activate"] or options["deactivate"]:
+            is_active = bool(options["activate"])
+        asked = (options["role"], options["team"], options["leave"], is_active)
+        if not person_rows(name) and asked == (None, [], [], None):
+            raise PersonError(
+                f"there is no person called {name!r}; give a --role or a --team to "
+                "make one"
+            )
+        return save_person(
+            name,
+            role=options["role"],
+            teams=_teams(options["team"], options["leave"]),
+            is_active=is_active,
+            password=_first_line(file) if (file := options["password_file"]) else None,
+            actor=SYSTEM,
+            reason=REASON,
+        )
+
+    def _link(self, name: str, *, wanted: bool) -> str:
+        [row] = person_rows(name)
+        if not wanted and (row.can_sign_in or not row.is_active):
+            return ""
+        path = reverse("password-link", args=password_ticket(name, actor=SYSTEM))
+        return urljoin(settings.PUBLIC_URL, path)
+
+
+def _teams(joined: list[str], left: list[str]) -> dict[str, TeamRole | None]:
+    """Slug -> role in the team; None where the membership ends.
+
+    Raises:
+        PersonError: a team is named twice, or with a role that is not valid.
+    """
+    found: dict[str, TeamRole | None] = {}
+    for text in joined:
+        slug, colon, role = text.partition(":")
+        if colon and role not in TeamRole.values:
+            raise PersonError(f"--team {text}: write SLUG or SLUG:lead")
+        if slug in found:
+            raise PersonError(f"--team {slug} is given twice")
+        found[slug] = TeamRole(role) if colon else TeamRole.VIEWER
+    for slug in left:
+        if slug in found:
+            raise PersonError(f"{slug} is given with --team and with --leave")
+        found[slug] = None
+    return found
+
+
+def _first_line(path: str) -> str:
+    try:
+        text = sys.stdin.readline() if path == "-" else Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PersonError(f"--password-file {path}: cannot be read ({error})") from None
+    line = text.split("\n", 1)[0].rstrip("\r")
+    if not line:
+        raise PersonError(f"--password-file {path}: the first line is empty")
+    return line

@@ -1,0 +1,98 @@
+"""People: who has an account, what they may do, and what happened at their sign-ins."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth import get_user_model
+
+from accounting.models import (
+    Membership,
+    OrganisationRole,
+    Person,
+    SignInOutcome,
+    SignInRecord,
+    TeamRole,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """One person.
+
+    Attributes:
+        role: `admin`, `finance` or `viewer`.
+        teams: slugs, with `:lead` where they lead.
+        can_sign_in: active, and with a password.
+    """
+
+    name: str
+    role: str
+    teams: tuple[str, ...]
+    is_active: bool
+    can_sign_in: bool
+    last_sign_in: datetime | None
+
+    def fields(self) -> dict[str, str | None]:
+        """As the command prints it."""
+        last = self.last_sign_in
+        return {
+            "name": self.name,
+            "role": self.role,
+            "teams": ", ".join(self.teams) or None,
+            "state": self.state,
+            "last_sign_in": last.isoformat(timespec="seconds") if last else None,
+        }
+
+    @property
+    def state(self) -> str:
+        """Whether they can sign in, in words."""
+        if not self.is_active:
+            return "deactivated"
+        return "active" if self.can_sign_in else "has not chosen a password"
+
+
+def person_rows(name: str | None = None) -> list[PersonRow]:
+    """Everybody, or one person, by name; three queries."""
+    users = get_user_model().objects.order_by("username")
+    if name is not None:
+        users = users.filter(username=name)
+    roles = dict(Person.objects.values_list("user_id", "role"))
+    teams: dict[int, list[str]] = {}
+    for user_id, slug, role in Membership.objects.order_by("team__slug").values_list(
+        "user_id", "team__slug", "role"
+    ):
+        mark = ":lead" if role == TeamRole.LEAD else ""
+        teams.setdefault(user_id, []).append(f"{slug}{mark}")
+    return [
+        PersonRow(
+            name=user.get_username(),
+            role=role_word(roles.get(user.pk, OrganisationRole.NONE)),
+            teams=tuple(teams.get(user.pk, ())),
+            is_active=user.is_active,
+            can_sign_in=user.is_active and user.has_usable_password(),
+            last_sign_in=user.last_login,
+        )
+        for user in users
+    ]
+
+
+def role_word(role: str) -> str:
+    """What a role is called in front of people: without one, a viewer of their teams."""
+    return "viewer" if role == OrganisationRole.NONE else role
+
+
+def administrators() -> list[str]:
+    """The active accounts with the role admin, by name."""
+    rows = Person.objects.filter(role=OrganisationRole.ADMIN, user__is_active=True)
+    return sorted(rows.values_list("user__username", flat=True))
+
+
+def has_accounts() -> bool:
+    """True once anybody can sign in, or has a link to."""
+    return get_user_model().objects.filter(is_active=True).exists()
+
+
+def sign_ins_of(account: str, limit: int = 10) -> list[SignInRecord]:
+    """The newest sign-ins and failed attempts of one account."""
+    rows = SignInRecord.objects.filter(account=account)
+    return list(rows.exclude(outcome=SignInOutcome.LINK)[:limit])
