@@ -6,6 +6,9 @@ from decimal import Decimal
 FLOOR_COVERAGE = (
     0.95  # product rule: below it a change is shown greyed, with the reason
 )
+COMPARABLE = (
+    0.8  # below it none is shown: what is missing moves it more than what happened
+)
 FLOOR_AMOUNT = Decimal(1)  # below one unit of currency a percentage says nothing
 
 
@@ -28,6 +31,19 @@ class Change:
     def difference(self) -> Decimal:
         """After - before."""
         return self.after - self.before
+
+
+def refusal(seen_before: float | None, seen_after: float | None) -> str:
+    """Why two periods are not compared at all, one clause; "" where they are.
+
+    Args:
+        seen_before, seen_after: how much of each has data, 0 to 1; None for no time.
+    """
+    if seen_before is not None and seen_before < COMPARABLE:
+        return f"only {seen_before:.0%} of it has data"
+    if seen_after is not None and seen_after < COMPARABLE:
+        return f"only {seen_after:.0%} of this range has data"
+    return ""
 
 
 def average_gpus(milliseconds: int, length_ms: int) -> float | None:

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from accounting.domain.comparison import Change, average_gpus, change, share
+from accounting.domain.comparison import (
+    COMPARABLE,
+    Change,
+    average_gpus,
+    change,
+    refusal,
+    share,
+)
 from accounting.domain.period import Period
 from accounting.domain.report import UsageRow
 from accounting.domain.summary import rounded, total_of
@@ -25,8 +32,20 @@ class Sides:
     seen_before: float | None
     seen_after: float | None
 
+    @property
+    def refusal(self) -> str:
+        """Why nothing is compared; "" where it is."""
+        return refusal(self.seen_before, self.seen_after)
+
     def change(self, then: UsageRow, now: UsageRow, name: str) -> Change | None:
-        """How one field of a row moved, doubtful where too little was observed."""
+        """How one field of a row moved, doubtful where too little was observed.
+
+        None where so little was that nothing can be said.
+        """
+        observed = _least(then.coverage, now.coverage)
+        is_of_observed = name in {"efficiency", "idle_charge"}
+        if self.refusal or (is_of_observed and (observed or 0) < COMPARABLE):
+            return None
         before, after = getattr(then, name), getattr(now, name)
         if isinstance(before, float) and isinstance(after, float):
             before, after = Decimal(str(before)), Decimal(str(after))
@@ -81,6 +100,7 @@ class Breakdown:
     steps: Mapping[str, UsageRow]
     summary: Summary
     unnamed: int = 0  # how many rows are in `steps` and not in `rows`
+    refusal: str = ""  # why there is no `before`, where one was asked for
 
     @property
     def has_before(self) -> bool:
@@ -121,6 +141,7 @@ def breakdown(
         by_step=_by_step(finer, dimension, step),
         steps=_totals(finer, step),
         summary=summarise(rows, earlier, sides, length_ms),
+        refusal=sides.refusal if sides else "",
     )
 
 
@@ -145,7 +166,7 @@ def breakdown_of_largest(
     column = STEPS[step]
     finer = rounded(usage_rows(selection, (column,)), places)
     earlier = []
-    if sides is not None:
+    if sides is not None and not sides.refusal:
         before = replace(selection, period=sides.before)
         earlier = rounded(usage_rows(before, ()), places)
     names = {workload_name(row) for row in rows}
@@ -163,13 +184,14 @@ def breakdown_of_largest(
         steps=_totals(finer, step),
         summary=summarise(finer, earlier, sides, length_ms),
         unnamed=count - len(rows),
+        refusal=sides.refusal if sides else "",
     )
 
 
 def _earlier(
     selection: Selection, dimension: str, sides: Sides | None, places: int
 ) -> list[UsageRow]:
-    if sides is None:
+    if sides is None or sides.refusal:
         return []
     earlier = replace(selection, period=sides.before)
     rows = usage_rows(earlier, (dimension,))

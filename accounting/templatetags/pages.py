@@ -13,7 +13,13 @@ from django.utils.safestring import SafeString, mark_safe
 
 from accounting.charts.bars import Part
 from accounting.domain.report import UsageRow
-from accounting.templatetags.units import NO_DATA, NO_PRICE, gpu_hours
+from accounting.templatetags.units import (
+    NO_DATA,
+    NO_PRICE,
+    days,
+    gpu_hours,
+    short_day,
+)
 
 register = template.Library()
 
@@ -79,6 +85,18 @@ def figure(
         text,
         small,
     )
+
+
+@register.simple_tag(takes_context=True)
+def before_words(context: Mapping[str, Any]) -> str:
+    """What a range is compared with: `1-22 Oct 2026 to 10:00` while it still runs."""
+    state = context["state"]
+    text = days(state.before)
+    if not state.is_before_cut:
+        return text
+    end = state.before_period.end.astimezone(state.zone)
+    on = "" if end.date() == state.before.last else f"{short_day(end.date())} "
+    return f"{text} to {on}{end:%H:%M}"
 
 
 @register.simple_tag

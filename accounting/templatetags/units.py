@@ -145,7 +145,9 @@ def moved(change: Change | None) -> str:
     if change.ratio is None:
         return f"{mark} from almost nothing"
     if abs(change.ratio) >= 10:
-        return f"{mark} {abs(change.after / change.before):,.0f} times"
+        return f"{mark} {abs(change.after / change.before):,.0f} times as much"
+    if abs(change.ratio) < 0.0005:
+        return f"{mark} <0.1%"
     return f"{mark} {abs(change.ratio) * 100:.1f}%"
 
 

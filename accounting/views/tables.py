@@ -28,6 +28,7 @@ class TeamLine:
     url: str
     row: UsageRow
     change: Change | None
+    is_new: bool  # nothing of it in the period before
     average: float | None
     parts: tuple[Part, ...]
     words: str
@@ -76,6 +77,7 @@ def team_lines(
                 change=sides.change(before, row, "charge")
                 if sides and before
                 else None,
+                is_new=before is None,
                 average=average_gpus(row.allocated_ms, length_ms),
                 parts=held_parts(row, largest),
                 words=held_words(row),
@@ -135,6 +137,7 @@ def _department(
         url="",
         row=total,
         change=change,
+        is_new=not earlier,
         average=sum(averages) if averages else None,
         parts=(),
         words="",

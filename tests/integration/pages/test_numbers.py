@@ -123,10 +123,42 @@ def test_a_day_without_data_is_a_gap_and_is_named(
 
 
 def test_a_comparison_with_missing_data_is_doubted(sign_in: SignIn) -> None:
-    summary = sign_in("ana").get("/").context["breakdown"].summary
-    assert "of the time before was observed" in summary.charge.doubt
-    calm = sign_in("ana").get("/?range=last-7-days").context["breakdown"].summary
-    assert calm.charge.doubt == "" or "before" in calm.charge.doubt
+    """A day of the week before is missing: grey, with the reason."""
+    answer = sign_in("ana").get("/?range=last-7-days")
+    change = answer.context["breakdown"].summary.charge
+    assert change.doubt == "only 85% of the time before was observed"
+    assert "It is gray because only 85%" in answer.content.decode()
+
+
+def test_too_little_data_is_not_compared_at_all(sign_in: SignIn) -> None:
+    """Data begin on 9 October: a percentage against 1 to 20 October would be nonsense."""
+    client = sign_in("ana")
+    why = r"Not compared with 1\u201320 Oct 2026: only 5\d% of it has data"
+    for path in ("/", "/teams", "/teams/vision"):
+        answer = client.get(path)
+        breakdown = answer.context["breakdown"]
+        assert not breakdown.has_before
+        for name in ("charge", "allocated", "efficiency", "idle_charge"):
+            assert getattr(breakdown.summary, name) is None
+        page = answer.content.decode()
+        assert re.search(why, " ".join(page.split()))
+        main = page[page.index("<main") :]
+        assert not set("\u25b2\u25bc") & set(main)
+    assert client.get("/").context["movers"] == []
+
+
+def test_a_comparison_up_to_the_same_hour_says_so(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    page = " ".join(client.get("/?range=last-7-days").content.decode().split())
+    assert "vs 7\u201313 Nov 2026 to 15:00" in page
+    assert "on 7\u201313 Nov 2026 to 15:00 (" in page
+    assert "Change is against 7\u201313 Nov 2026 to 15:00." in page
+    assert (
+        "Charge against 7\u201313 Nov 2026 to 15:00, the same hour as the newest"
+        in page
+    )
+    whole = client.get("/?range=last-week").content.decode()
+    assert "vs 2\u20138 Nov 2026<" in whole
 
 
 def test_a_running_month_is_compared_with_as_much_of_the_one_before(
@@ -167,9 +199,12 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("path", "queries"),
     [
-        ("/", 19),
-        ("/teams", 14),
-        ("/teams/vision", 21),
+        ("/", 17),  # too little data to compare with
+        ("/?range=last-7-days", 20),  # a comparison, and which hours have data
+        ("/teams", 13),
+        ("/teams?range=last-7-days", 14),
+        ("/teams/vision", 20),
+        ("/teams/vision?range=last-7-days", 22),
         ("/teams/vision/workloads", 10),
         ("/gpus", 17),
         ("/prices", 8),

@@ -66,9 +66,11 @@ def test_percent_never_rounds_to_a_lie(ratio: float | None, expected: str) -> No
 
 def test_changes_have_a_mark_and_never_a_colour_word() -> None:
     assert units.moved(change(Decimal(100), Decimal("112.4"))) == "▲ 12.4%"
+    assert units.moved(change(Decimal(100_000), Decimal(100_030))) == "▲ <0.1%"
+    assert units.moved(change(Decimal(100_000), Decimal(99_970))) == "▼ <0.1%"
     assert units.moved(change(Decimal(100), Decimal(100))) == "No change"
     assert units.moved(change(Decimal(0), Decimal(9))) == "▲ from almost nothing"
-    assert units.moved(change(Decimal(2), Decimal(60))) == "▲ 30 times"
+    assert units.moved(change(Decimal(2), Decimal(60))) == "▲ 30 times as much"
     assert units.moved_points(change(Decimal("0.5"), Decimal("0.531"))) == "▲ 3.1 pts"
     assert units.moved_money(change(Decimal(5), Decimal(2)), "EUR") == "▼ €3.00"
     assert units.moved(None) == ""
