@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 import structlog
+from django.contrib import messages
 from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -30,13 +31,14 @@ from accounting.queries.ledger import ledger_rows, ledger_total
 from accounting.queries.ranking import largest, moved_most
 from accounting.queries.selection import Selection
 from accounting.queries.setup import is_complete, setup_steps
-from accounting.queries.teams import visible_teams
+from accounting.queries.teams import TeamRef, visible_teams
 from accounting.queries.verify import verdicts
 from accounting.rights import DATA_ISSUES, SIGNED_IN
 from accounting.views import figures, shapes, tables
 from accounting.views.chip import chip_of
 from accounting.views.download import csv_answer
 from accounting.views.filters import LABELS
+from accounting.views.foreign import foreign_teams, leave_out_foreign, words_about
 from accounting.views.gate import admins, posted, sees_all, signed_in, visitor_of
 from accounting.views.splits import filtering, split_of
 from accounting.views.state import PageState
@@ -66,7 +68,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     if "csv" in state.query:
         return _changes_csv(state)
     if not state.visitor.scope.sees_all and len(teams) == 1:
-        return redirect(tables.team_url(next(iter(teams.values()))) + state.carry)
+        return _only_team(request, state, next(iter(teams.values())))
+    leave_out_foreign(state, teams, "Here are your teams." if teams else "")
     selection = state.selection()
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
@@ -110,6 +113,14 @@ def overview(request: HttpRequest) -> HttpResponse:
     if state.visitor.scope.sees_all and not set(state.filters) - LEDGER_FILTERS:
         context |= _capacity(state, steps, length, places)
     return render(request, "portal/overview.html", context)
+
+
+def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpResponse:
+    """Redirect to the visitor's only team, with a warning where the link names another."""
+    if foreign := foreign_teams(state, {team.slug}):
+        messages.warning(request, words_about(foreign, f"Here is {team.name}."))
+    leave_out_foreign(state, {team.slug}, "")
+    return redirect(state.link(tables.team_url(team), team=""))
 
 
 def _changes_csv(state: PageState) -> HttpResponse:

@@ -32,6 +32,7 @@ from accounting.views.columns import (
     column_choices,
 )
 from accounting.views.filters import LABELS
+from accounting.views.foreign import leave_out_foreign
 from accounting.views.gate import signed_in
 from accounting.views.pager import paged
 from accounting.views.splits import choices, filtering, split_of
@@ -48,6 +49,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
     """Every team that the visitor may read, with what it used."""
     state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
+    leave_out_foreign(state, teams, "Here are your teams." if teams else "")
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
     sides = state.sides(length)
@@ -77,10 +79,11 @@ def team_list(request: HttpRequest) -> HttpResponse:
 
 def _team(state: PageState, slug: str) -> TeamRef:
     """The team, or 404: whether it exists is not told to others."""
-    team = visible_teams(state.visitor.scope).get(slug)
-    if team is None:
+    teams = visible_teams(state.visitor.scope)
+    if slug not in teams:
         raise Http404("no such team")
-    return team
+    leave_out_foreign(state, teams, f"Here is {teams[slug].name}.")
+    return teams[slug]
 
 
 @signed_in
