@@ -2,7 +2,10 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import OutputWrapper
@@ -12,19 +15,62 @@ from rich.table import Table
 from accounting.queries.fields import csv_lines
 
 DONE, FINDING, WRONG_USE = 0, 1, 2  # how commands end (design section 9)
+INTERRUPTED = 130  # by Ctrl-C, as shells have it
+HIDDEN = {  # Django's own options: they work, and are not in the way of `--help`
+    "--version",
+    "--verbosity",
+    "--settings",
+    "--pythonpath",
+    "--traceback",
+    "--no-color",
+    "--force-color",
+}
+
+
+@contextmanager
+def until_closed() -> Iterator[None]:
+    """End quietly when whoever reads the output has seen enough, as `head` has."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(DONE)
 
 
 def write_rows(
-    rows: Sequence[Mapping[str, Any]], kind: str, out: OutputWrapper
+    rows: Iterable[Mapping[str, Any]], kind: str, out: OutputWrapper
 ) -> None:
-    """Print rows in a format: table, json or csv."""
+    """Print rows in a format: table, json or csv.
+
+    JSON and CSV are written row by row: of a large report only a row is text at a time. JSON
+    is one document with a row on each line.
+    """
     if kind == "json":
-        json.dump({"rows": list(rows)}, out, indent=1)
-        out.write("\n")
+        _json(rows, out)
     elif kind == "csv":
-        csv.writer(out, lineterminator="\n").writerows(csv_lines(list(rows)))
+        _csv(rows, out)
     else:
-        _table(rows, out)
+        _table(list(rows), out)
+
+
+def _json(rows: Iterable[Mapping[str, Any]], out: OutputWrapper) -> None:
+    """`out` ends each piece with a line feed: so a piece is a line."""
+    before = '{"rows": ['
+    for row in rows:
+        out.write(before)
+        before = f"{json.dumps(row)},"
+    if before == '{"rows": [':
+        out.write('{"rows": []}')
+    else:
+        out.write(f"{before.removesuffix(',')}\n]}}")
+
+
+def _csv(rows: Iterable[Mapping[str, Any]], out: OutputWrapper) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    for number, row in enumerate(rows):
+        lines = csv_lines([row])
+        writer.writerows(lines if number == 0 else lines[1:])
 
 
 def _table(rows: Sequence[Mapping[str, Any]], out: OutputWrapper) -> None:

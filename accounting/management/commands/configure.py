@@ -14,7 +14,7 @@ from accounting.actions.retirement import RetirementError, work_off
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.setup import apply_configuration
 from accounting.audit import SYSTEM
-from accounting.management.output import WRONG_USE
+from accounting.management.output import HIDDEN, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.models import Cluster, Team
 from accounting.queries.billing import billing_at
@@ -25,12 +25,16 @@ class Command(BaseCommand):
     """Sets up; ends with 0, or 2 when the file is wrong (nothing was written then)."""
 
     help = (
-        "Bring billing, clusters, teams, bindings, prices, labels and resources about."
+        "Set up billing, clusters, teams, bindings, prices, labels and resources from a "
+        "file. Running it again changes nothing."
     )
+    suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The file, and whether to look only."""
-        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "file", type=Path, metavar="FILE", help="see docs/example/ledger.yaml"
+        )
         parser.add_argument(
             "--check", action="store_true", help="only say what is wrong"
         )

@@ -5,14 +5,14 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from accounting.access import EVERYTHING
 from accounting.domain.profile import Policy
-from accounting.management.output import WRONG_USE, write_rows
+from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.hardness import ONLY, only_pointless, with_hardness
 from accounting.queries.holds import hold_rows
@@ -34,26 +34,46 @@ class Command(BaseCommand):
     """Reports; ends with 0, or 2 for wrong use."""
 
     help = "Show usage, the ledger, holds, data issues or queues."
+    suppressed_base_arguments = HIDDEN
     kinds: tuple[str, ...] = ("usage", "ledger", "holds", "issues", "queues")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What to show, grouped how, of which time, in which form."""
-        parser.add_argument("what", choices=self.kinds)
-        parser.add_argument("--by", help="dimensions, separated by commas")
-        parser.add_argument("--from", dest="start", help="ISO time or billing day")
-        parser.add_argument("--to", dest="end", help="the first moment not included")
+        parser.add_argument("what", choices=self.kinds, help="which rows")
         parser.add_argument(
-            "--format", choices=["table", "json", "csv"], default="table"
+            "--by", metavar="NAME,...", help="dimensions, such as team,model,day"
         )
         parser.add_argument(
-            "--state", help="issues: open (without it), resolved or all"
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="a date, or ISO 8601 with an offset; all that is stored without it",
+        )
+        parser.add_argument(
+            "--to", dest="end", metavar="TIME", help="end of the time, not included"
+        )
+        parser.add_argument(
+            "--format",
+            choices=["table", "json", "csv"],
+            default="table",
+            help="table without it",
+        )
+        parser.add_argument(
+            "--state",
+            metavar="STATE",
+            help="issues: open (without it), resolved or all",
         )
         parser.add_argument(
             "--only", choices=ONLY, help="usage: rows that were busy without work"
         )
         for name in FILTERS:
+            words = name.replace("_", " ")
             parser.add_argument(
-                f"--{name.replace('_', '-')}", dest=f"f_{name}", action="append"
+                f"--{name.replace('_', '-')}",
+                dest=f"f_{name}",
+                metavar="NAME",
+                action="append",
+                help=f"only this {words}; may be given again",
             )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -67,15 +87,16 @@ class Command(BaseCommand):
         except SelectionError as error:
             self.stderr.write(f"report: {error}")
             sys.exit(WRONG_USE)
-        write_rows(rows, options["format"], self.stdout)
+        with until_closed():
+            write_rows(rows, options["format"], self.stdout)
         if options["format"] == "table" and options["what"] in ("usage", "ledger"):
             named = ", ".join(policies_in(selection)) or Policy.COMPUTE.value
             self.stdout.write(f"Shares of divided GPUs: {named}.")
 
     def rows(
         self, options: Mapping[str, Any], selection: Selection
-    ) -> list[Mapping[str, Any]]:
-        """The rows of what is asked for.
+    ) -> Iterable[Mapping[str, Any]]:
+        """The rows of what is asked for, each made when it is printed.
 
         Raises:
             SelectionError: an option that these rows do not have.
@@ -90,7 +111,7 @@ def _rows(
     by: str | None,
     state: str | None,
     only: str | None,
-) -> list[Mapping[str, Any]]:
+) -> Iterable[Mapping[str, Any]]:
     if state is not None and what != "issues":
         raise SelectionError(f"{what} have no state; leave --state out")
     if only is not None and what != "usage":
@@ -101,11 +122,11 @@ def _rows(
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
         rows = with_hardness(usage_rows(selection, names), selection, names)
-        return [usage_fields(row) for row in only_pointless(rows, only)]
+        return map(usage_fields, only_pointless(rows, only))
     if what == "ledger":
-        return [ledger_fields(row) for row in ledger_rows(selection, names)]
+        return map(ledger_fields, ledger_rows(selection, names))
     if what == "holds":
-        return [hold_fields(row) for row in hold_rows(selection)]
+        return map(hold_fields, hold_rows(selection))
     if what == "queues":
         refuse_others(selection, ("cluster",), "queues")
         if selection.period is not None:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
 from accounting.access import EVERYTHING
-from accounting.management.output import FINDING, WRONG_USE
+from accounting.management.output import FINDING, HIDDEN, WRONG_USE
 from accounting.queries.audit import Head, has_head, head
 from accounting.queries.selection import SelectionError, parse_selection, stored_period
 from accounting.queries.verify import verdicts
@@ -18,14 +18,28 @@ from accounting.queries.verify import verdicts
 class Command(BaseCommand):
     """Verifies; ends with 0, 1 when an invariant is broken, 2 for wrong use."""
 
-    help = "Check that time and money are conserved and that rollups are their facts."
+    help = (
+        "Check that time and money are conserved and that rollups are their facts. "
+        "Only reads; may run at any time."
+    )
+    suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Which time."""
-        parser.add_argument("--from", dest="start")
-        parser.add_argument("--to", dest="end")
         parser.add_argument(
-            "--head", type=_head, help="LINKS:HASH that an earlier run printed"
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="a date, or ISO 8601 with an offset; all that is stored without it",
+        )
+        parser.add_argument(
+            "--to", dest="end", metavar="TIME", help="end of the time, not included"
+        )
+        parser.add_argument(
+            "--head",
+            type=_head,
+            metavar="LINKS:HASH",
+            help="the end of the audit chain that an earlier run printed",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,6 +1,6 @@
 """`manage.py report quotas|tiers|waiting|preemptions`, beside what `accounting` reports."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -35,7 +35,7 @@ class Command(report.Command):
 
     def rows(
         self, options: Mapping[str, Any], selection: Selection
-    ) -> list[Mapping[str, Any]]:
+    ) -> Iterable[Mapping[str, Any]]:
         """The rows of what is asked for; quotas and tiers are those of now."""
         what = options["what"]
         if what not in FILTERS:
