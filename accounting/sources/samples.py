@@ -90,7 +90,7 @@ def build_reading(
     """
     if not len(batch.ids):
         return Reading((), is_partial, notes, interval_ms, frozenset(scales))
-    order = _in_order(batch)
+    order = in_order(batch)
     ids, times, values = batch.ids[order], batch.times[order], batch.values[order]
     starts = np.flatnonzero(np.diff(ids, prepend=-1))
     ends = np.append(starts[1:], len(ids))
@@ -115,7 +115,7 @@ def build_reading(
     )
 
 
-def _in_order(batch: SampleBatch) -> NDArray[np.intp]:
+def in_order(batch: SampleBatch) -> NDArray[np.intp]:
     """Indices that sort by series, then time; samples mostly come in order of time."""
     order = np.argsort(batch.ids, kind="stable")
     ids, times = batch.ids[order], batch.times[order]

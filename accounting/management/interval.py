@@ -1,0 +1,58 @@
+"""The interval of a source in words: declared, or concluded from its samples (rules.md N4)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from accounting.domain.track import DEFAULT_STEP_MS, MAX_STEP_MS
+from accounting.sources.intervals import Sampler
+
+MOST_NAMED = 5  # scrapers that differ from the others of their job
+
+
+def interval_line(
+    declared_s: int | None, concluded: Mapping[Sampler, int | None]
+) -> str:
+    """One line for a person.
+
+    Args:
+        declared_s: what rules where it is set, in seconds.
+        concluded: by sampler, in milliseconds; None where too few samples tell.
+    """
+    shown = _by_job(concluded)
+    if declared_s is None:
+        return f"interval: {shown}, concluded from the samples"
+    if shown == _seconds(declared_s * 1000):
+        return f"interval: {shown}, declared"
+    return f"interval: {declared_s} s, declared; the samples come every {shown}"
+
+
+def _by_job(concluded: Mapping[Sampler, int | None]) -> str:
+    jobs: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for sampler, gap_ms in sorted(concluded.items()):
+        job = sampler.job or ("kube-state" if sampler.is_kube else "exporters")
+        jobs[job][_seconds(gap_ms)].append(sampler.instance)
+    every = {words for found in jobs.values() for words in found}
+    if len(every) == 1:
+        return every.pop()
+    return ", ".join(f"{_of_job(found)} ({job})" for job, found in sorted(jobs.items()))
+
+
+def _of_job(found: Mapping[str, list[str]]) -> str:
+    counts = Counter({words: len(instances) for words, instances in found.items()})
+    (most, _), *_ = counts.most_common(1)
+    parts = [most]
+    for words, instances in sorted(found.items()):
+        if words != most:
+            named = ", ".join(name or "no instance" for name in instances[:MOST_NAMED])
+            more = len(instances) - MOST_NAMED
+            parts.append(
+                f"{words} from {named}" + (f" and {more} more" if more > 0 else "")
+            )
+    return ", but ".join(parts)
+
+
+def _seconds(gap_ms: int | None) -> str:
+    """Rounded to tenths: scrapes are never exactly on time."""
+    if gap_ms is None:
+        return f"{DEFAULT_STEP_MS / 1000:g} s for want of samples"
+    return f"{round(min(gap_ms, MAX_STEP_MS) / 1000, 1):g} s"
