@@ -7,8 +7,7 @@ import structlog
 from celery import shared_task
 
 from accounting.actions import live, retention, sign_in
-from accounting.actions.ingest import ingest_all
-from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.actions.catch_up import catch_up
 from accounting.models import Cluster, SourceKind
 
 log = structlog.get_logger(__name__)
@@ -43,10 +42,15 @@ def sweep() -> None:
 
 @shared_task(name="accounting.tasks.ingest", soft_time_limit=SOFT_S, time_limit=HARD_S)
 def ingest(cluster_id: int) -> None:
-    """Compute a cluster's due windows and roll up what they changed."""
-    done = ingest_all(Cluster.objects.get(pk=cluster_id), for_s=WORK_S)
-    hours = roll_up_dirty_hours(cluster_id)
-    log.info("ingested", cluster=cluster_id, windows=done.windows, hours=hours)
+    """Compute a cluster's due windows and roll up what they changed, for some minutes."""
+    done = catch_up(Cluster.objects.get(pk=cluster_id), for_s=WORK_S)
+    log.info(
+        "ingested",
+        cluster=cluster_id,
+        windows=done.ingested.windows,
+        hours=done.hours,
+        left=done.left.due,
+    )
 
 
 @shared_task(

@@ -1,6 +1,7 @@
 """Makes windows due: new ones, those that late samples change, those to be read again (N1)."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from django.db import connection
 
@@ -8,6 +9,7 @@ from accounting.actions.partitions import FACT_DAYS
 from accounting.domain.period import FAR_MS, WINDOW_MS, Period, to_instant
 
 ASKED_AGAIN_DAYS = 7  # Prometheus may have forgotten what is older (N1)
+ASKED = "asked"  # the reason of windows that somebody asked for
 
 
 def mark(
@@ -31,32 +33,79 @@ def mark(
     )
 
 
-def _mark(cluster_id: int, starts: Sequence[int], reason: str, *, create: bool) -> int:
+def ask(cluster_id: int, period: Period, *, create: bool) -> int:
+    """Make the windows of a period pending because somebody asked for it.
+
+    Where an earlier request for some of them was stopped, what it had computed stays: so the
+    same request again goes on, and two of them beside each other share the work.
+
+    Args:
+        cluster_id: whose windows.
+        period: half-open, on window borders.
+        create: also windows that have no row yet.
+
+    Returns:
+        How many windows of the period were computed by an earlier request.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT count(*) FILTER (WHERE NOT {_IS_OPEN})
+                FROM accounting_ingestwindow w
+                WHERE cluster_id = %s AND shard = 0
+                  AND window_start >= %s AND window_start < %s
+                  AND ({_IS_OPEN} OR {_IS_ANSWERED}) HAVING bool_or({_IS_OPEN})""",
+            [cluster_id, period.start, period.end],
+        )
+        found = cursor.fetchone()
+    starts = range(period.start_ms, period.end_ms, WINDOW_MS)
+    but = f"({_IS_OPEN} OR {_IS_ANSWERED})" if found else "false"
+    for i in range(0, len(starts), 5000):
+        _mark(cluster_id, starts[i : i + 5000], ASKED, create=create, but=but)
+    return int(found[0]) if found else 0
+
+
+_IS_OPEN = f"(w.reason = '{ASKED}' AND w.state IN ('pending', 'claimed'))"
+_IS_ANSWERED = f"""
+    (w.reason = '{ASKED}' AND w.state IN ('done', 'partial')
+     AND w.read_at >= statement_timestamp() - interval '1 day')
+"""
+
+
+def _mark(
+    cluster_id: int,
+    starts: Sequence[int],
+    reason: str,
+    *,
+    create: bool,
+    but: str = "false",
+) -> int:
+    """Mark windows by their starts; `but` is a constant condition of those that stay."""
     instants = [to_instant(ms) for ms in starts]
     with connection.cursor() as cursor:
         if create:
             cursor.execute(
-                """
-                INSERT INTO accounting_ingestwindow
+                f"""
+                INSERT INTO accounting_ingestwindow AS w
                     (cluster_id, shard, window_start, state, fence, worker, attempts,
                      last_error, reason, rows, samples_expected, samples_seen, read_ms)
                 SELECT %s, 0, at, 'pending', 0, '', 0, '', %s, 0, 0, 0, 0
                 FROM unnest(%s::timestamptz[]) AS at
                 ON CONFLICT (cluster_id, shard, window_start) DO UPDATE
-                    SET state = 'pending', fence = accounting_ingestwindow.fence + 1,
+                    SET state = 'pending', fence = w.fence + 1,
                         reason = excluded.reason, next_attempt_at = NULL,
                         reading_hash = NULL
+                    WHERE NOT {but}
                 """,
                 [cluster_id, reason, instants],
             )
         else:
             cursor.execute(
-                """
-                UPDATE accounting_ingestwindow
+                f"""
+                UPDATE accounting_ingestwindow w
                 SET state = 'pending', fence = fence + 1, reason = %s,
                     next_attempt_at = NULL, reading_hash = NULL
                 WHERE cluster_id = %s AND shard = 0
-                  AND window_start = ANY(%s::timestamptz[])
+                  AND window_start = ANY(%s::timestamptz[]) AND NOT {but}
                 """,
                 [reason, cluster_id, instants],
             )
@@ -81,15 +130,30 @@ def read_again(cluster_id: int, period: Period) -> None:
         )
 
 
-# Windows whose samples are at hand: those of scrapes and files are kept as long as facts
-# (decision 0006); a Prometheus keeps its own as long as it likes, so it is asked for the last
-# week again (N1), and for what it still knew within a day, as a backfill needs.
-_AT_HAND = """
-    window_start >= (
-        SELECT max(window_start) - make_interval(days => %(kept_days)s)
-        FROM accounting_ingestwindow
-        WHERE cluster_id = %(cluster)s AND shard = 0
+# Samples of scrapes and files are kept as long as facts (decision 0006): what is older than
+# the oldest kept hour and the one before it may be gone.
+_KEPT_FROM = """
+    least(
+        (SELECT max(n.at) - make_interval(days => %(kept_days)s)
+         FROM accounting_cluster c CROSS JOIN LATERAL (
+             SELECT max(window_start) AS at FROM accounting_ingestwindow
+             WHERE cluster_id = c.id AND shard = 0
+         ) n),
+        (SELECT min(hour_start) + interval '1 hour' FROM accounting_bufferblock
+         WHERE source_id IN (SELECT id FROM accounting_source
+                             WHERE cluster_id = %(cluster)s AND is_active))
     )
+"""
+_IS_KEPT = """
+    EXISTS (SELECT FROM accounting_source WHERE cluster_id = %(cluster)s
+            AND kind <> 'prometheus' AND is_active)
+"""
+
+# Windows whose samples are at hand. A Prometheus keeps its own as long as it likes, so it is
+# asked for the last week again (N1), and for what it still knew within a day, as a backfill
+# needs, however old that is.
+_AT_HAND = f"""
+    (NOT {_IS_KEPT} OR window_start >= {_KEPT_FROM})
     AND (NOT EXISTS (SELECT FROM accounting_source WHERE cluster_id = %(cluster)s
                      AND kind = 'prometheus' AND is_active)
          OR read_at >= statement_timestamp() - interval '1 day'
@@ -99,6 +163,31 @@ _AT_HAND = """
              WHERE cluster_id = %(cluster)s AND shard = 0
          ))
 """
+
+
+def lost_before(cluster_id: int, period: Period) -> datetime | None:
+    """Until when a period cannot be computed again: its samples are not kept any more.
+
+    Such windows would lose what they know. None where there is none of them.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT kept FROM (SELECT {_KEPT_FROM} AS kept WHERE {_IS_KEPT}) k
+            WHERE EXISTS (SELECT FROM accounting_ingestwindow
+                          WHERE cluster_id = %(cluster)s AND shard = 0 AND rows > 0
+                            AND window_start >= %(low)s
+                            AND window_start < least(kept, %(high)s))
+            """,
+            {
+                "cluster": cluster_id,
+                "kept_days": FACT_DAYS,
+                "low": period.start,
+                "high": period.end,
+            },
+        )
+        found = cursor.fetchone()
+    return found[0] if found else None
 
 
 def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> int:
@@ -158,3 +247,22 @@ def is_at_hand(cluster_id: int, window: Period) -> bool:
             },
         )
         return bool(cursor.fetchone()[0])
+
+
+def compute_lost(cluster_id: int, hours: Sequence[datetime]) -> None:
+    """Make the windows of hours pending whose facts have expired; they are written again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_ingestwindow w
+            SET state = 'pending', fence = fence + 1, reason = 'expired',
+                next_attempt_at = NULL, reading_hash = NULL, content_hash = NULL
+            FROM unnest(%s::timestamptz[]) AS h(hour)
+            WHERE cluster_id = %s AND shard = 0 AND state IN ('done', 'partial')
+              AND window_start >= hour AND window_start < hour + interval '1 hour'
+              AND rows > 0 AND NOT EXISTS (
+                  SELECT FROM usage_window u WHERE u.cluster_id = w.cluster_id
+                  AND u.window_start = w.window_start)
+            """,
+            [list(hours), cluster_id],
+        )

@@ -5,7 +5,7 @@ all their samples together.
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,19 +13,20 @@ from django.db import transaction
 from django.db.models import DateTimeField, Max, Min, Value
 from django.db.models.functions import Greatest, Now
 
-from accounting.actions import buffer, due, ingest, issues, names
+from accounting.actions import buffer, due, issues, names
+from accounting.actions.catch_up import catch_up
 from accounting.actions.locks import lock
 from accounting.actions.new_clusters import confirm, refuse_known_gpus
 from accounting.actions.observing import observe_period
 from accounting.actions.reading import reader_of
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import Actor, act
 from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period, to_instant
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
-from accounting.models import Cluster, IngestWindow, Source, SourceKind
+from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
 from accounting.sources.errors import SourceError
+from accounting.sources.intervals import Intervals, Sampler
 from accounting.sources.openmetrics import FileError, Spool, spool
 
 FILES = "files"  # name of the source that imported files belong to
@@ -46,6 +47,8 @@ class Imported:
     hours: int
     waiting: int  # windows that wait for another source
     unknown_names: tuple[str, ...]
+    interval_s: int | None  # declared, now or before (rules.md N4)
+    intervals: Mapping[Sampler, int | None]  # in ms, as the samples come
 
 
 def import_files(
@@ -54,6 +57,7 @@ def import_files(
     *,
     actor: Actor,
     is_new: bool = False,
+    interval_s: int | None = None,
     on_progress: Progress | None = None,
 ) -> Imported:
     """Import OpenMetrics or timestamped Prometheus text.
@@ -63,6 +67,8 @@ def import_files(
         paths: files, also .gz; all are checked before anything is written.
         actor: who imports.
         is_new: the cluster is one of its own, also if another one has its GPUs (N39).
+        interval_s: at which the samples of this cluster's files were taken, 1 to 300 (N4);
+            kept. None: as it was declared before, else as each window concludes it.
         on_progress: told what is being done, how far it is and of how many.
 
     Raises:
@@ -77,7 +83,9 @@ def import_files(
             paths,
             Path(folder),
             latest_ms=latest,
-            on_progress=lambda done, total: tell("Reading", done, total),
+            on_progress=lambda done, total: tell(
+                "Reading MiB", done >> 20, max(1, total >> 20)
+            ),
         )
         if spooled.first_ms is None or spooled.last_ms is None:
             raise FileError(
@@ -87,36 +95,30 @@ def import_files(
             refuse_known_gpus(cluster_name, spooled)
         cluster, source = _source(cluster_name, actor, is_new=is_new)
         period = Period(spooled.first_ms, spooled.last_ms + 1)
+        intervals = Intervals()
         with transaction.atomic():  # kept samples always have their windows due
-            new = _buffer(source, spooled, tell)
-            count = _mark(cluster, period) if new else 0
+            if interval_s is not None:
+                _declare(source, interval_s, actor)
+            new = _buffer(source, spooled, intervals, tell)
+            if new:
+                _mark(cluster, period)
             issues.resolve_older(cluster.pk, (names.CODE,), period.start)
             _name_unknown(cluster, spooled, period)
             _note(source, period)
     reach("kept")
-    first = ingest.Ingested(0, 0, 0)
-    if new:
-        first = ingest.ingest_all(
-            cluster,
-            within=_reach(period),
-            observed=_observe(cluster, period, tell),
-            on_progress=lambda d: tell("Attributing", d.windows, max(count, d.windows)),
-        )
-    done = ingest.ingest_all(
-        cluster, on_progress=lambda d: tell("Again", d.windows, d.windows)
-    )
-    hours = roll_up_dirty_hours(
-        cluster.pk, on_progress=lambda n, of: tell("Rolling up", n, of)
-    )
+    observed = _observe(cluster, period, tell) if new else set()
+    done = catch_up(cluster, observed=observed, on_progress=tell)
     _name_unknown(cluster, spooled, period)  # now its windows are there
     return Imported(
         samples=spooled.samples,
         new_samples=new,
-        windows=first.windows + done.windows,
-        rows_written=first.rows_written + done.rows_written,
-        hours=hours,
-        waiting=done.failed + first.failed,
+        windows=done.ingested.windows,
+        rows_written=done.ingested.rows_written,
+        hours=done.hours,
+        waiting=done.left.due + done.left.failed,
         unknown_names=tuple(sorted(spooled.unknown.nodes)),
+        interval_s=source.interval_s,
+        intervals=intervals.concluded(),
     )
 
 
@@ -150,16 +152,32 @@ def _name_unknown(cluster: Cluster, spooled: Spool, period: Period) -> None:
     names.record_unknown(cluster, "A file", spooled.unknown.nodes, period, weighed)
 
 
-def _buffer(source: Source, spooled: Spool, tell: Progress) -> int:
+def _buffer(
+    source: Source, spooled: Spool, intervals: Intervals, tell: Progress
+) -> int:
     hours = spooled.hours()
     new = 0
     for done, hour in enumerate(hours):
         tell("Keeping samples", done, len(hours))
-        new += buffer.append(source, spooled.hour(hour))
+        batch = spooled.hour(hour)
+        intervals.add(batch)
+        new += buffer.append(source, batch)
     return new
 
 
-def _mark(cluster: Cluster, period: Period) -> int:
+def _declare(source: Source, interval_s: int, actor: Actor) -> None:
+    """Keep the interval of a source; where it is another one, all its windows are due."""
+    if source.interval_s == interval_s:
+        return
+    with act(actor, f"interval of {source}"):
+        source.interval_s = interval_s
+        source.save(update_fields=["interval_s"])
+    hours = BufferBlock.objects.filter(source=source).values_list("first_ms", "last_ms")
+    kept = [_reach(Period(first, last + 1)) for first, last in hours]
+    due.mark(source.cluster_id, kept, "interval", create=False)
+
+
+def _mark(cluster: Cluster, period: Period) -> None:
     """Make due every window that the new samples can change, and the gap to what is
     there: between a cluster's first and last sample every window has its facts.
 
@@ -176,8 +194,8 @@ def _mark(cluster: Cluster, period: Period) -> int:
         last = int(bounds["last"].timestamp() * 1000) + WINDOW_MS
         high = max(high, first)
         low = min(low, last)
-    count = due.mark(cluster.pk, [Period(low, high)], "new", create=True)
-    return count + due.mark(cluster.pk, [_reach(period)], "late", create=False)
+    due.mark(cluster.pk, [Period(low, high)], "new", create=True)
+    due.mark(cluster.pk, [_reach(period)], "late", create=False)
 
 
 def _reach(period: Period) -> Period:

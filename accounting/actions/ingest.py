@@ -6,15 +6,15 @@ process may die: the ledger then still says what is due.
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import Error
 
 from accounting.actions import (
     facts,
-    issues,
     retirement,
     windows,
 )
@@ -24,30 +24,40 @@ from accounting.actions.observing import State, observe_period
 from accounting.actions.outcomes import write_windows
 from accounting.actions.pause import no_cycle_search
 from accounting.actions.reading import ClusterReader, reader_of
+from accounting.actions.window_issues import issues_of, source_failed
 from accounting.actions.windows import Claim, FenceError, Outcome
 from accounting.domain.attribution import WindowLedger, attribute
-from accounting.domain.condition import conditions, told_twice
-from accounting.domain.issue import Issue
 from accounting.domain.period import Period
-from accounting.domain.place import misplaced
 from accounting.domain.series import Reading, content_hash
 from accounting.domain.spelling import Spellings, spellings
 from accounting.domain.timeline import node_timelines
 from accounting.failpoints import reach
 from accounting.models import Cluster
-from accounting.queries.at_stake import waiting_ms
 from accounting.queries.retirement import retired_ms
+from accounting.queries.windows import database_now
 from accounting.sources.errors import SourceError
+
+MOST_ROUNDS = 20  # one or two follow what a backfill learns late; more find nothing new
+FAILURES_IN_A_ROW = 3  # hours that fail one after the other: the source is down
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What one call did."""
+    """What one call did; `failed` counts attempts on windows."""
 
     windows: int
     rows_written: int
     samples_seen: int
     failed: int = 0
+
+    def __add__(self, other: "Ingested") -> "Ingested":
+        """Both together."""
+        return Ingested(
+            self.windows + other.windows,
+            self.rows_written + other.rows_written,
+            self.samples_seen + other.samples_seen,
+            self.failed + other.failed,
+        )
 
 
 @no_cycle_search()
@@ -57,6 +67,8 @@ def ingest_next(
     within: Period | None = None,
     newest_first: bool = True,
     observed: Collection[int] = (),
+    not_since: datetime | None = None,
+    as_of: datetime | None = None,
 ) -> Ingested | None:
     """Compute the due windows of one hour; None when nothing is due.
 
@@ -65,15 +77,23 @@ def ingest_next(
         within: only windows of this period.
         newest_first: the order in which hours are taken.
         observed: ids of the kept blocks that are in the evidence already.
+        not_since: leave out windows that were read at or after this instant.
+        as_of: leave out attempts that are due later than this; None: later than now.
     """
-    claimed = windows.claim(cluster.pk, newest_first=newest_first, within=within)
+    claimed = windows.claim(
+        cluster.pk,
+        newest_first=newest_first,
+        within=within,
+        not_since=not_since,
+        as_of=as_of,
+    )
     if claimed is None:
         return None
-    reach("claimed")
     started = time.monotonic()
-    at = retired_ms(cluster.pk)
-    is_over = at is not None and claimed.period.start_ms >= at
     try:
+        reach("claimed")
+        at = retired_ms(cluster.pk)
+        is_over = at is not None and claimed.period.start_ms >= at
         reader = reader_of(cluster)
         readings = _read(reader, claimed.period, is_over=is_over)
         reach("read")
@@ -84,17 +104,26 @@ def ingest_next(
         blocks = reader.block_ids(claimed.period)  # after reading: none was read unseen
         is_observed = blocks is not None and blocks.issubset(observed)
         state = observe_period(
-            cluster, reader, readings, claimed.period, is_observed=is_observed
+            cluster,
+            reader,
+            readings,
+            claimed.period,
+            is_observed=is_observed,
+            computed=claimed.windows,
         )
         reach("observed")
         done = _attribute(claimed, readings, state, started, reading_hash)
     except SourceError as error:
         windows.fail(claimed, str(error), error.retry_after_s or 0.0)
-        _source_failed(cluster, claimed, error)
+        source_failed(cluster, claimed.period, error)
         return Ingested(0, 0, 0, failed=len(claimed.windows))
     except FenceError:  # one was taken over: the others of its hour are due again
         windows.give_back(claimed)
         return Ingested(0, 0, 0)
+    except KeyboardInterrupt:  # somebody stops us: the hour is due again at once
+        with suppress(Error):
+            windows.give_back(claimed)
+        raise
     except Exception as error:
         with suppress(Error):  # a lost database: the claim lapses by itself
             windows.fail(claimed, f"{type(error).__name__}: {error}")
@@ -124,29 +153,46 @@ def ingest_all(
     within: Period | None = None,
     newest_first: bool = True,
     observed: Collection[int] = (),
+    as_of: datetime | None = None,
     for_s: float = math.inf,
     on_progress: Callable[[Ingested], None] | None = None,
 ) -> Ingested:
-    """Compute due windows until none is left, or begin no more after `for_s` seconds."""
+    """Compute due windows until none is left, or begin no more after `for_s` seconds.
+
+    Windows that become due meanwhile are computed too: what a sample of one window says may
+    change others (N1). No window is computed twice in one round, so what became due again
+    waits for the next round and is computed once for all that was learnt. A round after the
+    first reads only samples that are in the evidence already, so the rounds end, unless a
+    source says something else each time it is asked: then after `MOST_ROUNDS`. A window that
+    failed, or whose answer was not whole, is tried once: its next attempt is another run's.
+
+    A source that fails for several hours in a row ends it: the rest stays due.
+    """
     total = Ingested(0, 0, 0)
     end = time.monotonic() + for_s
     retirement.work_off(cluster, for_s=for_s)
-    while True:
-        done = ingest_next(
-            cluster, within=within, newest_first=newest_first, observed=observed
-        )
-        if done is None:
-            return total
-        total = Ingested(
-            total.windows + done.windows,
-            total.rows_written + done.rows_written,
-            total.samples_seen + done.samples_seen,
-            total.failed + done.failed,
-        )
-        if on_progress is not None:
-            on_progress(total)
-        if time.monotonic() >= end:
-            return total
+    as_of = as_of or database_now()
+    for _ in range(MOST_ROUNDS):
+        began, in_a_row, is_idle = database_now(), 0, True
+        while (
+            done := ingest_next(
+                cluster,
+                within=within,
+                newest_first=newest_first,
+                observed=observed,
+                not_since=began,
+                as_of=as_of,
+            )
+        ) is not None:
+            total, is_idle = total + done, False
+            in_a_row = in_a_row + 1 if done.failed else 0
+            if on_progress is not None:
+                on_progress(total)
+            if time.monotonic() >= end or in_a_row >= FAILURES_IN_A_ROW:
+                return total
+        if is_idle:
+            break
+    return total
 
 
 def _attribute(
@@ -163,7 +209,7 @@ def _attribute(
     reach("attributed")
     took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
     period = claimed.period
-    found = _all_issues(ledgers, readings, state, period)
+    found = issues_of(ledgers, readings, state, period)
     is_partial = any(reading.is_partial for reading in readings)
     run = (is_partial, took_ms, reading_hash)
     results = _results(claimed, ledgers, state.ids, spellings(readings), run)
@@ -195,60 +241,3 @@ def _results(
         )
         results.append((outcome, stored))
     return results
-
-
-def _all_issues(
-    ledgers: Sequence[WindowLedger],
-    readings: Sequence[Reading],
-    state: State,
-    period: Period,
-) -> list[Issue]:
-    """What windows found; after the end of a cluster nothing of them matters (N38)."""
-    at = state.inventory.retired_ms
-    if at is not None and at <= period.start_ms:
-        return []
-    seen = any(part.intersection(period) for part in state.derived.seen)
-    return [
-        *(issue for ledger in ledgers for issue in ledger.issues),
-        *_of_sources(ledgers, readings, period),
-        *conditions(readings, period),
-        *told_twice(readings, period),
-        *state.derived.issues,
-        *misplaced(state.inventory, period, is_seen=seen),
-    ]
-
-
-def _of_sources(
-    ledgers: Sequence[WindowLedger], readings: Sequence[Reading], period: Period
-) -> Iterable[Issue]:
-    """What sources and their samples were at fault; an answer that was not whole has at
-    stake what nothing is known of in its windows, once however often it was said."""
-    missed_ms = sum(ledger.missed_ms for ledger in ledgers)
-    warned: set[str] = set()
-    for reading in readings:
-        for code, subject, message in reading.notes:
-            is_first = code == "source_warning" and subject not in warned
-            if is_first:
-                warned.add(subject)
-            yield Issue(
-                code,
-                subject,
-                message,
-                period.start_ms,
-                period.end_ms,
-                at_stake_ms=missed_ms if is_first else 0,
-            )
-
-
-def _source_failed(cluster: Cluster, claimed: Claim, error: SourceError) -> None:
-    period = claimed.period
-    issue = Issue(
-        code="source_failed",
-        subject=cluster.name,
-        message=str(error),
-        first_ms=period.start_ms,
-        last_ms=period.end_ms,
-        at_stake_ms=waiting_ms(cluster.pk),
-        severity="error",
-    )
-    issues.record(cluster.pk, [issue])

@@ -143,6 +143,12 @@ def targets_of(source: Source) -> list[Target]:
     return found
 
 
+def is_live(cluster: Cluster) -> bool:
+    """True where some source is not a file: it answers for any time."""
+    sources = cluster.sources.filter(is_active=True)
+    return sources.exclude(kind=SourceKind.OPENMETRICS).exists()
+
+
 def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     """Make windows due that ended at least 30 s ago; returns how many are new.
 

@@ -41,11 +41,17 @@ def observe_period(
     period: Period,
     *,
     is_observed: bool = False,
+    computed: Sequence[Period] = (),
 ) -> State:
     """Fold a period's samples into the evidence and derive holds and presence from it.
 
-    One transaction under the cluster's evidence lock. Windows outside `period` in which
-    somebody's time changed become due again (rules.md N1).
+    One transaction under the cluster's evidence lock. Windows in which somebody's time
+    changed become due again (rules.md N1), except those that the caller computes anyway.
+
+    Args:
+        cluster, reader, readings, period: whose samples, and of which time.
+        is_observed: the samples are in the evidence already.
+        computed: the windows that the caller computes; all of `period` without any.
     """
     uids = {
         series.labels.get("uid", "")
@@ -78,7 +84,7 @@ def observe_period(
         if not is_observed:
             resolve_pods(cluster, holding)
         changed.extend(_moved_end(cluster, until))
-        outside = _outside(changed, period)
+        outside = _outside(changed, _stretches(computed or [period]))
         due.mark_existing(cluster.pk, outside, "late")
         reach("folded")
     return State(inventory, ids, now, until)
@@ -124,15 +130,33 @@ def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> Non
                 record.interval_ms = reading.interval_ms
 
 
-def _outside(changed: Sequence[Period], period: Period) -> list[Period]:
-    """The parts of changed periods that lie outside the windows being computed."""
+def _stretches(windows: Sequence[Period]) -> list[Period]:
+    """Windows, ascending, with those that follow each other as one."""
     found: list[Period] = []
-    for span in changed:
-        before = span.intersection(
-            Period(min(span.start_ms, period.start_ms), period.start_ms)
-        )
-        after = span.intersection(
-            Period(period.end_ms, max(span.end_ms, period.end_ms))
-        )
-        found.extend(part for part in (before, after) if part is not None)
+    for window in windows:
+        if found and found[-1].end_ms == window.start_ms:
+            found[-1] = Period(found[-1].start_ms, window.end_ms)
+        else:
+            found.append(window)
     return found
+
+
+def _outside(changed: Sequence[Period], computed: Sequence[Period]) -> list[Period]:
+    """The parts of changed periods that lie outside what is computed.
+
+    Args:
+        changed: in any order.
+        computed: ascending and disjoint.
+    """
+    left = list(changed)
+    for done in computed:
+        parts: list[Period] = []
+        for span in left:
+            if span.start_ms < done.start_ms:
+                end_ms = min(span.end_ms, done.start_ms)
+                parts.append(Period(span.start_ms, end_ms))
+            if span.end_ms > done.end_ms:
+                start_ms = max(span.start_ms, done.end_ms)
+                parts.append(Period(start_ms, span.end_ms))
+        left = parts
+    return left

@@ -4,10 +4,13 @@ What a rollup cannot tell any more stays as it was: teams, and the profiles of i
 no price told apart.
 """
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
+from accounting.domain.period import Period
 from accounting.queries.sql import (
     KEY_COLUMNS,
     LINE_PRICE,
@@ -51,6 +54,39 @@ _WRITE = f"""
 INSERT INTO usage_hour (cluster_id, hour_start, {_KEY}, {", ".join(_SUMMED)}, {_PRICES})
 SELECT cluster_id, hour_start, {_KEY}, {", ".join(_SUMMED)}, {_PRICES} FROM again
 """
+
+
+_TORN = """
+    SELECT hour FROM (
+        SELECT h.hour, EXISTS (
+            SELECT FROM usage_window u
+            WHERE u.cluster_id = w.cluster_id AND u.window_start = w.window_start
+        ) AS is_there
+        FROM unnest(%(hours)s::timestamptz[]) AS h(hour)
+        JOIN accounting_ingestwindow w
+          ON w.window_start >= h.hour AND w.window_start < h.hour + interval '1 hour'
+        WHERE w.cluster_id = %(cluster)s AND w.shard = 0 AND w.rows > 0
+    ) windows GROUP BY hour HAVING bool_or(is_there) AND NOT bool_and(is_there)
+"""
+
+
+def torn_hours(cluster_id: int, hours: Sequence[datetime]) -> list[datetime]:
+    """Those of some hours that have facts of some of their windows; others have expired."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TORN, {"cluster": cluster_id, "hours": list(hours)})
+        return [hour for (hour,) in cursor.fetchall()]
+
+
+def widened(cluster_id: int, period: Period) -> Period:
+    """A period, with all of the hours at its ends of which the facts have expired."""
+    start_ms, end_ms = period.start_ms, period.end_ms
+    for hour in period.hours():
+        is_cut = hour.start_ms < start_ms or end_ms < hour.end_ms
+        values = {"cluster": cluster_id, "start": hour.start, "end": hour.end}
+        if is_cut and has_expired(values):
+            start_ms = min(start_ms, hour.start_ms)
+            end_ms = max(end_ms, hour.end_ms)
+    return Period(start_ms, end_ms)
 
 
 def has_expired(values: dict[str, Any]) -> bool:

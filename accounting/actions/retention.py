@@ -6,10 +6,11 @@ A hold keeps its totals when its facts expire, so that a receipt outlives them (
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Max, Min
 
 from accounting.actions import buffer, partitions
-from accounting.models import IngestWindow
+from accounting.actions.rollup import FACTS
+from accounting.models import DirtyHour, IngestWindow
 from accounting.queries.windows import database_now
 
 AHEAD = timedelta(days=30)
@@ -27,12 +28,20 @@ def keep() -> list[str]:
     before = newest - timedelta(days=partitions.FACT_DAYS)
     with transaction.atomic():
         keep_totals(before)
-        dropped = partitions.drop_expired(partitions.WINDOWS, before)
-        dropped += partitions.drop_expired(partitions.INTENSITY_WINDOWS, before)
+        rolled_up = min(before, _first_not_rolled_up() or before)
+        dropped = partitions.drop_expired(partitions.WINDOWS, rolled_up)
+        dropped += partitions.drop_expired(partitions.INTENSITY_WINDOWS, rolled_up)
     for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
         dropped += partitions.drop_expired(table, newest - HOURS_KEPT)
     buffer.forget(before)
     return dropped
+
+
+def _first_not_rolled_up() -> datetime | None:
+    """The oldest hour whose facts no hour has yet: an old range that was just computed."""
+    waiting = DirtyHour.objects.filter(reason=FACTS)
+    first: datetime | None = waiting.aggregate(first=Min("hour_start"))["first"]
+    return first
 
 
 def keep_totals(before: datetime) -> None:

@@ -12,13 +12,12 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.actions import cluster_faults, issues, old_hours, partitions
+from accounting.actions import cluster_faults, due, old_hours, partitions
 from accounting.actions.locks import lock
-from accounting.domain.issue import Issue
-from accounting.domain.period import to_ms
+from accounting.actions.money_issues import record_money_issues
+from accounting.domain.period import Period
 from accounting.failpoints import reach
 from accounting.models import DirtyHour
-from accounting.queries.billing import midnight
 from accounting.queries.sql import (
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
@@ -29,7 +28,6 @@ from accounting.queries.sql import (
     parameters,
     priced_facts,
 )
-from accounting.queries.windows import database_now
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24
@@ -81,42 +79,99 @@ class _Mark:
 def roll_up_dirty_hours(
     cluster_id: int,
     *,
-    limit: int | None = None,
+    within: Period | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Replace every hour whose facts, teams or prices changed; returns how many.
 
     Hours are taken newest first and in batches: each batch is one transaction with its
     billing days, so a killed run leaves whole batches behind.
+
+    Args:
+        cluster_id: whose hours.
+        within: only hours that touch this period.
+        on_progress: told how many of how many are done.
     """
-    marks = [
-        _Mark(*row)
-        for row in DirtyHour.objects.filter(cluster_id=cluster_id)
-        .order_by("-hour_start")
-        .values_list("hour_start", "marked_at", "reason")[:limit]
-    ]
-    for start in range(0, len(marks), BATCH_HOURS):
-        batch = marks[start : start + BATCH_HOURS]
-        _roll_batch(cluster_id, batch)
+    hours = _dirty(cluster_id, within)
+    count = _roll(cluster_id, hours, on_progress)
+    if hours:
+        look_for_faults(cluster_id)
+    return count
+
+
+def roll_up_complete_hours(cluster_id: int, within: Period | None = None) -> int:
+    """The same for hours of which no window is due: a long run shows what it has so far.
+
+    Who does it looks for faults at its end.
+    """
+    return _roll(cluster_id, _dirty(cluster_id, within, is_complete=True))
+
+
+def look_for_faults(cluster_id: int) -> None:
+    """Name what rolled-up hours show to be wrong: no price, no team, a silent cluster."""
+    record_money_issues(cluster_id)
+    cluster_faults.look_at(cluster_id)
+
+
+_IS_COMPLETE = """
+    AND NOT EXISTS (
+        SELECT FROM accounting_ingestwindow w
+        WHERE w.cluster_id = d.cluster_id AND w.shard = 0
+          AND w.window_start >= d.hour_start
+          AND w.window_start < d.hour_start + interval '1 hour'
+          AND w.state IN ('pending', 'claimed'))
+"""
+
+
+def _dirty(
+    cluster_id: int, within: Period | None, *, is_complete: bool = False
+) -> list[datetime]:
+    """Dirty hours, newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT d.hour_start FROM accounting_dirtyhour d
+            WHERE d.cluster_id = %(cluster)s
+              AND (%(low)s::timestamptz IS NULL
+                   OR (d.hour_start > %(low)s::timestamptz - interval '1 hour'
+                       AND d.hour_start < %(high)s))
+              {_IS_COMPLETE if is_complete else ""}
+            ORDER BY d.hour_start DESC
+            """,
+            {
+                "cluster": cluster_id,
+                "low": within.start if within else None,
+                "high": within.end if within else None,
+            },
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _roll(
+    cluster_id: int,
+    hours: Sequence[datetime],
+    on_progress: Callable[[int, int], None] | None = None,
+) -> int:
+    count = 0
+    for start in range(0, len(hours), BATCH_HOURS):
+        batch = hours[start : start + BATCH_HOURS]
+        count += _roll_batch(cluster_id, batch)
         reach("rolled_up")
         if on_progress is not None:
-            on_progress(start + len(batch), len(marks))
-    if marks:
-        _money_issues(cluster_id)
-        cluster_faults.look_at(cluster_id)
-    return len(marks)
+            on_progress(start + len(batch), len(hours))
+    return count
 
 
-def _roll_batch(cluster_id: int, marks: Sequence[_Mark]) -> None:
-    hours = [mark.hour for mark in marks]
+def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
     low, high = min(hours), max(hours) + HOUR
     for hours_table in (partitions.HOURS, partitions.INTENSITY_HOURS):
         partitions.ensure(hours_table, low, high)
     for days_table in (partitions.DAYS, partitions.INTENSITY_DAYS):
         partitions.ensure(days_table, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
     with transaction.atomic(), connection.cursor() as cursor:
-        lock("rollup", cluster_id)
+        lock("rollup", cluster_id)  # others may have done some of them meanwhile
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
+        marks = _marks(cluster_id, hours)
         days: set[date] = set()
         for mark in marks:
             is_new = mark.reason == FACTS
@@ -128,6 +183,25 @@ def _roll_batch(cluster_id: int, marks: Sequence[_Mark]) -> None:
             [(cluster_id, mark.hour, mark.marked_at) for mark in marks],
         )
         reach("rolling_up")
+    return len(marks)
+
+
+def _marks(cluster_id: int, hours: Sequence[datetime]) -> list[_Mark]:
+    """The marks of hours whose facts are all there; the others are computed as a whole.
+
+    Facts expire by the day. Where windows of such an hour were computed again since, theirs
+    are all that is left of it.
+    """
+    found = [
+        _Mark(*row)
+        for row in DirtyHour.objects.filter(cluster_id=cluster_id, hour_start__in=hours)
+        .order_by("-hour_start")
+        .values_list("hour_start", "marked_at", "reason")
+    ]
+    torn = old_hours.torn_hours(cluster_id, hours)
+    if torn:
+        due.compute_lost(cluster_id, torn)
+    return [mark for mark in found if mark.hour not in torn]
 
 
 def roll_up_hour(
@@ -188,75 +262,3 @@ def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:
                 values,
             )
             cursor.execute(insert, values)
-
-
-def _money_issues(cluster_id: int) -> None:
-    """Name the models without a price and the namespaces without a team."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT model, min(billing_on), max(billing_on),
-                   sum(busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms
-                       + dark_ms)::bigint
-            FROM usage_day WHERE cluster_id = %s AND (price_id = 0 OR gpu_price_id = 0)
-            GROUP BY 1
-            """,
-            [cluster_id],
-        )
-        unpriced = cursor.fetchall()
-        cursor.execute(
-            """
-            SELECT n.name, min(d.billing_on), max(d.billing_on),
-                   sum(busy_ms + idle_ms + unknown_ms)::bigint
-            FROM usage_day d JOIN accounting_namespace n ON n.id = d.namespace_id
-            WHERE d.cluster_id = %s AND d.team_id = 0 AND d.namespace_id <> 0 GROUP BY 1
-            """,
-            [cluster_id],
-        )
-        unmapped = cursor.fetchall()
-        cursor.execute(
-            """
-            UPDATE accounting_dataissue SET resolved_at = clock_timestamp()
-            WHERE cluster_id = %s AND resolved_at IS NULL
-              AND ((code = 'unpriced_gpu' AND NOT subject = ANY(%s))
-                OR (code = 'unmapped_namespace' AND NOT subject = ANY(%s)))
-            """,
-            [
-                cluster_id,
-                [r[0] or "no model" for r in unpriced],
-                [r[0] for r in unmapped],
-            ],
-        )
-    found = [
-        Issue(
-            code="unpriced_gpu",
-            subject=model or "no model",
-            message="No price matches.",
-            first_ms=_first_ms(first),
-            last_ms=_last_ms(last),
-            at_stake_ms=stake,
-            severity="error",
-        )
-        for model, first, last, stake in unpriced
-    ]
-    found.extend(
-        Issue(
-            code="unmapped_namespace",
-            subject=name,
-            message="No binding gives this namespace to a team.",
-            first_ms=_first_ms(first),
-            last_ms=_last_ms(last),
-            at_stake_ms=stake,
-        )
-        for name, first, last, stake in unmapped
-    )
-    issues.record(cluster_id, found)
-
-
-def _first_ms(day: date) -> int:
-    return to_ms(midnight(day))
-
-
-def _last_ms(day: date) -> int:
-    """Where a billing day ends; now, while it still runs."""
-    return to_ms(min(midnight(day + timedelta(days=1)), database_now()))

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.actions.backlog import IS_DUE, SESSIONS
+from accounting.domain.period import WINDOW_MS, Period, to_instant
 from accounting.models import WindowState
 
 LEASE = timedelta(minutes=10)
@@ -47,45 +48,39 @@ def claim(
     *,
     newest_first: bool = True,
     within: Period | None = None,
+    not_since: datetime | None = None,
+    as_of: datetime | None = None,
 ) -> Claim | None:
     """Take the due windows of one hour; None when nothing is due.
 
-    A window of a live cluster is first read 30 s after its end (rules.md N1).
-
     Due are pending windows, failed ones whose time has come, and claimed ones whose worker
     died: its session is gone, or its lease ended (a machine that fell silent).
+
+    Args:
+        cluster_id: whose windows.
+        newest_first: the order in which hours are taken.
+        within: only windows that begin in this period.
+        not_since: no window that was read at or after this instant.
+        as_of: no attempt that is due later than this; None: later than now.
     """
     order = "DESC" if newest_first else "ASC"
-    low = to_instant(within.start_ms) if within else None
-    high = to_instant(within.end_ms) if within else None
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            WITH session AS MATERIALIZED (
-                SELECT pid::text AS pid, extract(epoch FROM backend_start)::text AS start
-                FROM pg_stat_activity
-            ), due AS (
+            WITH session AS MATERIALIZED ({SESSIONS}), due AS (
                 SELECT id, window_start FROM accounting_ingestwindow
                 WHERE cluster_id = %(cluster)s AND shard = 0
                   AND (%(low)s::timestamptz IS NULL OR window_start >= %(low)s)
                   AND (%(high)s::timestamptz IS NULL OR window_start < %(high)s)
-                  AND (window_start + interval '330 seconds' <= clock_timestamp()
-                       OR NOT EXISTS (
-                           SELECT FROM accounting_source s
-                           WHERE s.cluster_id = %(cluster)s AND s.is_active
-                             AND s.kind <> 'openmetrics'))
-                  AND (state = 'pending'
-                       OR (state IN ('failed', 'partial')
-                           AND next_attempt_at <= clock_timestamp())
-                       OR (state = 'claimed'
-                           AND (lease_until < clock_timestamp() OR NOT EXISTS (
-                               SELECT FROM session s
-                               WHERE s.pid = split_part(worker, ' ', 2)
-                                 AND (s.start IS NULL  -- hidden: another role's
-                                      OR s.start = split_part(worker, ' ', 3))))))
+                  AND (%(not_since)s::timestamptz IS NULL OR read_at IS NULL
+                       OR read_at < %(not_since)s)
+                  AND {IS_DUE}
+            ), first AS (  -- of those that nobody else is about to take
+                SELECT w.window_start FROM accounting_ingestwindow w JOIN due USING (id)
+                ORDER BY w.window_start {order} LIMIT 1
+                FOR UPDATE OF w SKIP LOCKED
             ), hour AS (
-                SELECT date_trunc('hour', window_start, 'UTC') AS start FROM due
-                ORDER BY window_start {order} LIMIT 1
+                SELECT date_trunc('hour', window_start, 'UTC') AS start FROM first
             ), locked AS (
                 SELECT w.id FROM accounting_ingestwindow w JOIN due USING (id), hour
                 WHERE w.window_start >= hour.start
@@ -99,11 +94,13 @@ def claim(
             FROM locked, session s
             WHERE w.id = locked.id AND s.pid = pg_backend_pid()::text
             RETURNING w.window_start, w.fence, w.content_hash, w.reading_hash
-            """,  # `order` is one of two words
+            """,  # `order` is one of two words, the others constants
             {
                 "cluster": cluster_id,
-                "low": low,
-                "high": high,
+                "low": to_instant(within.start_ms) if within else None,
+                "high": to_instant(within.end_ms) if within else None,
+                "not_since": not_since,
+                "as_of": as_of,
                 "lease": LEASE.total_seconds(),
                 "worker": socket.gethostname(),
             },
@@ -285,9 +282,3 @@ def fail(claimed: Claim, message: str, wait_s: float = 0.0) -> None:
                     fence,
                 ],
             )
-
-
-def hour_of(period: Period) -> Period:
-    """The UTC hour in which a period begins."""
-    start = period.start_ms - period.start_ms % HOUR_MS
-    return Period(start, start + HOUR_MS)

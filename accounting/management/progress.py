@@ -1,6 +1,8 @@
-"""How far a long command is: a bar on a terminal, a line now and then elsewhere."""
+"""How far a long command is: a bar on a terminal, a line every five seconds elsewhere."""
 
 import time
+from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 
 from django.core.management.base import OutputWrapper
@@ -9,30 +11,41 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     TaskID,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
 
 EVERY_S = 5.0
+RATE_OVER_S = 60.0  # the rate is that of the last minute: hours are not equally large
 
 
 class Progress:
-    """Tells what is being done; use as a context."""
+    """Shows what is being done; use as a context.
 
-    def __init__(self, out: OutputWrapper) -> None:
+    Steps follow each other. A step whose name comes again begins anew.
+    """
+
+    def __init__(
+        self, out: OutputWrapper, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._out = out
+        self._clock = clock
         self._is_terminal = out.isatty()
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
+            TaskProgressColumn(),
             TimeRemainingColumn(),
             console=Console(file=out),  # type: ignore[arg-type]  # it writes text
             transient=True,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._last = time.monotonic()
+        self._step = ""
+        self._seen: deque[tuple[float, int]] = deque()
+        self._last = clock()
 
     def __enter__(self) -> "Progress":
         """Start drawing."""
@@ -51,11 +64,39 @@ class Progress:
             self._bar.stop()
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """Say how far one step is."""
+        """Show how far one step is; the total may grow."""
         if self._is_terminal:
             if what not in self._tasks:
                 self._tasks[what] = self._bar.add_task(what, total=total)
             self._bar.update(self._tasks[what], completed=done, total=total)
-        elif time.monotonic() - self._last > EVERY_S:
-            self._last = time.monotonic()
-            self._out.write(f"{what}: {done} of {total}\n")
+            return
+        now = self._clock()
+        if what != self._step or (self._seen and done < self._seen[-1][1]):
+            self._step = what
+            self._seen.clear()
+        self._seen.append((now, done))
+        while now - self._seen[0][0] > RATE_OVER_S:
+            self._seen.popleft()
+        if now - self._last > EVERY_S:
+            self._last = now
+            self._out.write(f"{what}: {self._line(done, total)}\n")
+
+    def _line(self, done: int, total: int) -> str:
+        share = 100 * done // total if total else 100
+        parts = [f"{done} of {total} ({share} %)"]
+        (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
+        if last > first and last_s > first_s:
+            rate = (last - first) / (last_s - first_s)
+            parts.append(f"{rate:.{0 if rate >= 10 else 1}f} per second")
+            parts.append(f"{duration((total - done) / rate)} left")
+        return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Seconds for a person: `0:05`, `12:30`, `3:05:00`."""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02d}:{rest:02d}"
+    return f"{minutes}:{rest:02d}"

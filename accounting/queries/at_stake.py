@@ -11,12 +11,12 @@ _WAITING = """
     FROM (SELECT (extract(epoch FROM window_start) * 1000)::bigint AS start_ms
           FROM accounting_ingestwindow
           WHERE cluster_id = %(cluster)s AND shard = 0 AND content_hash IS NULL
-            AND last_error <> '') AS w
+            AND (last_error <> '' OR state = 'pending')) AS w
 """
 
 
 def waiting_ms(cluster_id: int) -> int:
-    """Milliseconds of GPUs in the windows that no answer was ever had for.
+    """Milliseconds of GPUs in the windows that no answer was ever had for, tried or not.
 
     Of the GPUs that were there when they were last heard of; those that nobody knew before the
     silence are not in it.

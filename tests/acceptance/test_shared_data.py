@@ -16,24 +16,19 @@ from accounting.domain.hold import Hold
 from accounting.domain.period import Period, to_ms
 from accounting.domain.rollup import held_ms_by
 from tests.acceptance.given import data, expected_of, rows_of
+from tests.acceptance.trace import duty_of, write_trace
 from tests.integration.accounting.support import report, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
 
 
 def test_genai_cluster_is_as_busy_as_its_trace(tmp_path: Path) -> None:
-    """80 pods with one GPU each, one sample every 57 s, as the trace's notes say.
-
-    The interval is declared: some pods were sampled every third time only, and a sample
+    """The interval is declared: some pods were sampled every third time only, and a sample
     speaks for 57 s all the same.
     """
     folder = data("public-genai-2026a")
     expected = expected_of(folder)
-    samples: dict[str, dict[int, float]] = defaultdict(dict)
-    for row in rows_of(folder / "pod_gpu_duty_cycle.csv.gz"):
-        samples[row["container_ip"]][int(row["timestamp_anon"])] = float(row["value"])
-    path = tmp_path / "genai.om"
-    _write_genai(path, samples)
+    path = write_trace(tmp_path / "genai.om", duty_of(folder))
     setup = tmp_path / "setup.yaml"
     setup.write_text(
         "clusters: [{name: genai, sources: [{kind: openmetrics, interval: 57}]}]"
@@ -55,33 +50,6 @@ def test_genai_cluster_is_as_busy_as_its_trace(tmp_path: Path) -> None:
             pod["mean"], abs=5e-4
         )
     assert "FAIL" not in run("verify")
-
-
-def _write_genai(path: Path, samples: dict[str, dict[int, float]]) -> None:
-    """The trace as an exporter and kube-state would have told it, one node a pod."""
-    families: dict[str, list[str]] = defaultdict(list)
-    first = min(min(times) for times in samples.values())
-    last = max(max(times) for times in samples.values())
-    for i, (pod, duty) in enumerate(samples.items()):
-        key = f'namespace="serving",pod="{pod}",uid="{pod}"'
-        for at in range(first, last + 57, 57):
-            node = f'node="n{i}",resource="nvidia_com_gpu",unit="integer"'
-            families["kube_node_status_capacity"].append(f"{{{node}}} 1 {at}")
-        for at in sorted(duty):
-            families["kube_pod_info"].append(f'{{{key},node="n{i}"}} 1 {at}')
-            request = f'{key},container="c",node="n{i}",resource="nvidia_com_gpu"'
-            families["kube_pod_container_resource_requests"].append(
-                f"{{{request}}} 1 {at}"
-            )
-            bound = f"{{{key}}} {min(duty)} {at}"
-            families["kube_pod_status_scheduled_time"].append(bound)
-            gpu = f'UUID="GPU-{i}",Hostname="n{i}",namespace="serving",pod="{pod}"'
-            families["DCGM_FI_DEV_GPU_UTIL"].append(f"{{{gpu}}} {duty[at]} {at}")
-    with path.open("w") as file:
-        for name, lines in families.items():
-            file.write(f"# TYPE {name} gauge\n")
-            file.writelines(f"{name}{line}\n" for line in lines)
-        file.write("# EOF\n")
 
 
 def test_recorded_kube_state_gives_the_holds_that_happened() -> None:

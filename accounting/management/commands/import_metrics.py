@@ -8,10 +8,12 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.access import EVERYTHING
-from accounting.actions.imports import import_files
+from accounting.actions.imports import Imported, import_files
 from accounting.actions.new_clusters import KnownGpusError
 from accounting.audit import SYSTEM
-from accounting.management.output import FINDING, WRONG_USE
+from accounting.management.arguments import WrongUse, interval_of
+from accounting.management.interval import interval_line
+from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.queries.issues import issue_rows
 from accounting.queries.selection import Selection
@@ -23,33 +25,68 @@ class Command(BaseCommand):
     """Imports; ends with 0, with 1 when windows wait for another source, with 2 when a file is
     wrong or its GPUs are in another cluster (nothing was written then)."""
 
-    help = "Read OpenMetrics or timestamped Prometheus text (also .gz). Safe to repeat."
+    help = (
+        "Import OpenMetrics or timestamped Prometheus text (also .gz), compute every window "
+        "that it covers and roll it up. Safe to repeat; files may come in any order."
+    )
+    suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The cluster and the files."""
-        parser.add_argument("--cluster", required=True, help="made when it is unknown")
+        parser.add_argument(
+            "--cluster", metavar="NAME", required=True, help="made when it is unknown"
+        )
         parser.add_argument(
             "--new",
             action="store_true",
             help="the cluster is one of its own, also if another one has its GPUs",
         )
-        parser.add_argument("files", nargs="+", type=Path)
+        parser.add_argument(
+            "--interval",
+            metavar="SECONDS",
+            help="at which the samples were taken, 1 to 300; kept for this cluster's files. "
+            "Without it: what was declared before, else what the samples show",
+        )
+        parser.add_argument(
+            "files",
+            nargs="+",
+            type=Path,
+            metavar="FILE",
+            help="all are checked before anything is written",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import and print what became of it."""
-        with Progress(self.stderr) as progress:
-            try:
+        try:
+            interval_s = interval_of(options["interval"])
+            with Progress(self.stderr) as progress:
                 done = import_files(
                     options["cluster"],
                     options["files"],
                     actor=SYSTEM,
                     is_new=options["new"],
+                    interval_s=interval_s,
                     on_progress=progress.tell,
                 )
-            except (FileError, KnownGpusError) as error:
-                self.stderr.write(f"import_metrics: {error}")
-                sys.exit(WRONG_USE)
-        selection = Selection(EVERYTHING, None, {"cluster": (options["cluster"],)})
+        except (FileError, KnownGpusError, WrongUse) as error:
+            self.stderr.write(f"import_metrics: {error}")
+            sys.exit(WRONG_USE)
+        except KeyboardInterrupt:
+            self.stderr.write(
+                "import_metrics: stopped. Run the same command again: what is computed stays, "
+                "and the rest is done then."
+            )
+            sys.exit(INTERRUPTED)
+        self._say(options["cluster"], done)
+        if done.waiting:
+            self.stderr.write(
+                f"import_metrics: the samples are kept, but {done.waiting} windows wait for"
+                " another source of the cluster that does not answer: see `report issues`"
+            )
+            sys.exit(FINDING)
+
+    def _say(self, cluster: str, done: Imported) -> None:
+        selection = Selection(EVERYTHING, None, {"cluster": (cluster,)})
         total = usage_total(selection)
         coverage = (
             "no holds" if total.coverage is None else f"{total.coverage:.1%} covered"
@@ -59,11 +96,6 @@ class Command(BaseCommand):
             f"{done.samples} samples ({done.new_samples} new), {done.windows} windows, "
             f"{done.rows_written} rows written, {coverage}, {len(found)} open issues"
         )
+        self.stdout.write(interval_line(done.interval_s, done.intervals))
         for name in done.unknown_names:
             self.stdout.write(f"not in the catalogue, left out: {name}")
-        if done.waiting:
-            self.stderr.write(
-                f"import_metrics: the samples are kept, but {done.waiting} windows wait for"
-                " another source of the cluster that does not answer: see `report issues`"
-            )
-            sys.exit(FINDING)

@@ -3,40 +3,60 @@
 import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.db import InterfaceError, OperationalError, connection
 
-from accounting.access import EVERYTHING
 from accounting.actions import due, live
-from accounting.actions.ingest import ingest_all
+from accounting.actions.backlog import backlog
+from accounting.actions.catch_up import CaughtUp, catch_up
 from accounting.actions.new_clusters import (
     KnownGpusError,
     confirm,
     refuse_shared_gpus,
 )
-from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.actions.old_hours import widened
 from accounting.audit import SYSTEM, act
-from accounting.management.output import FINDING, WRONG_USE
+from accounting.domain.period import Period
+from accounting.management.arguments import WrongUse, clusters_named, ended_range
+from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.models import Cluster
-from accounting.queries.selection import SelectionError, parse_selection
 
 ROUND_S = 30.0
+MOST_TURNS = 10  # windows that end while a long run computes are computed too
 
 
 class Command(BaseCommand):
-    """Ingests; ends with 0, 1 when windows failed, 2 for wrong use."""
+    """Ingests; ends with 0, 1 when windows wait for their source, 2 for wrong use."""
 
-    help = "Read the configured sources and bring the ledger up to date."
+    help = (
+        "Read the configured sources and compute every window that is due, then stop. "
+        "With --from and --to: compute that range again and nothing else."
+    )
+    suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which cluster, which time, once or for good."""
-        parser.add_argument("--cluster")
-        parser.add_argument("--from", dest="start", help="backfill from here")
-        parser.add_argument("--to", dest="end", help="up to here, not included")
-        parser.add_argument("--follow", action="store_true", help="until stopped")
+        """Which cluster, which time, once or until stopped."""
+        parser.add_argument(
+            "--cluster", metavar="NAME", help="one cluster; all without it"
+        )
+        parser.add_argument(
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="start of the range: a date, or ISO 8601 with an offset",
+        )
+        parser.add_argument(
+            "--to", dest="end", metavar="TIME", help="end of the range, not included"
+        )
+        parser.add_argument(
+            "--follow",
+            action="store_true",
+            help="go on until stopped: look for new windows every 30 seconds",
+        )
         parser.add_argument(
             "--new",
             action="store_true",
@@ -44,78 +64,165 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ingest once, or round by round."""
-        clusters = self._clusters(options["cluster"], is_new=options["new"])
+        """Ingest a range, what is due, or round by round."""
         try:
-            selection = parse_selection(
-                EVERYTHING, options["start"], options["end"], {}
-            )
-        except SelectionError as error:
+            clusters = clusters_named(options["cluster"])
+            period = _range_of(options, clusters)
+            if options["cluster"]:
+                _check_gpus(clusters[0], is_new=options["new"])
+        except (WrongUse, KnownGpusError) as error:
             self.stderr.write(f"ingest: {error}")
             sys.exit(WRONG_USE)
-        failed = 0
-        while True:
-            for cluster in clusters:
-                if selection.period is not None:
-                    due.mark(cluster.pk, [selection.period], "asked", create=True)
-                failed += self._try(cluster, is_last=not options["follow"])
-            if not options["follow"]:
-                break
-            time.sleep(ROUND_S)
+        try:
+            failed = self._ingest(clusters, period, is_endless=options["follow"])
+        except KeyboardInterrupt:
+            self.stderr.write(
+                "ingest: stopped. What was computed is kept; the same command goes on "
+                "where this one stopped."
+            )
+            sys.exit(INTERRUPTED)
         if failed:
             sys.exit(FINDING)
 
-    def _clusters(self, name: str | None, *, is_new: bool) -> list[Cluster]:
-        """Those to read; ends the command where there are none, or one is mistyped."""
-        clusters = list(Cluster.objects.all())
-        if not name:
-            if not clusters:
-                self.stderr.write("ingest: no cluster yet; see `manage.py configure`")
-                sys.exit(WRONG_USE)
-            return clusters
-        chosen = [cluster for cluster in clusters if cluster.name == name]
-        if not chosen:
-            known = ", ".join(cluster.name for cluster in clusters) or "none"
-            self.stderr.write(
-                f"ingest: no cluster is called {name!r}; known: {known}."
-                " `manage.py configure` adds one with its sources"
-            )
-            sys.exit(WRONG_USE)
-        try:
-            if not is_new:
-                refuse_shared_gpus(chosen[0])
-        except KnownGpusError as error:
-            self.stderr.write(f"ingest: {error}")
-            sys.exit(WRONG_USE)
-        if is_new:
-            with act(SYSTEM, f"ingest --new of {name}"):
-                confirm(name)
-        return chosen
+    def _ingest(
+        self, clusters: Sequence[Cluster], period: Period | None, *, is_endless: bool
+    ) -> int:
+        """How many windows wait for their source; without end where it is to follow."""
+        while is_endless:
+            for cluster in clusters:
+                self._follow(cluster)
+            time.sleep(ROUND_S)
+        if period is None:
+            return sum(self._catch_up(cluster) for cluster in clusters)
+        return sum(self._range(cluster, period) for cluster in clusters)
 
-    def _try(self, cluster: Cluster, *, is_last: bool) -> int:
-        """One round; a lost database ends it, and also the command when it is the last."""
+    def _follow(self, cluster: Cluster) -> None:
+        """One round; a lost database ends the round, not the command."""
         try:
-            return self._round(cluster)
+            self._catch_up(cluster, is_quiet=True)
         except (OperationalError, InterfaceError) as error:
-            if is_last:
-                raise
             connection.close()
             reason = str(error).strip().splitlines()[0]
             self.stderr.write(f"ingest: the database went away: {reason}; again soon")
-            return 0
 
-    def _round(self, cluster: Cluster) -> int:
+    def _catch_up(self, cluster: Cluster, *, is_quiet: bool = False) -> int:
+        """Everything that is due, also what becomes due meanwhile."""
         live.scrape_cluster(cluster)
         live.find_due(cluster)
-        with Progress(self.stderr) as progress:
-            done = ingest_all(
-                cluster,
-                newest_first=False,
-                on_progress=lambda d: progress.tell("Windows", d.windows, d.windows),
+        done = self._compute(cluster, None)
+        for _ in range(MOST_TURNS):
+            if done.left.failed or not live.find_due(cluster):
+                break
+            done += self._compute(cluster, None)
+        if not is_quiet or done.ingested.windows or done.hours:
+            self._say(cluster, done)
+        return self._say_left(cluster, done)
+
+    def _range(self, cluster: Cluster, period: Period) -> int:
+        """One range, and nothing else."""
+        asked, period = period, widened(cluster.pk, period)
+        if period != asked:
+            self.stdout.write(
+                f"{cluster.name}: five-minute facts of that time have expired; whole hours "
+                f"are computed, from {period.start:%Y-%m-%dT%H:%MZ} to "
+                f"{period.end:%Y-%m-%dT%H:%MZ}"
             )
-        hours = roll_up_dirty_hours(cluster.pk)
+        before = due.ask(cluster.pk, period, create=live.is_live(cluster))
+        if before:
+            self.stdout.write(
+                f"{cluster.name}: goes on; {before} windows of this range were computed "
+                "before"
+            )
+        done = self._compute(cluster, period)
+        self._say(cluster, done)
+        outside = backlog(cluster.pk, period, is_outside=True).due
+        if outside:
+            self.stdout.write(
+                f"{cluster.name}: {outside} windows outside this range are due; workers, "
+                "or `manage.py ingest` without a range, compute them"
+            )
+        return self._say_left(cluster, done)
+
+    def _compute(self, cluster: Cluster, period: Period | None) -> CaughtUp:
+        with Progress(self.stderr) as progress:
+            return catch_up(
+                cluster,
+                within=period,
+                newest_first=False,
+                on_progress=lambda what, done, total: progress.tell(
+                    f"{cluster.name}: {what}", done, total
+                ),
+            )
+
+    def _say(self, cluster: Cluster, done: CaughtUp) -> None:
+        found = done.ingested
+        if not cluster.sources.filter(is_active=True).exists():
+            self.stdout.write(
+                f"{cluster.name}: no source; name one in the set-up file, or import files "
+                "with `manage.py import_metrics`"
+            )
+        if not found.windows and not done.hours and not done.left.failed:
+            self.stdout.write(f"{cluster.name}: 0 windows, nothing is due")
+            return
         self.stdout.write(
-            f"{cluster.name}: {done.windows} windows, {done.rows_written} rows written, "
-            f"{done.samples_seen} samples, {hours} hours rolled up, {done.failed} failed"
+            f"{cluster.name}: {found.windows} windows, {found.rows_written} rows written, "
+            f"{found.samples_seen} samples, {done.hours} hours rolled up"
         )
-        return done.failed
+
+    def _say_left(self, cluster: Cluster, done: CaughtUp) -> int:
+        """Say what is not done; returns how many windows wait for their source."""
+        left = done.left
+        if left.claimed:
+            self.stdout.write(
+                f"{cluster.name}: {left.claimed} windows are being computed by another "
+                "process"
+            )
+        if left.partial:
+            self.stdout.write(
+                f"{cluster.name}: {left.partial} windows are incomplete, because the source "
+                "said that its answer was; they are read again later"
+            )
+        waiting = left.failed + left.due
+        if not waiting:
+            return 0
+        why = f": {left.error}" if left.error else ""
+        self.stderr.write(
+            f"ingest: {cluster.name}: {waiting} windows are not computed{why}. Workers try "
+            "again by themselves; without workers, run `manage.py ingest` again"
+        )
+        return waiting
+
+
+def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Period | None:
+    """The range that is asked for.
+
+    Raises:
+        WrongUse: not a range, not one that can be computed, or one to follow.
+    """
+    period = ended_range(options["start"], options["end"])
+    if period is None:
+        return None
+    if options["follow"]:
+        raise WrongUse("--follow takes no range: leave --from and --to out")
+    for cluster in clusters:
+        lost = due.lost_before(cluster.pk, period)
+        if lost is not None:
+            raise WrongUse(
+                f"{cluster.name}: of the time before {lost:%Y-%m-%dT%H:%MZ} the samples of "
+                "files and scrapes are not kept; what is computed of it stays as it is. "
+                "Begin there"
+            )
+    return period
+
+
+def _check_gpus(cluster: Cluster, *, is_new: bool) -> None:
+    """Refuse a cluster whose GPUs another one has, unless it is one of its own (N39).
+
+    Raises:
+        KnownGpusError: names the cluster that has them.
+    """
+    if not is_new:
+        refuse_shared_gpus(cluster)
+        return
+    with act(SYSTEM, f"ingest --new of {cluster.name}"):
+        confirm(cluster.name)

@@ -97,7 +97,8 @@ def windows_in(cluster: Cluster, state: str) -> int:
         (SourceKind.PROMETHEUS, 6, 6, True),
         (SourceKind.PROMETHEUS, 8, 8, False),  # it may have forgotten them
         (SourceKind.PROMETHEUS, 8, 0, True),  # a backfill read them just now
-        (SourceKind.PROMETHEUS, 36, 0, False),
+        (SourceKind.PROMETHEUS, 36, 0, True),  # however old what it read is
+        (SourceKind.PROMETHEUS, 36, 2, False),
     ],
 )
 def test_no_window_is_computed_again_without_its_samples(

@@ -6,6 +6,7 @@ test_commands.py), the examples of docs/metering.md and docs/shapes.md
 (tests/integration/accounting).
 """
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -94,6 +95,27 @@ def test_commands_of_the_readme_do_what_they_say(
     assert ended.code == FINDING, ended.err
     assert "ResourceQuota vision/gpu-ledger" in ended.out
     assert "requests.nvidia.com/gpu: - -> 8" in ended.out
+
+
+@pytest.mark.django_db(transaction=True)
+def test_commands_of_the_operations_page_end_well(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del transactional_db
+    monkeypatch.chdir(ROOT)
+    configure, imported, *_ = _block("README.md", "## Use it").splitlines()
+    _typed(configure)
+    _typed(imported)
+    block = _block("docs/operations.md", "## Computing by hand", "console")
+    lines = [line.removeprefix("$ ") for line in block.splitlines()]
+    said = [_typed(line) for line in lines]
+    assert [ended.code for ended in said] == [0] * len(lines), said
+    due, again, twice, reported, verified = (ended.out for ended in said)
+    assert "nothing is due" in due
+    assert "north: 2 windows, " in again
+    assert "(0 new), 0 windows" in twice
+    assert [row["team"] for row in json.loads(reported)["rows"]] == ["vision"]
+    assert "FAIL" not in verified
 
 
 def test_dump_of_the_readme_is_the_worked_example() -> None:

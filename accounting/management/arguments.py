@@ -1,0 +1,78 @@
+"""Arguments that several commands read: clusters by name, ranges of time."""
+
+import re
+from collections.abc import Sequence
+
+from accounting.access import EVERYTHING
+from accounting.domain.period import WINDOW_MS, Period, to_ms
+from accounting.domain.track import MAX_STEP_MS
+from accounting.models import Cluster
+from accounting.queries.selection import SelectionError, parse_selection
+from accounting.queries.windows import database_now
+
+LONGEST_S = MAX_STEP_MS // 1000
+
+
+class WrongUse(ValueError):
+    """A command was called with arguments that do not fit; the message says what to do."""
+
+
+def clusters_named(name: str | None) -> Sequence[Cluster]:
+    """The cluster of a name; all without one.
+
+    Raises:
+        WrongUse: no such cluster, or none is configured.
+    """
+    every = list(Cluster.objects.all())
+    if not every:
+        raise WrongUse(
+            "no cluster is configured; write a set-up file (see docs/example/ledger.yaml) "
+            "and run `manage.py configure FILE`"
+        )
+    found = [cluster for cluster in every if name in (None, cluster.name)]
+    if not found:
+        known = ", ".join(cluster.name for cluster in every)
+        raise WrongUse(f"no cluster is named {name!r}; known: {known}")
+    return found
+
+
+def ended_range(start: str | None, end: str | None) -> Period | None:
+    """The part of a range that has ended; None without a range.
+
+    Args:
+        start, end: ISO 8601 with offset, or a date (midnight in the billing time zone).
+
+    Raises:
+        WrongUse: only one of the two, not times on five-minute borders, or a range that has
+            not begun.
+    """
+    if start is None and end is None:
+        return None
+    if start is None or end is None:
+        raise WrongUse("--from and --to belong together: give both, or none")
+    try:
+        period = parse_selection(EVERYTHING, start, end, {}).period
+    except SelectionError as error:
+        raise WrongUse(str(error)) from error
+    if period is None:
+        raise WrongUse("--from and --to are empty")
+    now_ms = to_ms(database_now())
+    end_ms = min(period.end_ms, now_ms - now_ms % WINDOW_MS)
+    if end_ms <= period.start_ms:
+        raise WrongUse(f"--from ({start}) lies in the future")
+    return Period(period.start_ms, end_ms)
+
+
+def interval_of(text: str | None) -> int | None:
+    """Seconds between two samples (rules.md N4); None where nothing is said.
+
+    Raises:
+        WrongUse: not a whole number from 1 to 300.
+    """
+    if text is None:
+        return None
+    if not re.fullmatch("[0-9]{1,3}", text) or not 1 <= int(text) <= LONGEST_S:
+        raise WrongUse(
+            f"--interval {text!r} is not a whole number of seconds from 1 to {LONGEST_S}"
+        )
+    return int(text)

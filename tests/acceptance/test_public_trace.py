@@ -1,0 +1,76 @@
+"""One day of a public trace through Prometheus and as a file: one ledger.
+
+A pod is away for ten hours and comes back, so that what is known of the hours between changes
+when they are computed already. Each door gets one command.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounting.models import IngestWindow
+from tests.acceptance.given import data
+from tests.acceptance.trace import AWAY, STEP_S, duty_of, write_trace
+from tests.integration.accounting.support import clear, facts, report, run
+from tests.prometheus_server import make_history, serving
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.prometheus,
+    pytest.mark.timeout(300),
+]
+
+RANGE = ("--from=2022-09-11T01:00Z", "--to=2022-09-12T00:30Z")
+HOURS_AWAY = 9.99
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace as a file."""
+    folder = data("public-genai-2026a")
+    path = tmp_path_factory.mktemp("trace") / "genai.om"
+    return write_trace(path, duty_of(folder))
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def address(request: pytest.FixtureRequest, trace: Path) -> Iterator[str]:
+    """A Prometheus that has the trace."""
+    store = trace.with_name("store")
+    if not store.exists():
+        make_history(trace, store)
+    with serving(request.param, store, trace.parent) as found:
+        yield found
+
+
+def configure(folder: Path, source: str) -> None:
+    """A cluster of one source."""
+    (folder / "setup.yaml").write_text(
+        f"clusters: [{{name: genai, sources: [{{{source}, interval: {STEP_S}}}]}}]"
+    )
+    run("configure", folder / "setup.yaml")
+
+
+def by_pod_and_hour() -> list[dict[str, Any]]:
+    """The time of each pod in each hour."""
+    return report("usage", by="pod,hour")
+
+
+def test_one_ingest_gives_the_ledger_of_the_file(
+    address: str, trace: Path, tmp_path: Path
+) -> None:
+    configure(tmp_path, "kind: openmetrics")
+    run("import_metrics", "--cluster=genai", trace)
+    usage, every, holds = by_pod_and_hour(), facts(), report("holds")
+    clear()
+
+    configure(tmp_path, f"kind: prometheus, url: '{address}'")
+    run("ingest", "--cluster=genai", *RANGE)
+    assert by_pod_and_hour() == usage
+    assert report("holds") == holds
+    assert facts() == every
+    assert set(IngestWindow.objects.values_list("state", flat=True)) == {"done"}
+    away = next(row for row in report("usage", by="pod") if row["pod"][:8] == AWAY)
+    assert away["unknown_ms"] / 3_600_000 == pytest.approx(HOURS_AWAY, abs=0.1)
+    assert "FAIL" not in run("verify")
