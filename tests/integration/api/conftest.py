@@ -21,14 +21,22 @@ CSV = {"Accept": "text/csv"}
 
 @pytest.fixture
 def ask(story: Story, db: None) -> Ask:
-    """A program with a token of a person; "" is one without a token."""
+    """A program with a token of a person; "" is one without a token.
+
+    Each person has one token per set of scopes in a test.
+    """
     del story, db
+    secrets: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def _ask(name: str, *, scopes: tuple[str, ...] = SCOPES) -> Client:
         if not name:
             return CheckedClient()
-        owner = get_user_model().objects.get(username=name)
-        _, secret = create_token(owner=owner, name="tests", scopes=scopes)
+        secret = secrets.get((name, scopes))
+        if secret is None:
+            owner = get_user_model().objects.get(username=name)
+            own = f"tests {len(secrets) + 1}"  # a person's tokens differ in their names
+            _, secret = create_token(owner=owner, name=own, scopes=scopes)
+            secrets[name, scopes] = secret
         return CheckedClient(headers={"Authorization": f"Bearer {secret}"})
 
     return _ask
