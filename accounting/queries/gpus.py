@@ -14,20 +14,11 @@ from accounting.domain.report import LedgerRow
 from accounting.models import DataIssue
 from accounting.queries.drivers import drivers
 from accounting.queries.fields import Fields, amount, gpu_hours, instant
+from accounting.queries.holders import Holding, holders_now
 from accounting.queries.ledger import HiddenError, ledger_rows
 from accounting.queries.life import HARDWARE_ERRORS
 from accounting.queries.selection import Selection, refuse_others, stored_period
 from accounting.queries.usage import HELD
-
-
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """Who has a GPU in its newest window."""
-
-    pod: str
-    namespace: str
-    team: str  # slug, or `unmapped`
-    is_inferred: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +28,7 @@ class GpuRow:
     Attributes:
         driver: of its node, as last said in the period; "" where no label says it.
         is_present: there in the cluster's newest window.
+        holders: who has it in that window, whatever the period.
         errors: what it showed in the period: `XID 79`, `ECC`, `Row remap`.
         ledger: its seven states without money; None where it was not there in the period.
     """
@@ -85,29 +77,6 @@ _GPUS = """
       AND p.start_ms < %(end)s AND (p.end_ms IS NULL OR p.end_ms > %(start)s)
     ORDER BY g.id, p.start_ms DESC
 """
-_HOLDERS = """
-    SELECT g.uuid, p.name, n.name, coalesce(t.slug, 'unmapped'), (w.flags & 2) <> 0
-    FROM accounting_cluster c
-    CROSS JOIN LATERAL (
-        SELECT i.window_start FROM accounting_ingestwindow i
-        WHERE i.cluster_id = c.id AND i.shard = 0 AND i.rows > 0
-        ORDER BY i.window_start DESC LIMIT 1
-    ) newest
-    CROSS JOIN LATERAL (  -- OFFSET 0 keeps it a look-up of one window
-        SELECT u.gpu_id, u.pod_id, u.window_start, u.flags FROM usage_window u
-        WHERE u.cluster_id = c.id AND u.window_start = newest.window_start
-        OFFSET 0
-    ) w
-    JOIN accounting_gpu g ON g.id = w.gpu_id
-    JOIN accounting_pod p ON p.id = w.pod_id
-    JOIN accounting_namespace n ON n.id = p.namespace_id
-    LEFT JOIN accounting_podattribution a ON a.pod_id = p.id
-        AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
-    LEFT JOIN accounting_team t ON t.id = a.team_id
-    WHERE %(uuids)s::text[] IS NULL OR g.uuid = ANY(%(uuids)s)
-    ORDER BY g.uuid, p.name
-"""
-
 
 GPU_FILTERS = ("cluster", "model", "node", "gpu")
 
@@ -132,10 +101,7 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
     with connection.cursor() as cursor:
         cursor.execute(_GPUS, parameters)
         found = cursor.fetchall()
-        cursor.execute(_HOLDERS, parameters)
-        holders: dict[str, list[Holding]] = {}
-        for gpu, *rest in cursor.fetchall():
-            holders.setdefault(gpu, []).append(Holding(*_holding(rest)))
+    holders = holders_now(selection.scope, filters["uuids"])
     ledger = _states(period, filters["uuids"])
     named, shown = drivers(period.end), gpu_errors(period)
     rows = [
@@ -148,7 +114,7 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
             driver=named.get((cluster, node), ""),
             is_present=present,
             first_seen=first,
-            holders=tuple(holders.get(gpu, ())),
+            holders=holders.get((cluster, gpu), ()),
             errors=shown.get((cluster, gpu), ()),
             ledger=ledger.get(gpu),
         )
@@ -277,8 +243,3 @@ def gpu_fields(row: GpuRow, money: GpuMoney | None) -> Fields:
         "currency": (money.currency if money else "") or None,
         "unpriced_gpu_hours": gpu_hours(money.unpriced_ms) if money else None,
     }
-
-
-def _holding(rest: list[object]) -> tuple[str, str, str, bool]:
-    pod, namespace, team, inferred = rest
-    return str(pod), str(namespace), str(team), bool(inferred)

@@ -17,7 +17,8 @@ from accounting.domain.calendar import (
 )
 from accounting.views.filters import LABELS, Values
 
-RANGE_KEYS = ("range", "from", "to", "words", "first", "last")
+SPAN_KEY = "over"  # the newest hours, of pages that begin with them
+RANGE_KEYS = ("range", "from", "to", "words", "first", "last", SPAN_KEY)
 
 
 @dataclass(frozen=True, slots=True)

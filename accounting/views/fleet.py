@@ -1,6 +1,5 @@
 """GPUs and nodes: the grid or who held them through time, and the table."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -8,64 +7,37 @@ from itertools import groupby
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
-from accounting.charts import grids
-from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
+from accounting.domain.period import DAY_MS, Period
 from accounting.queries.fields import instant
+from accounting.queries.fleet_count import fleet_count, node_offers
 from accounting.queries.gpu_time import held_stretches, presences
-from accounting.queries.gpus import GpuMoney, GpuRow, Holding, gpu_money, gpu_rows
-from accounting.queries.selection import Selection, stored_period
-from accounting.queries.teams import TeamRef, team_named, visible_teams
+from accounting.queries.gpus import GpuMoney, gpu_money, gpu_rows
+from accounting.queries.holders import gpus_held_by, held_in, holders_now
+from accounting.queries.selection import Selection
+from accounting.queries.teams import visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views import tables
-from accounting.views.address import Choice
 from accounting.views.filters import facets
+from accounting.views.free_gpus import free_table
 from accounting.views.gate import signed_in
+from accounting.views.gpu_line import (
+    GpuLine,
+    Teams,
+    held_words,
+    line_of,
+    look_of,
+)
 from accounting.views.holders import Timeline, timeline
 from accounting.views.pager import Page, page_of, paged
+from accounting.views.spans import DAY, HOUR, SpanState
 from accounting.views.splits import choices
 from accounting.views.state import PageState
 
-SPANS = {"hour": ("Last hour", HOUR_MS), "day": ("Last 24 hours", DAY_MS)}
-LONGEST_MS = 7 * DAY_MS  # of the grid: what it reads grows with GPUs times windows
+LONGEST_MS = 7 * DAY_MS  # of a range: what it reads grows with GPUs times windows
 GRID_NODES = 128  # nodes that the grid shows at once: what a browser draws at ease
 MOST_PRICED = 512  # GPUs whose money is worked out to sort by it
-SHORT_UUID = 24  # characters; NVIDIA's have 40
-
-
-@dataclass(frozen=True, slots=True)
-class GpuLine:
-    """One GPU in grid and table. Shares are None where nothing is known.
-
-    `money` is there for the lines that are shown, and for all where they are sorted by it.
-    """
-
-    uuid: str
-    cluster: str
-    node: str
-    model: str
-    has_page: bool  # for those who see all
-    busy: float | None
-    allocated: float | None
-    holders: tuple[Holding, ...]
-    team: TeamRef | None
-    look: str  # q0..q9 busy share, free, dark
-    words: str
-    is_present: bool = True  # there in the newest window
-    driver: str = ""
-    errors: tuple[str, ...] = ()
-    money: GpuMoney | None = None
-
-    @property
-    def url(self) -> str:
-        """Its own page, where the visitor may open it; worked out for what is shown."""
-        return reverse("gpu", args=[self.uuid]) if self.has_page else ""
-
-    @property
-    def short(self) -> str:
-        """Its UUID as far as people read it; the whole of it stands in a tooltip."""
-        return self.uuid if len(self.uuid) <= SHORT_UUID else f"{self.uuid[:12]}…"
+VIEWS = {"": "Grid", "timeline": "Timeline"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,69 +50,30 @@ class NodeGroup:
     lines: tuple[GpuLine, ...]
 
 
-def _span(state: PageState) -> tuple[str, Period]:
-    """Which time the grid shows: the newest hour or day, or the range at the top."""
-    chosen = state.query.get("over", "day")
-    until = state.chip.until
-    if chosen == "range" or until is None:
-        return "range", newest_facts(state.period, LONGEST_MS)
-    name = chosen if chosen in SPANS else "day"
-    end = to_ms(until)
-    return name, Period(end - SPANS[name][1], end)
-
-
-def newest_facts(period: Period, longest_ms: int) -> Period:
-    """The newest part of a period that five-minute facts are there for; empty without any."""
-    stored = stored_period()
-    both = period.intersection(stored) if stored else None
-    if both is None:
-        return Period(period.end_ms, period.end_ms)
-    return Period(max(both.start_ms, both.end_ms - longest_ms), both.end_ms)
-
-
-VIEWS = {"": "Grid", "timeline": "Timeline"}
-
-
-def _choices(state: PageState, chosen: str) -> list[Choice]:
-    labels = {name: label for name, (label, _) in SPANS.items()} | {"range": "Range"}
-    return [
-        Choice(
-            name, label, state.url(over="" if name == "day" else name), name == chosen
-        )
-        for name, label in labels.items()
-    ]
-
-
 @signed_in
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every GPU for finance and admins; for others those that their teams held."""
-    state = PageState(request, compares=False, filters=("model",))
-    chosen, period = _span(state)
+    state = SpanState(request, (HOUR, DAY), longest_ms=LONGEST_MS, filters=("model",))
     teams = visible_teams(state.visitor.scope)
-    selection = replace(state.selection(), period=period)
+    selection = replace(state.selection(), period=state.shown)
     sees_everything = state.visitor.scope.sees_all
     there = _all(selection, teams) if sees_everything else _held(selection, teams)
-    words = state.query.get("q", "").strip()
-    lines = [line for line in there if words.lower() in _searched(line)]
+    words = state.query.get("q", "").replace("\0", "").strip()
+    lines = _searched(there, selection, words)
+    page = _table(lines, selection, teams, state)
     nodes = _nodes(lines)
-    models = sorted(
-        {line.model for line in there} | set(state.filters.get("model", ()))
-    )
     is_timeline = state.query.get("view") == "timeline"
-    page = _table(lines, selection, state)
+    models = {line.model for line in there} | set(state.filters.get("model", ()))
     context = {
         "state": state,
         "chips": state.filter_chips(teams),
-        "facets": facets({"model": models}, teams, state.filters),
-        "is_cut": chosen == "range" and period.start_ms > state.elapsed.start_ms,
-        "period": period,
-        "since": instant(period.start_ms),
-        "until": instant(period.end_ms),
-        "free_blocks": _free_blocks(nodes) if sees_everything else [],
-        "choices": _choices(state, chosen),
+        "facets": facets({"model": sorted(models)}, teams, state.filters),
+        "period": state.shown,
+        "since": instant(state.shown.start_ms),
+        "until": instant(state.shown.end_ms),
         "views": choices(state, "view", VIEWS),
-        "span": chosen,
         "words": words,
+        "clear_url": state.url(q="", page="", nodes=""),
         "nodes": nodes,
         "grid": page_of(nodes, state.query.get("nodes", ""), GRID_NODES),
         "timeline": _timeline(page, selection, teams, state) if is_timeline else None,
@@ -151,23 +84,42 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "most_priced": MOST_PRICED,
         "page": page,
     }
+    if sees_everything and there:
+        clusters = selection.filters.get("cluster")
+        offers = node_offers(clusters)
+        context["fleet"] = fleet_count(offers)
+        if state.is_newest and not is_timeline:
+            context["free"] = free_table(lines, offers)
     return render(request, "accounting/gpus.html", context)
 
 
-def _searched(line: GpuLine) -> str:
-    """What a word in the search box is looked for in."""
-    held = (f"{one.pod} {one.namespace}" for one in line.holders)
-    team = line.team.name if line.team else ""
-    parts = (line.node, line.uuid, line.model, line.driver, team, *held, *line.errors)
-    return "\n".join(parts).lower()
+def _searched(
+    there: Sequence[GpuLine], selection: Selection, words: str
+) -> list[GpuLine]:
+    """The lines that a word in the search box finds, by themselves or by who held them."""
+    if not words:
+        return list(there)
+    held = gpus_held_by(selection, words)
+    sought = words.lower()
+    return [
+        line
+        for line in there
+        if (line.cluster, line.uuid) in held
+        or any(
+            sought in part.lower()
+            for part in (line.node, line.uuid, line.model, line.driver, *line.errors)
+        )
+    ]
 
 
 def _sorts_by_money(state: PageState) -> bool:
     return state.sort.lstrip("-") in ("earned", "capacity")
 
 
-def _table(lines: Sequence[GpuLine], selection: Selection, state: PageState) -> Page:
-    """The page of the table, with money: of its lines, or of all to sort by it."""
+def _table(
+    lines: Sequence[GpuLine], selection: Selection, teams: Teams, state: SpanState
+) -> Page:
+    """The page of the table, with what is worked out for its lines, or for all to sort."""
     is_partial = not selection.scope.sees_all
     sort, query = state.sort, state.query.dict()
     if _sorts_by_money(state) and not is_partial:
@@ -175,10 +127,29 @@ def _table(lines: Sequence[GpuLine], selection: Selection, state: PageState) -> 
             sort = ""
         else:
             lines = _priced(lines, selection)
+    if sort.lstrip("-") == "holder" and not state.is_newest:
+        lines = _with_holders(lines, selection, teams)
     page = paged(tables.ordered(lines, sort, GPU_COLUMNS, "node"), query)
-    if is_partial:
-        return page
-    return replace(page, lines=tuple(_priced(page.lines, selection)))
+    found = _with_holders(page.lines, selection, teams)
+    return replace(
+        page, lines=tuple(found if is_partial else _priced(found, selection))
+    )
+
+
+def _with_holders(
+    lines: Sequence[GpuLine], selection: Selection, teams: Teams
+) -> list[GpuLine]:
+    """Lines with who had each GPU in the time that is shown."""
+    wanted = [line.uuid for line in lines if line.held is None]
+    found = held_in(selection, wanted)
+    return [
+        replace(
+            line,
+            held=line.held
+            or held_words(found.get((line.cluster, line.uuid), ()), teams),
+        )
+        for line in lines
+    ]
 
 
 def _priced(lines: Sequence[GpuLine], selection: Selection) -> list[GpuLine]:
@@ -190,7 +161,7 @@ def _priced(lines: Sequence[GpuLine], selection: Selection) -> list[GpuLine]:
 
 
 def _timeline(
-    page: Page, selection: Selection, teams: Mapping[str, TeamRef], state: PageState
+    page: Page, selection: Selection, teams: Teams, state: PageState
 ) -> Timeline:
     """The GPUs of the table's page through time."""
     uuids = list(dict.fromkeys(line.uuid for line in page.lines))
@@ -208,11 +179,16 @@ def _money(line: GpuLine, name: str) -> Decimal | None:
     return amount
 
 
+def _holder(line: GpuLine) -> str | None:
+    held = line.now or line.held
+    return held.first.pod if held else None
+
+
 GPU_COLUMNS: Mapping[str, tables.Sorter] = {
     "gpu": lambda line: line.uuid,
     "node": lambda line: (line.cluster, line.node, line.uuid),
     "model": lambda line: line.model,
-    "holder": lambda line: line.holders[0].pod if line.holders else None,
+    "holder": _holder,
     "driver": lambda line: (
         [(len(p), p) for p in line.driver.split(".")] if line.driver else None
     ),
@@ -224,40 +200,21 @@ GPU_COLUMNS: Mapping[str, tables.Sorter] = {
 }
 
 
-def _all(selection: Selection, teams: Mapping[str, TeamRef]) -> list[GpuLine]:
+def _all(selection: Selection, teams: Teams) -> list[GpuLine]:
+    if selection.period is None or not selection.period.length_ms:
+        return []
     return [line_of(row, teams) for row in gpu_rows(selection)]
 
 
-def line_of(row: GpuRow, teams: Mapping[str, TeamRef]) -> GpuLine:
-    """One GPU as grid and table show it; its money comes later."""
-    holder = row.holders[0] if row.holders else None
-    busy, allocated = row.busy_share, row.allocated_share
-    look, words = _look(busy, allocated)
-    return GpuLine(
-        uuid=row.uuid,
-        cluster=row.cluster,
-        node=row.node,
-        model=row.model,
-        has_page=True,
-        busy=busy,
-        allocated=allocated,
-        holders=row.holders,
-        team=team_named(dict(teams), holder.team) if holder else None,
-        look=look,
-        words=words + (f", held by {holder.pod}" if holder else ", held by nobody now"),
-        is_present=row.is_present,
-        driver=row.driver,
-        errors=row.errors,
-    )
-
-
-def _held(selection: Selection, teams: Mapping[str, TeamRef]) -> list[GpuLine]:
+def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
     """The GPUs that the visitor's teams held; others stay unseen."""
     lines: list[GpuLine] = []
     if selection.period is None or not selection.period.length_ms:
         return lines
-    for row in usage_rows(selection, ("cluster", "node", "gpu", "model", "team")):
-        look, words = _look(row.efficiency, 1.0)
+    now = holders_now(selection.scope)
+    for row in usage_rows(selection, ("cluster", "node", "gpu", "model")):
+        look, words = look_of(row.efficiency, 1.0)
+        key = row.key["cluster"], row.key["gpu"]
         lines.append(
             GpuLine(
                 uuid=row.key["gpu"],
@@ -267,26 +224,13 @@ def _held(selection: Selection, teams: Mapping[str, TeamRef]) -> list[GpuLine]:
                 has_page=False,
                 busy=row.efficiency,
                 allocated=None,
-                holders=(),
-                team=team_named(dict(teams), row.key["team"]),
+                now=held_words(now.get(key, ()), teams),
                 look=look,
                 words=words,
                 money=GpuMoney(row.charge, None, row.currency),
             )
         )
     return lines
-
-
-def _look(busy: float | None, allocated: float | None) -> tuple[str, str]:
-    """How a cell looks, and what it says."""
-    if allocated is None:
-        return "dark", "no data"
-    if not allocated:
-        return "free", "unallocated"
-    step = grids.heat_step(busy)
-    if step is None:
-        return "dark", "held, no data"
-    return f"q{step}", f"{busy:.0%} busy"
 
 
 def _nodes(lines: Sequence[GpuLine]) -> list[NodeGroup]:
@@ -298,27 +242,4 @@ def _nodes(lines: Sequence[GpuLine]) -> list[NodeGroup]:
         for (cluster, model, node), found in groupby(
             ordered, key=lambda line: (line.cluster, line.model, line.node)
         )
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class FreeBlock:
-    """How many nodes have just so many GPUs that nobody holds now."""
-
-    size: int
-    nodes: int
-    share: float  # of the nodes with any
-
-
-def _free_blocks(nodes: Sequence[NodeGroup]) -> list[FreeBlock]:
-    """Free GPUs by node: what the next pod with many GPUs can hope for."""
-    sizes = Counter(
-        sum(1 for line in node.lines if line.is_present and not line.holders)
-        for node in nodes
-    )
-    sizes.pop(0, None)
-    largest = max(sizes.values(), default=1)
-    return [
-        FreeBlock(size, count, count / largest)
-        for size, count in sorted(sizes.items(), reverse=True)
     ]

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from accounting.domain.hardness import NOT_OBSERVED, together
 from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
-from accounting.domain.report import UsageRow
+from accounting.domain.report import UNMAPPED, UsageRow
 from accounting.queries.fields import instant
 from accounting.queries.gpu_steps import gpu_steps
 from accounting.queries.gpu_time import (
@@ -28,12 +30,11 @@ from accounting.queries.usage import usage_rows, usage_total
 from accounting.rights import ONE_GPU
 from accounting.views import figures, measures, shapes, timelines
 from accounting.views.earnings import earnings
-from accounting.views.fleet import line_of, newest_facts
 from accounting.views.gate import page
 from accounting.views.gpu_lanes import GpuTime, lanes_of_gpu
-from accounting.views.state import PageState
+from accounting.views.gpu_line import line_of
+from accounting.views.spans import DAY, THREE_DAYS, SpanState
 
-SPAN_MS = 3 * DAY_MS  # what one page shows: three days of windows are 864 steps
 FINE_MS = DAY_MS  # up to here measures are drawn to the window, above by hours
 SHOWN = 50  # stretches in the table
 
@@ -49,6 +50,7 @@ class PaidStretch:
     instances: tuple[int, ...]
     period: Period
     row: UsageRow
+    url: str = ""  # its workload, with its pods open; empty for pods of no team
 
     @property
     def since(self) -> str | None:
@@ -64,8 +66,8 @@ class PaidStretch:
 @page(ONE_GPU)
 def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     """One GPU over at most three days of five-minute facts."""
-    state = PageState(request, compares=False)
-    period = newest_facts(state.period, SPAN_MS)
+    state = SpanState(request, (DAY, THREE_DAYS), longest_ms=THREE_DAYS.length_ms)
+    period = state.shown
     selection = replace(state.selection(gpu=uuid), period=period)
     rows = gpu_rows(selection)
     if not rows:
@@ -75,11 +77,11 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     context = {
         "state": state,
         "gpu": line_of(rows[0], teams),
+        "node_url": state.link(reverse("gpus"), q=rows[0].node),
         "row": rows[0],
         "period": period,
         "since": instant(period.start_ms),
         "until": instant(period.end_ms),
-        "is_cut": period.start_ms > state.elapsed.start_ms,
         "events": events,
         "hard": NOT_OBSERVED,
         "earned": None,
@@ -95,17 +97,20 @@ def _in_period(  # what the page shows of its facts
     uuid: str,
     teams: Mapping[str, TeamRef],
     events: Sequence[Event],
-    state: PageState,
+    state: SpanState,
 ) -> dict[str, object]:
     step_ms = WINDOW_MS if period.length_ms <= FINE_MS else HOUR_MS
     steps = gpu_steps(selection, step_ms)
     ledger = next(iter(ledger_rows(selection, ("gpu",))), None)
-    pods = usage_rows(selection, ("team", "pod"))
-    whole = with_hardness(usage_rows(selection, ("gpu",)), selection, ("gpu",))
+    pods = usage_rows(selection, ("team", "workload", "pod"))
+    by = ("gpu", "model")
+    whole = with_hardness(usage_rows(selection, by), selection, by)
     held = held_stretches(selection)
     there = presences(selection, by_instance=True)
     places = figures.places_of(state.currency)
     paid = _paid(held, pods, selection, teams)
+    urls = _workload_urls(pods, whole, state)
+    shown = [replace(one, url=urls.get(one.uid, "")) for one in paid[:SHOWN]]
     return {
         "step": "hour" if step_ms == HOUR_MS else "window",
         "measures": measures.measures(steps, period, state),
@@ -118,13 +123,31 @@ def _in_period(  # what the page shows of its facts
             GpuTime(held, there, events, profiles(uuid, period.end_ms)),
             *(teams, period, state),
         ),
-        "stretches": paid[:SHOWN],
+        "stretches": shown,
         "stretch_count": len(paid),
         "has_instances": any(one.instances for one in paid),
         "hard": together(row.hard for row in whole),
         "used": sum(one.samples_used for one in steps),
         "expected": sum(one.samples_expected for one in steps),
     }
+
+
+def _workload_urls(
+    pods: Sequence[UsageRow], whole: Sequence[UsageRow], state: SpanState
+) -> dict[str, str]:
+    """Addresses of workloads by the uid of their pods, for the days that are shown."""
+    days = {"from": state.days.first.isoformat(), "to": state.days.after.isoformat()}
+    models = [row.key["model"] for row in whole if row.key["model"]]
+    found = {}
+    for row in pods:
+        key = row.key
+        if key["team"] == UNMAPPED or not models:
+            continue
+        parts = (key["namespace"], key["workload_kind"], key["workload"], models[0])
+        asked = {**days, "q": key["workload"], "open": "/".join(parts)}
+        url = reverse("team-workloads", args=[key["team"]])
+        found[key["uid"]] = f"{url}?{urlencode(asked)}#open"
+    return found
 
 
 def _paid(

@@ -30,6 +30,7 @@ from accounting.queries.coverage import data_share
 from accounting.queries.selection import FIRST, LAST, Selection
 from accounting.queries.series import STEPS
 from accounting.queries.teams import TeamRef
+from accounting.templatetags import units
 from accounting.views.address import RANGE_KEYS, Address, Choice
 from accounting.views.chip import Chip, chip_of
 from accounting.views.filters import LABELS, FilterChip, read, stored, words
@@ -233,6 +234,11 @@ class PageState(Address):
             for name, values in self.filters.items()
             for value in values
         ]
+
+    @property
+    def label(self) -> str:
+        """What the range menu says."""
+        return units.days(self.days)
 
     # --- menus ------------------------------------------------------------------------------
 

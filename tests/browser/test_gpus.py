@@ -20,7 +20,7 @@ def test_the_grid_becomes_a_timeline_and_its_table(sign_in: SignIn) -> None:
     expect(lanes).to_be_hidden()
     table = page.locator("#timeline-table")
     expect(table).to_contain_text("Language")
-    page.get_by_label("Filter by node, GPU, driver, pod or error").fill("gpu-02")
+    page.get_by_label("Filter by node, GPU, driver, pod, team or error").fill("gpu-02")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="8 of 96 GPUs")).to_be_visible()
     assert "view=timeline" in page.url

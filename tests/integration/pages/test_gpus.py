@@ -14,7 +14,7 @@ from accounting.queries.ledger import ledger_rows
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage import usage_rows
 from accounting.views import fleet
-from accounting.views.fleet import newest_facts
+from accounting.views.spans import newest_facts
 from tests.integration.pages.conftest import NOW, SignIn
 from tests.story import Story
 
@@ -165,25 +165,29 @@ def test_a_model_filters_grid_and_table(sign_in: SignIn) -> None:
 
 def test_a_long_range_is_cut_and_says_so(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    answer = client.get("/gpus?over=range&range=last-28-days")
+    answer = client.get("/gpus?range=last-28-days")
     stored = stored_period()
     assert stored is not None
-    assert answer.context["is_cut"]
+    assert answer.context["state"].is_cut
     assert answer.context["period"] == newest_facts(stored, 7 * DAY_MS)
-    assert "at most seven days" in answer.content.decode()
-    assert not client.get("/gpus?over=range&range=today").context["is_cut"]
+    words = "Detail by GPU is kept for 35 days, so this begins on "
+    assert words in answer.content.decode()
+    assert not client.get("/gpus?range=today").context["state"].is_cut
 
 
 def test_a_range_whose_facts_are_gone_says_so(sign_in: SignIn, story: Story) -> None:
     client = sign_in("ana")
     gone = "from=2026-10-15&to=2026-10-20"
-    grid = client.get(f"/gpus?over=range&{gone}")
-    assert "No five-minute facts are kept" in grid.content.decode()
+    words = "Detail by GPU is kept for 35 days; it begins on 19 Nov 2026"
+    grid = client.get(f"/gpus?{gone}").content.decode()
+    assert words in grid
+    assert "No data" not in grid
+    assert 'href="/gpus">Show the last 24 hours' in grid
     one = client.get(f"/gpus/{held_gpu(story)}?{gone}")
     assert one.status_code == 200
-    assert "No five-minute facts are kept" in one.content.decode()
+    assert words in one.content.decode()
     assert one.context["earned"] is None
-    member = sign_in("luis").get(f"/gpus?over=range&{gone}")
+    member = sign_in("luis").get(f"/gpus?{gone}")
     assert member.status_code == 200
     assert member.context["count"] == 0
 
@@ -198,16 +202,8 @@ def test_only_the_newest_part_of_a_period_is_taken() -> None:
     assert newest_facts(before, DAY_MS).length_ms == 0
 
 
-def test_free_blocks_count_the_nodes_with_room(sign_in: SignIn) -> None:
-    context = sign_in("ana").get("/gpus").context
-    free = sum(block.size * block.nodes for block in context["free_blocks"])
-    lines = [line for node in context["nodes"] for line in node.lines]
-    assert free == sum(1 for line in lines if not line.holders)
-    assert sign_in("luis").get("/gpus").context["free_blocks"] == []
-
-
 def test_states_of_the_grid_are_those_of_the_ledger(sign_in: SignIn) -> None:
-    answer = sign_in("ana").get("/gpus?over=range&range=last-7-days")
+    answer = sign_in("ana").get("/gpus?range=last-7-days")
     period = answer.context["period"]
     rows = ledger_rows(replace(Selection(EVERYTHING), period=period), ("gpu",))
     expected = {
@@ -259,7 +255,7 @@ def test_a_word_filters_grid_table_and_timeline(sign_in: SignIn) -> None:
     ]
     held = client.get("/gpus?q=sweep-resnet").context
     assert 0 < held["shown"] < held["count"]
-    assert all(line.holders for line in held["page"].lines)
+    assert all(line.held for line in held["page"].lines)
     none = client.get("/gpus?q=nothing-like-it")
     assert "No GPU here has to do with “nothing-like-it”" in none.content.decode()
     assert "sweep-resnet" not in sign_in("luis").get("/gpus?q=rerank").content.decode()

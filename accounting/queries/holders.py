@@ -1,0 +1,138 @@
+"""Who has a GPU: now, and over a period; within what the asker may see."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from accounting.access import Scope
+from accounting.domain.period import Period
+from accounting.queries.selection import Selection
+
+Gpu = tuple[str, str]  # cluster, UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One pod that has a GPU."""
+
+    pod: str
+    namespace: str
+    team: str  # slug, or `unmapped`
+    is_inferred: bool = False
+
+
+_NOW = """
+    SELECT c.name, g.uuid, p.name, n.name, coalesce(t.slug, 'unmapped'), (w.flags & 2) <> 0
+    FROM accounting_cluster c
+    CROSS JOIN LATERAL (
+        SELECT i.window_start FROM accounting_ingestwindow i
+        WHERE i.cluster_id = c.id AND i.shard = 0 AND i.rows > 0
+        ORDER BY i.window_start DESC LIMIT 1
+    ) newest
+    CROSS JOIN LATERAL (  -- OFFSET 0 keeps it a look-up of one window
+        SELECT u.gpu_id, u.pod_id, u.window_start, u.flags FROM usage_window u
+        WHERE u.cluster_id = c.id AND u.window_start = newest.window_start
+        OFFSET 0
+    ) w
+    JOIN accounting_gpu g ON g.id = w.gpu_id
+    JOIN accounting_pod p ON p.id = w.pod_id
+    JOIN accounting_namespace n ON n.id = p.namespace_id
+    LEFT JOIN accounting_podattribution a ON a.pod_id = p.id
+        AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
+    LEFT JOIN accounting_team t ON t.id = a.team_id
+    WHERE (%(uuids)s::text[] IS NULL OR g.uuid = ANY(%(uuids)s))
+      AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
+    ORDER BY c.name, g.uuid, p.name
+"""
+
+
+def holders_now(
+    scope: Scope, uuids: Collection[str] | None = None
+) -> dict[Gpu, tuple[Holding, ...]]:
+    """Who has each GPU in the newest window of its cluster; nobody's are left out.
+
+    Everybody gets the same answer for the pods of the teams that they may see.
+    """
+    parameters = {
+        "uuids": None if uuids is None else list(uuids),
+        "scope": None if scope.team_ids is None else sorted(scope.team_ids),
+    }
+    found: dict[Gpu, tuple[Holding, ...]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_NOW, parameters)
+        for cluster, gpu, pod, namespace, team, inferred in cursor.fetchall():
+            one = Holding(pod, namespace, team, bool(inferred))
+            found[cluster, gpu] = (*found.get((cluster, gpu), ()), one)
+    return found
+
+
+_FACTS = """
+    FROM usage_window w
+    JOIN accounting_gpu g ON g.id = w.gpu_id
+    JOIN accounting_cluster c ON c.id = w.cluster_id
+    JOIN accounting_pod p ON p.id = w.pod_id
+    JOIN accounting_namespace n ON n.id = p.namespace_id
+    LEFT JOIN accounting_podattribution a ON a.pod_id = w.pod_id
+        AND a.valid_from <= w.window_start AND w.window_start < a.valid_to
+    LEFT JOIN accounting_team t ON t.id = a.team_id
+    WHERE w.window_start >= %(start)s AND w.window_start < %(end)s AND w.pod_id <> 0
+      AND (%(clusters)s::text[] IS NULL OR w.cluster_id IN (
+            SELECT k.id FROM accounting_cluster k WHERE k.name = ANY(%(clusters)s)))
+      AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
+"""
+_HELD = f"""
+    SELECT c.name, g.uuid, p.name, n.name, coalesce(t.slug, 'unmapped'),
+           bool_or((w.flags & 2) <> 0)
+    {_FACTS} AND w.gpu_id IN (
+        SELECT h.id FROM accounting_gpu h WHERE h.uuid = ANY(%(uuids)s))
+    GROUP BY 1, 2, 3, 4, 5, p.id
+    ORDER BY 1, 2, sum(w.busy_ms + w.idle_ms + w.unknown_ms) DESC, 3, 4
+"""  # of this module's own words
+_FOUND = f"""
+    SELECT DISTINCT c.name, g.uuid {_FACTS}
+      AND (strpos(lower(p.name), %(words)s) > 0 OR strpos(lower(n.name), %(words)s) > 0
+           OR strpos(lower(coalesce(t.name, 'unmapped')), %(words)s) > 0)
+"""
+
+
+def held_in(
+    selection: Selection, uuids: Sequence[str]
+) -> Mapping[Gpu, tuple[Holding, ...]]:
+    """Who had some GPUs in a period of five-minute facts, those that had most of it first.
+
+    Ask for those that are shown: it reads every window of them.
+    """
+    found: dict[Gpu, tuple[Holding, ...]] = {}
+    period = selection.period
+    if not uuids or period is None or not period.length_ms:
+        return found
+    parameters = _parameters(selection, period) | {"uuids": list(uuids)}
+    with connection.cursor() as cursor:
+        cursor.execute(_HELD, parameters)
+        for cluster, gpu, *rest in cursor.fetchall():
+            held = found.get((cluster, gpu), ())
+            found[cluster, gpu] = (*held, Holding(*rest))
+    return found
+
+
+def gpus_held_by(selection: Selection, words: str) -> set[Gpu]:
+    """GPUs that a pod, namespace or team with these letters in its name had in a period."""
+    period = selection.period
+    if not words or period is None or not period.length_ms:
+        return set()
+    parameters = _parameters(selection, period) | {"words": words.lower()}
+    with connection.cursor() as cursor:
+        cursor.execute(_FOUND, parameters)
+        return {(cluster, gpu) for cluster, gpu in cursor.fetchall()}
+
+
+def _parameters(selection: Selection, period: Period) -> dict[str, Any]:
+    scope = selection.scope.team_ids
+    return {
+        "start": period.start,
+        "end": period.end,
+        "clusters": list(selection.filters.get("cluster", ())) or None,
+        "scope": None if scope is None else sorted(scope),
+    }

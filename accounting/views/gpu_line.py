@@ -1,0 +1,122 @@
+"""One GPU as grid and table show it: its holders, how it looks, and what it says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from accounting.charts import grids
+from accounting.queries.gpus import GpuMoney, GpuRow
+from accounting.queries.holders import Holding
+from accounting.queries.teams import TeamRef, team_named
+
+SHORT_UUID = 24  # characters; NVIDIA's have 40
+Teams = Mapping[str, TeamRef]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Holders in words: the first by name, and how many more."""
+
+    first: Holding
+    team: TeamRef
+    more: int
+
+    @property
+    def words(self) -> str:
+        """`chat-gateway-0 and 2 more`."""
+        return self.first.pod + (f" and {self.more} more" if self.more else "")
+
+
+def held_words(holders: Sequence[Holding], teams: Teams) -> Held | None:
+    """Holders in words; None without any."""
+    if not holders:
+        return None
+    first = holders[0]
+    return Held(first, team_named(teams, first.team), len(holders) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLine:
+    """One GPU in grid and table. Shares are None where nothing is known.
+
+    Attributes:
+        now: who has it in the newest window, as far as the visitor may see.
+        held: who had it in the time that is shown; worked out for the lines that are shown.
+        teams: those of the visitor that had it; of those who see all nothing.
+        look: q0..q9 by busy share, free, dark.
+        money: of the lines that are shown, and of all where they are sorted by it.
+    """
+
+    uuid: str
+    cluster: str
+    node: str
+    model: str
+    has_page: bool  # for those who see all
+    busy: float | None
+    allocated: float | None
+    now: Held | None
+    look: str
+    words: str
+    is_present: bool = True  # there in the newest window
+    driver: str = ""
+    errors: tuple[str, ...] = ()
+    held: Held | None = None
+    teams: tuple[TeamRef, ...] = ()
+    money: GpuMoney | None = None
+
+    @property
+    def before(self) -> Held | None:
+        """Who had it in the time that is shown and has it no more, or others beside."""
+        if self.held is None or (self.now == self.held and not self.held.more):
+            return None
+        return self.held
+
+    @property
+    def shown_slot(self) -> int:
+        """The colour of its bar: of the team that has it, or had most of it."""
+        held = self.now or self.held
+        return held.team.slot if held else 0
+
+    @property
+    def url(self) -> str:
+        """Its own page, where the visitor may open it; worked out for what is shown."""
+        return reverse("gpu", args=[self.uuid]) if self.has_page else ""
+
+    @property
+    def short(self) -> str:
+        """Its UUID as far as people read it; the whole of it stands in a tooltip."""
+        return self.uuid if len(self.uuid) <= SHORT_UUID else f"{self.uuid[:12]}…"
+
+
+def line_of(row: GpuRow, teams: Teams) -> GpuLine:
+    """One GPU as those who see all see it; what is of the shown lines only comes later."""
+    busy, allocated = row.busy_share, row.allocated_share
+    look, words = look_of(busy, allocated)
+    return GpuLine(
+        uuid=row.uuid,
+        cluster=row.cluster,
+        node=row.node,
+        model=row.model,
+        has_page=True,
+        busy=busy,
+        allocated=allocated,
+        now=held_words(row.holders, teams),
+        look=look,
+        words=words,
+        is_present=row.is_present,
+        driver=row.driver,
+        errors=row.errors,
+    )
+
+
+def look_of(busy: float | None, allocated: float | None) -> tuple[str, str]:
+    """How a cell looks, and what it says."""
+    if allocated is None:
+        return "dark", "no data"
+    if not allocated:
+        return "free", "unallocated"
+    step = grids.heat_step(busy)
+    if step is None:
+        return "dark", "held, no data"
+    return f"q{step}", f"{busy:.0%} busy"

@@ -1,0 +1,178 @@
+"""Pages of five-minute facts: the newest hours, or the range that was chosen; one at a time.
+
+`?over=hour` asks for the newest hour. An address with a range of days has that range. What is
+shown may be less than the days asked for: only so many facts are kept, and read at once.
+"""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+from django.http import HttpRequest
+
+from accounting.actions.partitions import FACT_DAYS
+from accounting.domain.calendar import DayRange
+from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
+from accounting.queries.selection import stored_period
+from accounting.templatetags import units
+from accounting.views.address import RANGE_KEYS, SPAN_KEY, Choice
+from accounting.views.state import PageState
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A length of time that ends with the newest window."""
+
+    name: str
+    label: str
+    length_ms: int
+
+    @property
+    def words(self) -> str:
+        """`last 24 hours`, in a sentence."""
+        return self.label[:1].lower() + self.label[1:]
+
+
+HOUR = Span("hour", "Last hour", HOUR_MS)
+DAY = Span("day", "Last 24 hours", DAY_MS)
+THREE_DAYS = Span("3-days", "Last 3 days", 3 * DAY_MS)
+
+
+class SpanState(PageState):
+    """The state of a page that begins with the newest hours.
+
+    Attributes:
+        span: which of them; None where a range of days was chosen.
+    """
+
+    def __init__(
+        self,
+        request: HttpRequest,
+        offered: tuple[Span, ...],
+        *,
+        longest_ms: int,
+        filters: tuple[str, ...] = (),
+    ) -> None:
+        """Read an address.
+
+        Args:
+            offered: the spans of the page; the last is its usual one.
+            longest_ms: the most that it shows of a range.
+            filters: that it can answer.
+        """
+        self.offered, self.longest_ms = offered, longest_ms
+        self.span: Span | None = None
+        super().__init__(request, compares=False, filters=filters)
+
+    def _read_days(self) -> DayRange:
+        until = self.chip.until
+        has_range = any(self.query.get(name) for name in RANGE_KEYS if name != SPAN_KEY)
+        if has_range or until is None:
+            return super()._read_days()
+        usual, name = self.offered[-1], self.query.get(SPAN_KEY, "")
+        self.span = next((one for one in self.offered if one.name == name), usual)
+        start = until - timedelta(milliseconds=self.span.length_ms)
+        last = (until - timedelta(milliseconds=1)).astimezone(self.zone).date()
+        return DayRange(start.astimezone(self.zone).date(), last + timedelta(days=1))
+
+    @cached_property
+    def range_pairs(self) -> list[tuple[str, str]]:
+        """The range of the address; nothing where it is the newest hours."""
+        return [] if self.span else super().range_pairs
+
+    @property
+    def spans(self) -> list[Choice]:
+        """The newest hours as choices of the range menu."""
+        usual = self.offered[-1]
+        return [
+            Choice(
+                one.name,
+                one.label,
+                self.url(
+                    without=(*RANGE_KEYS, "page", "nodes"),
+                    **({} if one == usual else {SPAN_KEY: one.name}),
+                ),
+                one == self.span,
+            )
+            for one in self.offered
+        ]
+
+    @cached_property
+    def shown(self) -> Period:
+        """The time that the page shows; empty where no facts of the range are kept."""
+        until = self.chip.until
+        if self.span is None or until is None:
+            return newest_facts(self.period, self.longest_ms)
+        end, length = to_ms(until), self.span.length_ms
+        return newest_facts(Period(end - length, end), length)
+
+    @property
+    def is_newest(self) -> bool:
+        """It ends with the newest data: what is there now belongs to it."""
+        until = self.chip.until
+        return until is not None and self.shown.end_ms >= to_ms(until)
+
+    @property
+    def is_cut(self) -> bool:
+        """Less is shown than the days that were chosen."""
+        return self.span is None and self.shown.start_ms > self.elapsed.start_ms
+
+    @property
+    def kept_days(self) -> int:
+        """For how many days five-minute facts are kept."""
+        return FACT_DAYS
+
+    @property
+    def usual(self) -> Choice:
+        """The newest hours that the page begins with."""
+        return self.spans[-1]
+
+    @property
+    def starts_late(self) -> bool:
+        """What is shown begins where the facts that are kept begin."""
+        stored = stored_period()
+        return (
+            self.is_cut
+            and stored is not None
+            and self.shown.start_ms == stored.start_ms
+        )
+
+    @property
+    def form_pairs(self) -> list[tuple[str, str]]:
+        """The range as a form of the page hands it on."""
+        if self.span is None:
+            return super().range_pairs
+        return [] if self.span == self.offered[-1] else [(SPAN_KEY, self.span.name)]
+
+    @property
+    def kept_since(self) -> date | None:
+        """The first day of the five-minute facts that are kept."""
+        stored = stored_period()
+        return stored.start.astimezone(self.zone).date() if stored else None
+
+    @property
+    def label(self) -> str:
+        """What the range menu says: exactly what is shown."""
+        if self.span is not None:
+            return self.span.label
+        if not self.is_cut or not self.shown.length_ms:
+            return units.days(self.days)
+        first = self.shown.start.astimezone(self.zone).date()
+        return units.days(DayRange(first, self.days.after))
+
+    @property
+    def current_url(self) -> str:
+        """A link that means the same words tomorrow."""
+        if self.span is None:
+            return super().current_url
+        name = "" if self.span == self.offered[-1] else self.span.name
+        return self.host + self.url(without=RANGE_KEYS, **{SPAN_KEY: name})
+
+
+def newest_facts(period: Period, longest_ms: int) -> Period:
+    """The newest part of a period that five-minute facts are there for; empty without any."""
+    stored = stored_period()
+    both = period.intersection(stored) if stored else None
+    if both is None:
+        return Period(period.end_ms, period.end_ms)
+    return Period(max(both.start_ms, both.end_ms - longest_ms), both.end_ms)
