@@ -63,4 +63,10 @@ app.conf.beat_schedule = {
         "schedule": crontab(minute="17"),
         "options": {"expires": 3600},
     },
+    # Rows of people who did not sign out; nothing else removes them.
+    "remove_expired_sessions": {
+        "task": "portal.tasks.remove_expired_sessions",
+        "schedule": crontab(hour="3", minute="47"),
+        "options": {"expires": 3600},
+    },
 }

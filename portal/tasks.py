@@ -1,0 +1,17 @@
+"""Celery entry points of the portal itself."""
+
+import structlog
+from celery import shared_task
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+log = structlog.get_logger(__name__)
+
+
+@shared_task(
+    name="portal.tasks.remove_expired_sessions", soft_time_limit=540, time_limit=600
+)
+def remove_expired_sessions() -> None:
+    """Delete sessions that have ended (beat: every day). Nobody signs in with them again."""
+    count, _ = Session.objects.filter(expire_date__lt=timezone.now()).delete()
+    log.info("expired sessions removed", count=count)
