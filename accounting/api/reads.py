@@ -1,15 +1,23 @@
 """The twins of `manage.py report`, and clusters: lists that nobody edits here."""
 
+from dataclasses import replace
+
+from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting import serializers
 from accounting.access import scope_of
-from accounting.api.rows import RowsView
+from accounting.api.rows import CsvRenderer, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
-from accounting.queries.audit import Wish, audit_rows, kinds
+from accounting.queries.audit import COLUMNS, Wish, audit_page, audit_rows, kinds
 from accounting.queries.directory import cluster_rows
-from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
+from accounting.queries.fields import (
+    csv_stream,
+    hold_fields,
+    ledger_fields,
+    usage_fields,
+)
 from accounting.queries.gpu_steps import STEPS, gpu_steps
 from accounting.queries.gpu_time import HOLDER_FILTERS, held_stretches
 from accounting.queries.gpus import GPU_FILTERS, gpu_fields, gpu_money, gpu_rows
@@ -17,6 +25,7 @@ from accounting.queries.hardness import only_pointless, with_hardness
 from accounting.queries.holds import hold_rows
 from accounting.queries.issues import OPEN, issue_rows
 from accounting.queries.ledger import ledger_rows
+from accounting.queries.paging import key_of, keyset_cursor, limit_of
 from accounting.queries.selection import SelectionError, check_word
 from accounting.queries.usage import usage_rows
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
@@ -136,8 +145,28 @@ class AuditView(RowsView):
     parameters = (*PERIOD, "what", "actor", "object")
 
     @lists(serializers.AuditSerializer, parameters)
-    def get(self, request: Request) -> Response:
-        """Changes, newest first, for finance and admins."""
+    def get(self, request: Request) -> HttpResponseBase:
+        """Changes, newest first, for finance and admins; a cursor never grows stale."""
+        wish = self._wish(request)
+        if isinstance(request.accepted_renderer, CsvRenderer):
+            rows = (row.fields() for row in audit_rows(wish))
+            return StreamingHttpResponse(
+                csv_stream(rows, COLUMNS), content_type="text/csv; charset=utf-8"
+            )
+        question, cursor = self.question(request), request.query_params.get("cursor")
+        if cursor is not None:
+            wish = replace(wish, before=key_of(cursor, question))
+        found = audit_page(wish, limit_of(request.query_params.get("limit")))
+        return Response(
+            {
+                "rows": [row.fields() for row in found.rows],
+                "next": None
+                if found.next is None
+                else keyset_cursor(question, found.next),
+            }
+        )
+
+    def _wish(self, request: Request) -> Wish:
         query = request.query_params
         period = self.selection(request).period
         what, about = query.get("what", ""), query.get("object", "")
@@ -145,14 +174,13 @@ class AuditView(RowsView):
             check_word("what", what, kinds())
         if about and not (about.isascii() and about.isdigit() and len(about) < 18):
             raise SelectionError("object is a number", parameter="object")
-        wish = Wish(
+        return Wish(
             what=what,
             actor=query.get("actor", ""),
             object_id=int(about) if about else None,
             start=period.start if period else None,
             end=period.end if period else None,
         )
-        return self.answer(request, [row.fields() for row in audit_rows(wish)])
 
 
 class ClustersView(RowsView):

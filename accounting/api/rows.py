@@ -195,10 +195,14 @@ class RowsView(ApiView):
         if isinstance(request.accepted_renderer, CsvRenderer):
             return CsvAnswer({"rows": rows})
         query = request.query_params
-        asked = sorted((k, v) for k, v in query.lists() if k not in PAGING)
         limit = limit_of(query.get("limit"))
-        page = page_of(rows, f"{self.subject} {asked}", limit, query.get("cursor"))
+        page = page_of(rows, self.question(request), limit, query.get("cursor"))
         return Response({"rows": page.rows, "next": page.next})
+
+    def question(self, request: Request) -> str:
+        """What is asked, without how many rows at a time: a cursor fits one question."""
+        asked = request.query_params.lists()
+        return f"{self.subject} {sorted((k, v) for k, v in asked if k not in PAGING)}"
 
     def selection(self, request: Request) -> Selection:
         """What the query parameters ask for, within the asker's scope."""

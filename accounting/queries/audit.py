@@ -1,16 +1,23 @@
 """What people changed: the sealed history as rows, and the head of its chain (I17)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from accounting.models import AuditLink
 from accounting.queries.audit_checks import history_tables
 
+CHUNK = 1_000  # links read at a time
+COLUMNS = (  # of a file, as `AuditRow.fields` names them
+    *("id", "at", "actor", "action", "what", "object", "reason"),
+    *("request_id", "address", "before", "after"),
+)
 _NEVER_SHOWN = frozenset({"body", "before", "pin", "plan"})  # long; they have a page
 _LEASE = "lease_until"  # how long a worker has what it works on: nobody's change
 
@@ -65,6 +72,15 @@ class Wish:
     object_id: int | None = None
     start: datetime | None = None
     end: datetime | None = None
+    before: int | None = None  # only changes with a smaller id: the page after that one
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Some changes, newest first; `next` is the `before` of the page after, None at the end."""
+
+    rows: list[AuditRow]
+    next: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +91,31 @@ class Head:
     hash: str
 
 
-def audit_rows(wish: Wish, limit: int = 5000) -> list[AuditRow]:
-    """Changes, newest first; one query for all of them and one for what was before.
+def audit_page(wish: Wish, limit: int) -> AuditPage:
+    """One page of changes; a page stays what it was, for nothing before it ever changes."""
+    found = list(islice(audit_rows(wish, chunk=limit + 1), limit + 1))
+    rows = found[:limit]
+    return AuditPage(rows, rows[-1].id if len(found) > limit else None)
+
+
+def audit_rows(wish: Wish, chunk: int = CHUNK) -> Iterator[AuditRow]:
+    """Every change, newest first; two queries for each chunk of them.
 
     A worker that only keeps its lease is in the chain, and left out here.
     """
+    links = _links(wish)
+    while True:
+        chosen = list(links[:chunk].values_list("id", "at", "body"))
+        before = _states_before([link[0] for link in chosen])
+        for id_, at, body in chosen:
+            if not _is_lease(body, before.get(id_, {})):
+                yield _row(id_, at, body, before.get(id_, {}))
+        if len(chosen) < chunk:
+            return
+        links = links.filter(id__lt=chosen[-1][0])
+
+
+def _links(wish: Wish) -> QuerySet[AuditLink]:
     links = AuditLink.objects.order_by("-id")
     if wish.what:
         links = links.filter(body__source__endswith=f"_{wish.what}event")
@@ -91,19 +127,9 @@ def audit_rows(wish: Wish, limit: int = 5000) -> list[AuditRow]:
         links = links.filter(at__gte=wish.start)
     if wish.end is not None:
         links = links.filter(at__lt=wish.end)
-    rows: list[AuditRow] = []
-    while len(rows) < limit:
-        chosen = list(links[:limit].values_list("id", "at", "body"))
-        before = _states_before([link[0] for link in chosen])
-        rows.extend(
-            _row(id_, at, body, before.get(id_, {}))
-            for id_, at, body in chosen
-            if not _is_lease(body, before.get(id_, {}))
-        )
-        if len(chosen) < limit:
-            break
-        links = links.filter(id__lt=chosen[-1][0])
-    return rows[:limit]
+    if wish.before is not None:
+        links = links.filter(id__lt=wish.before)
+    return links
 
 
 def kinds() -> list[str]:

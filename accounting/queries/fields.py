@@ -3,8 +3,10 @@
 Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (rules.md N36).
 """
 
+import csv
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -124,6 +126,21 @@ def _is_number(text: str) -> bool:
     except ArithmeticError:
         return False
     return True
+
+
+def csv_stream(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
+) -> Iterator[str]:
+    """A CSV file line by line, however long: a head, then each row in its columns."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([csv_cell(row[name]) for name in columns])
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
+    yield out.getvalue()  # the head, where there is no row
 
 
 def csv_lines(rows: list[Mapping[str, Any]]) -> list[list[str]]:

@@ -15,7 +15,7 @@ from django.core import signing
 from accounting.queries.selection import SelectionError
 
 LIMIT, LARGEST = 500, 5000  # rows a page
-_SALT = "accounting.paging"
+_SALT, _KEYSET_SALT = "accounting.paging", "accounting.paging.keyset"
 
 Row = Mapping[str, Any]
 
@@ -53,6 +53,26 @@ def page_of(rows: Sequence[Row], question: str, limit: int, cursor: str | None) 
     return Page(rows[start:end], signing.dumps(found, salt=_SALT, compress=True))
 
 
+def keyset_cursor(question: str, key: int) -> str:
+    """The cursor of the rows after one, in a list whose rows never change."""
+    return signing.dumps([key, _digest(question)], salt=_KEYSET_SALT)
+
+
+def key_of(cursor: str, question: str) -> int:
+    """The key that a keyset cursor holds.
+
+    Raises:
+        SelectionError: a cursor that we did not give, or gave for another question.
+    """
+    try:
+        key, asked = signing.loads(cursor, salt=_KEYSET_SALT)
+    except (signing.BadSignature, ValueError, TypeError) as error:
+        raise _foreign() from error
+    if asked != _digest(question):
+        raise _of_another_question()
+    return int(key)
+
+
 def limit_of(text: str | None) -> int:
     """How many rows a page has.
 
@@ -73,15 +93,9 @@ def _start(cursor: str, question: str, rows: Sequence[Row]) -> int:
     try:
         start, asked, state = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError) as error:
-        raise SelectionError(
-            "this cursor is not one of ours; use `next` of the answer before",
-            parameter="cursor",
-        ) from error
+        raise _foreign() from error
     if asked != _digest(question):
-        raise SelectionError(
-            "this cursor belongs to other parameters; ask with those of the first page",
-            parameter="cursor",
-        )
+        raise _of_another_question()
     if state != _digest(rows):
         raise StaleError(
             "the rows have changed since this cursor was given; begin again without it, "
@@ -89,6 +103,20 @@ def _start(cursor: str, question: str, rows: Sequence[Row]) -> int:
             parameter="cursor",
         )
     return int(start)
+
+
+def _foreign() -> SelectionError:
+    return SelectionError(
+        "this cursor is not one of ours; use `next` of the answer before",
+        parameter="cursor",
+    )
+
+
+def _of_another_question() -> SelectionError:
+    return SelectionError(
+        "this cursor belongs to other parameters; ask with those of the first page",
+        parameter="cursor",
+    )
 
 
 def _digest(value: object) -> str:

@@ -2,35 +2,29 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase, QueryDict
 from django.shortcuts import render
 
 from accounting.domain.calendar import midnight
-from accounting.queries.audit import AuditRow, Wish, audit_rows, head, kinds
-from accounting.rights import AUDIT
-from accounting.views.download import csv_answer
-from accounting.views.gate import Visitor, page, visitor_of
-from accounting.views.pager import paged
-
-SHOWN, ALL = 5_000, 1_000_000  # rows of the page, of a download
-FILTERS = ("what", "actor", "object", "first", "last")
-COLUMNS = (
-    "id",
-    "at",
-    "actor",
-    "action",
-    "what",
-    "object",
-    "reason",
-    "request_id",
-    "address",
-    "before",
-    "after",
+from accounting.queries.audit import (
+    COLUMNS,
+    AuditRow,
+    Wish,
+    audit_page,
+    audit_rows,
+    head,
+    kinds,
 )
+from accounting.rights import AUDIT
+from accounting.views.download import csv_streamed
+from accounting.views.gate import Visitor, page, visitor_of
+from accounting.views.pager import size_of
+
+FILTERS = ("what", "actor", "object", "first", "last")
 
 NAMES = {  # of kinds, where a person would not guess them
     "addedresource": "resource",
@@ -52,34 +46,31 @@ class FieldMove:
 
 
 @page(AUDIT)
-def audit(request: HttpRequest) -> HttpResponse:
-    """Changes, newest first."""
+def audit(request: HttpRequest) -> HttpResponseBase:
+    """Changes, newest first, page by page to the first one on record."""
     visitor, query = visitor_of(request), request.GET
     wish, note = _wish(visitor, query)
     if "csv" in query:
-        return csv_answer(
-            "audit", COLUMNS, [_line(row) for row in audit_rows(wish, ALL)]
-        )
-    rows = audit_rows(wish, SHOWN)
-    page = paged(rows, query.dict())
+        every = replace(wish, before=None)
+        return csv_streamed("audit", COLUMNS, (r.fields() for r in audit_rows(every)))
+    found = audit_page(wish, size_of(query.dict()))
     chosen = {name: query.get(name, "") for name in FILTERS}
     for name in ("first", "last"):  # a date field shows nothing else
         chosen[name] = _iso(chosen[name])
     csv = query.copy()
     csv["csv"] = "audit"
     context = {
-        "page": page,
         "lines": [
-            (row, moves(row), NAMES.get(row.what, row.what)) for row in page.lines
+            (row, moves(row), NAMES.get(row.what, row.what)) for row in found.rows
         ],
+        "newest": _address(query) if wish.before is not None else "",
+        "older": _address(query, found.next) if found.next is not None else "",
         "kinds": sorted((NAMES.get(kind, kind), kind) for kind in kinds()),
         "chosen": chosen,
         "is_filtered": any(chosen.values()),
-        "is_cut": len(rows) == SHOWN,
         "note": note,
         "head": head(),
         "csv": f"?{csv.urlencode()}",
-        "carry": "&".join(_kept(query)),
     }
     return render(request, "accounting/audit.html", context)
 
@@ -100,37 +91,36 @@ def _text(values: Mapping[str, Any], name: str) -> str | None:
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
-def _line(row: AuditRow) -> list[Any]:
-    fields = row.fields()
-    fields["before"] = json.dumps(fields["before"], ensure_ascii=False)
-    fields["after"] = json.dumps(fields["after"], ensure_ascii=False)
-    return [fields[name] for name in COLUMNS]
-
-
-def _kept(query: Mapping[str, Any]) -> list[str]:
-    found = query.copy()  # type: ignore[attr-defined]  # a QueryDict
-    found.pop("page", None)
-    text: str = found.urlencode()
-    return [text] if text else []
+def _address(query: QueryDict, before: int | None = None) -> str:
+    """This list from another change on; the newest ones without `before`."""
+    found = query.copy()
+    found.pop("before", None)
+    if before is not None:
+        found["before"] = str(before)
+    return f"?{found.urlencode()}"
 
 
 def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[Wish, str]:
     """What the address asks for, and what of it could not be read."""
-    notes = []
-    number = query.get("object", "")
-    if number and not (number.isdecimal() and len(number) < 19):
-        notes.append("The object in the address is no number; it was left out.")
-        number = ""
+    notes: list[str] = []
+    number = _number(query, "object", notes)
+    before = _number(query, "before", notes)
     start = _day(visitor, query.get("first", ""), notes)
     end = _day(visitor, query.get("last", ""), notes, after=1)
     what = query.get("what", "")
     if what and what not in kinds():
         notes.append("Nothing of that kind is on record; all kinds are shown.")
         what = ""
-    actor = query.get("actor", "").replace("\0", "")
-    return Wish(what, actor, int(number) if number else None, start, end), " ".join(
-        notes
-    )
+    wish = Wish(what, query.get("actor", ""), number, start, end, before)
+    return wish, " ".join(notes)
+
+
+def _number(query: Mapping[str, Any], name: str, notes: list[str]) -> int | None:
+    text = query.get(name, "")
+    if text and not (text.isdecimal() and len(text) < 19):
+        notes.append(f"'{name}' in the address is not a number; it was left out.")
+        return None
+    return int(text) if text else None
 
 
 def _iso(text: str) -> str:

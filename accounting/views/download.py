@@ -2,12 +2,12 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 
-from accounting.queries.fields import csv_lines
+from accounting.queries.fields import csv_lines, csv_stream
 
 
 def csv_answer(
@@ -21,5 +21,16 @@ def csv_answer(
     lines = csv_lines(found) or [list(columns)]
     csv.writer(out, lineterminator="\n").writerows(lines)
     answer = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return answer
+
+
+def csv_streamed(
+    name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> StreamingHttpResponse:
+    """The same for a list of any length: rows are read while they are sent."""
+    answer = StreamingHttpResponse(
+        csv_stream(rows, columns), content_type="text/csv; charset=utf-8"
+    )
     answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return answer

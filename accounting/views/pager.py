@@ -29,10 +29,15 @@ class Page:
 SIZES = (25, 50, 100, 250)
 
 
-def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> Page:
-    """The page that an address asks for; 50 lines, or one of SIZES."""
+def size_of(query: Mapping[str, Any]) -> int:
+    """How many lines an address asks for: 50, or one of SIZES."""
     size = _number(query.get("rows", ""), 50)
-    return page_of(lines, query.get("page", ""), size if size in SIZES else 50)
+    return size if size in SIZES else 50
+
+
+def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> Page:
+    """The page that an address asks for."""
+    return page_of(lines, query.get("page", ""), size_of(query))
 
 
 def page_of(lines: Sequence[Any], asked: str, size: int) -> Page:

@@ -270,7 +270,9 @@ def test_the_record_says_who_and_why(ask: Ask) -> None:
     assert (row["actor"], row["action"], row["reason"]) == ("ana", "insert", REASON)
     assert row["address"] == "/api/v1/change-sets"
     assert row["after"]["state"] == "draft"
-    text = ask("ana").get("/api/v1/audit?what=changeset", headers=CSV).content.decode()
+    text = (
+        ask("ana").get("/api/v1/audit?what=changeset", headers=CSV).getvalue().decode()
+    )
     assert text.startswith("id,at,actor,action,what,object,reason,")
     wrong = ask("ana").get("/api/v1/audit?what=shoe")
     assert wrong.status_code == 400

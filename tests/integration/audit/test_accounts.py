@@ -34,7 +34,7 @@ def clean(transactional_db: None) -> None:
 
 def entries(what: str) -> list[tuple[str, str, dict[str, object]]]:
     """Actor, action and what is new of each entry, oldest first."""
-    rows = reversed(audit_rows(Wish(what=what)))
+    rows = reversed(list(audit_rows(Wish(what=what))))
     return [(row.actor, row.action, dict(row.after)) for row in rows]
 
 

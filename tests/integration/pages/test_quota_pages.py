@@ -556,7 +556,7 @@ def test_the_record_names_who_what_and_why(desk: Office, sign_in: SignIn) -> Non
     assert "is no day" in text(odd)
     file = fin.get("/audit?what=quotatarget&csv=audit")
     assert file.headers["Content-Type"].startswith("text/csv")
-    assert "OPS-4812" in file.content.decode()
+    assert "OPS-4812" in file.getvalue().decode()
 
 
 def test_a_reason_is_escaped_and_its_links_work(desk: Office, sign_in: SignIn) -> None:

@@ -1,0 +1,125 @@
+"""The audit list page by page: every change once, to the first one, however many there are."""
+
+import csv
+import io
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test import Client
+
+from accounting.actions.teams import save_team
+from accounting.models import OrganisationRole, Person
+from accounting.queries.audit import Wish, audit_page, audit_rows
+
+CHANGES = 130
+PAGE = 50
+
+
+@pytest.fixture
+def record(db: None) -> Client:
+    """A record of some changes, and a browser of finance."""
+    for number in range(CHANGES):
+        save_team(
+            slug="vision",
+            name=f"Vision {number}",
+            department="",
+            cost_centre="",
+            actor="ana",
+        )
+    connection.check_constraints()  # as a commit does: the chain is made then
+    user = get_user_model().objects.create_user("fin")
+    Person.objects.create(user=user, role=OrganisationRole.FINANCE)
+    connection.check_constraints()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_pages_are_all_of_the_list(record: Client) -> None:
+    del record
+    every = list(audit_rows(Wish(what="team"), chunk=7))
+    assert len(every) == CHANGES
+    found, before = [], None
+    for _ in range(CHANGES):
+        page = audit_page(Wish(what="team", before=before), PAGE)
+        found += page.rows
+        before = page.next
+        if before is None:
+            break
+    assert found == every
+
+
+def test_the_page_goes_back_to_the_first_change(record: Client) -> None:
+    address, seen = "?what=team", []
+    for _ in range(CHANGES):
+        answer = record.get(f"/audit{address}")
+        seen += [row.id for row, _, _ in answer.context["lines"]]
+        if not answer.context["older"]:
+            break
+        address = answer.context["older"]
+    assert len(seen) == len(set(seen)) == CHANGES
+    assert seen == sorted(seen, reverse=True)
+    assert "The first change on record" in answer.content.decode()
+    newest = record.get(f"/audit{answer.context['newest']}")
+    assert [row.id for row, _, _ in newest.context["lines"]] == seen[:PAGE]
+
+
+def test_rest_goes_back_to_the_first_change_and_no_cursor_grows_stale(
+    record: Client,
+) -> None:
+    seen, cursor = [], ""
+    for number in range(CHANGES):
+        address = f"/api/v1/audit?what=team&limit={PAGE}{cursor}"
+        answer = record.get(address).json()
+        seen += [row["after"]["name"] for row in answer["rows"]]
+        if number == 0:  # somebody changes something meanwhile
+            save_team(
+                slug="new", name="New", department="", cost_centre="", actor="ana"
+            )
+            connection.check_constraints()
+        if answer["next"] is None:
+            break
+        cursor = f"&cursor={answer['next']}"
+    assert seen == [f"Vision {n}" for n in reversed(range(CHANGES))]
+
+
+def test_a_cursor_fits_its_question(record: Client) -> None:
+    found = record.get("/api/v1/audit?what=team&limit=5").json()["next"]
+    assert record.get(f"/api/v1/audit?what=team&limit=9&cursor={found}").json()["rows"]
+    for wrong in (f"/api/v1/audit?cursor={found}", "/api/v1/audit?cursor=MQ"):
+        answer = record.get(wrong)
+        assert answer.status_code == 400
+        assert answer.json()["errors"][0]["parameter"] == "cursor"
+
+
+@pytest.mark.parametrize(
+    ("address", "headers"),
+    [
+        ("/audit?csv=audit&what=team", {}),
+        ("/audit?csv=audit&what=team&before=2", {}),
+        ("/api/v1/audit?what=team", {"Accept": "text/csv"}),
+    ],
+)
+def test_a_file_has_every_change(
+    record: Client, address: str, headers: dict[str, str]
+) -> None:
+    answer = record.get(address, headers=headers)
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert "no-store" in answer.headers["Cache-Control"]
+    lines = list(csv.reader(io.StringIO(answer.getvalue().decode())))
+    assert lines[0][:4] == ["id", "at", "actor", "action"]
+    assert len(lines) == CHANGES + 1
+
+
+def test_a_file_of_nothing_has_a_head(record: Client) -> None:
+    text = record.get("/audit?csv=audit&actor=nobody").getvalue().decode()
+    assert text == (
+        "id,at,actor,action,what,object,reason,request_id,address,before,after\n"
+    )
+
+
+def test_an_odd_place_in_the_list_is_said(record: Client) -> None:
+    page = record.get("/audit?before=x").content.decode()
+    assert "&#x27;before&#x27; in the address is not a number" in page
+    assert record.get("/audit?before=0").context["lines"] == []
