@@ -1,13 +1,21 @@
 """Rows become values and values become rows, here and nowhere else."""
 
 import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.geometry import Part
+from accounting.domain.hold import Hold
 from accounting.domain.inventory import PodRecord
+from accounting.domain.mapping import Place
+from accounting.domain.period import Period
 from accounting.domain.series import Scraper, Times
+from accounting.domain.tally import Tally
 
 _SCALARS = (
     "node",
@@ -64,6 +72,62 @@ def pod_from_row(
     pod.claims = set(record.get("claims", []))
     pod.annotations = record.get("annotations", {})
     return pod
+
+
+_PLACES = tuple[
+    int, int, str, bool, list[tuple[str, int, str, str, bool]], int, int, bytes
+]
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLabels:
+    """What is kept with a hold of the labels that named it (rules.md N17).
+
+    Attributes:
+        held: the hold when they were counted.
+        node, is_shared: of that hold; they decide which labels count.
+        tally: of all hours.
+        places: that it was given.
+    """
+
+    held: Period
+    node: str
+    is_shared: bool
+    tally: Tally
+    places: frozenset[Place]
+
+
+def labels_kept(hold: Hold, tally: Tally, places: Iterable[Place]) -> HoldLabels:
+    """What is kept with a hold: its samples, and the places that it has by them."""
+    held = Period(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
+    return HoldLabels(held, hold.node, hold.is_shared, tally, frozenset(places))
+
+
+def pack_labels(kept: HoldLabels) -> bytes:
+    """The labels of a hold as stored in `PodHold.label_counts`."""
+    every = sorted({*kept.tally.places, *kept.places})
+    number = {place: n for n, place in enumerate(kept.tally.places)}
+    counts = np.zeros((len(every), kept.tally.counts.shape[1]), "<i4")
+    for n, place in enumerate(every):
+        if place in number:
+            counts[n] = kept.tally.counts[number[place]]
+    named = [(*part, vgpu, (part, vgpu) in kept.places) for part, vgpu in every]
+    head = (kept.held.start_ms, kept.held.end_ms, kept.node, kept.is_shared, named)
+    width, packed = counts.shape[1], zlib.compress(counts.tobytes(), 1)
+    return msgspec.msgpack.encode((*head, kept.tally.first_ms, width, packed))
+
+
+def unpack_labels(stored: bytes) -> HoldLabels:
+    """The labels of a hold from what `pack_labels` gave."""
+    found = msgspec.msgpack.decode(stored, type=_PLACES)
+    start, end, node, is_shared, named, first_ms, width, packed = found
+    every = [(Part(uuid, n, kind), vgpu) for uuid, n, kind, vgpu, _ in named]
+    counts = np.frombuffer(zlib.decompress(packed), "<i4").reshape(len(every), width)
+    counted = np.flatnonzero(counts.any(axis=1))
+    places = tuple(every[n] for n in counted.tolist())
+    tally = Tally(places, first_ms, counts[counted].astype(np.int32))
+    mapped = frozenset(p for p, row in zip(every, named, strict=True) if row[-1])
+    return HoldLabels(Period(start, end), node, is_shared, tally, mapped)
 
 
 def pack_times(times: Times, hour_ms: int) -> bytes:

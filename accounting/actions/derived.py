@@ -1,11 +1,10 @@
 """Stores what the evidence says (holds, presences) and tells whose time changed."""
 
-from accounting.actions import holds, presences
+from accounting.actions import hold_labels, holds, presences
 from accounting.actions.evidence_ids import Ids
 from accounting.domain.derived import Derived
+from accounting.domain.fold import Touched
 from accounting.domain.inventory import Inventory
-from accounting.domain.label import Labels
-from accounting.domain.mapping import remapped
 from accounting.domain.period import Period
 from accounting.models import Cluster
 
@@ -15,27 +14,26 @@ def store(
     inventory: Inventory,
     derived: Derived,
     ids: Ids,
-    labels_of: Period,
-    labels_before: Labels | None = None,
-) -> list[Period]:
+    near: Period,
+    touched: Touched,
+) -> tuple[Derived, list[Period]]:
     """Bring holds and presences up to date.
 
     Args:
         cluster, inventory, derived, ids: what was derived, and from what.
-        labels_of: the time whose GPU labels were at hand: inferred holds are known there
-            only, and reach beyond it as they are stored.
-        labels_before: those at hand before new samples came; None: none came.
+        near: the hours whose GPU labels are all at hand.
+        touched: by new samples; nothing where none came.
 
     Returns:
-        The periods in which somebody's time changed: the windows there are dirty.
+        What was derived, with holds that know their samples of other hours (N17); and the
+        periods in which somebody's time changed: the windows there are dirty.
     """
     shown = [hold for hold in derived.holds if not hold.is_inferred]
-    inferred = [hold for hold in derived.holds if hold.is_inferred]
-    changed, pairs = holds.store_shown(inventory, shown, ids, labels_of)
-    changed.extend(holds.store_inferred(cluster, inferred, ids, labels_of))
-    if labels_before is not None:
-        spans = remapped(pairs, labels_before, derived.labels)
-        near = (span.intersection(labels_of) for span in spans)
-        changed.extend(span for span in near if span is not None)
+    settled, gone = holds.settle(inventory, shown, ids)
+    derived = hold_labels.complete(
+        cluster, settled, inventory, derived, ids, near=near, touched=touched
+    )
+    changed = holds.store_shown(settled, gone)
+    changed.extend(holds.store_inferred(cluster, derived, inventory, ids))
     changed.extend(presences.store(cluster, derived.presences, ids))
-    return changed
+    return derived, changed

@@ -7,39 +7,33 @@ queries took longer than to answer them.
 
 from collections import defaultdict
 from collections.abc import Container, Iterable
-from typing import Any
 
 import msgspec
 import numpy as np
-from django.db import connection
 
-from accounting.actions import claims, gpu_models
-from accounting.actions.evidence_ids import Ids
+from accounting.actions import claims, evidence_labels, gpu_models
+from accounting.actions.evidence_ids import Ids, rows_of
 from accounting.domain.inventory import (
     GpuRecord,
     Inventory,
-    LabelKey,
-    Naming,
     NodeRecord,
     Place,
     PodRecord,
     ScraperRecord,
     Span,
 )
-from accounting.domain.label import union_of
 from accounting.domain.partition import note_partitions
 from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
 from accounting.domain.resource import is_counted
-from accounting.domain.series import PodName, Times
 from accounting.domain.series import Scraper as ScraperKey
+from accounting.domain.series import Times
 from accounting.domain.unit import SAMPLED_MODEL, SAMPLED_PARTITION
-from accounting.mapping import pod_from_row, unpack_steps, unpack_times
+from accounting.mapping import pod_from_row, unpack_times
 from accounting.models import Cluster
 from accounting.queries.policies import share_policies
 from accounting.queries.resources import added_resources
 from accounting.queries.retirement import retired_ms
 
-LABEL_REACH_MS = HOUR_MS  # labels further away say nothing new (docs/decisions/0007)
 POD_REACH_MS = 2 * HOUR_MS  # wider than labels: a label must find its pod
 
 
@@ -54,24 +48,19 @@ def load(
     )
     ids = Ids()
     _load_nodes(cluster, inventory, ids)
-    _load_pods(cluster, period, uids, inventory, ids)
-    _load_scrapers(cluster, period, inventory, ids)
-    _load_scrape_spans(cluster, inventory, ids)
+    _load_scrapers(cluster, inventory, ids)
+    near = evidence_labels.label_period(period)
+    inventory.reach = evidence_labels.reach_of(inventory, near)
+    _load_pods(cluster, near, uids, inventory, ids)
+    _load_scrapes(cluster, near, inventory, ids)
     _load_gpus(cluster, inventory, ids)
     gpu_models.forget_likely(inventory)
     _load_geometries(cluster, inventory)
     note_partitions(inventory)
-    _load_labels(cluster, period, inventory, ids)
+    evidence_labels.load_near(cluster, near, inventory, ids)
     claims.load(cluster, inventory)
-    inventory.own_pods = set(_rows(_OWN_PODS, cluster))
+    inventory.own_pods = set(rows_of(_OWN_PODS, cluster))
     return inventory, ids
-
-
-def _rows(query: str, cluster: Cluster, **values: Any) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(query, {"cluster": cluster.pk, **values})
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
 
 
 _OWN_PODS = """
@@ -94,12 +83,12 @@ _SAMPLED = frozenset({SAMPLED_PARTITION, SAMPLED_MODEL})
 
 
 def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
-    for pk, name in _rows(_NODES, cluster):
+    for pk, name in rows_of(_NODES, cluster):
         ids.nodes[name] = pk
         inventory.nodes[name] = NodeRecord(name)
-    for name, first, last, step in _rows(_NODE_SPANS, cluster):
+    for name, first, last, step in rows_of(_NODE_SPANS, cluster):
         inventory.nodes[name].spans.append(Span(first, last, step))
-    for name, at, units, shown in _rows(_NODE_FACTS, cluster):
+    for name, at, units, shown in rows_of(_NODE_FACTS, cluster):
         labels = {
             key: value
             for key, value in msgspec.json.decode(shown).items()
@@ -146,18 +135,18 @@ _GEOMETRIES = """
 
 
 def _load_gpus(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
-    for pk, uuid, model, placeholder in _rows(_GPUS, cluster):
+    for pk, uuid, model, placeholder in rows_of(_GPUS, cluster):
         ids.gpus[uuid] = pk
         if not placeholder:
             inventory.gpus[uuid] = GpuRecord(uuid, model)
     by_id = {pk: key for key, pk in ids.scrapers.items()}
-    for uuid, node, scraper, first, last, step in _rows(_GPU_SPANS, cluster):
+    for uuid, node, scraper, first, last, step in rows_of(_GPU_SPANS, cluster):
         place = Place(node, by_id[scraper])
         inventory.gpus[uuid].spans.setdefault(place, []).append(Span(first, last, step))
 
 
 def _load_geometries(cluster: Cluster, inventory: Inventory) -> None:
-    for uuid, at, instances in _rows(_GEOMETRIES, cluster):
+    for uuid, at, instances in rows_of(_GEOMETRIES, cluster):
         pairs = msgspec.json.decode(instances)
         divided = tuple((number, profile) for number, profile in pairs)
         inventory.gpus[uuid].geometry.append((at, divided))
@@ -168,8 +157,10 @@ _PODS = """
     FROM accounting_pod p JOIN accounting_namespace n ON n.id = p.namespace_id
     WHERE p.cluster_id = %(cluster)s AND NOT p.is_inferred
       AND ((p.last_ms >= %(since)s AND p.first_ms < %(until)s)
-           OR EXISTS (SELECT FROM accounting_podhold h
-                      WHERE h.pod_id = p.id AND h.ended_ms IS NULL)
+           OR p.id IN (SELECT pod_id FROM accounting_podhold
+                       WHERE NOT is_inferred
+                         AND (ended_ms IS NULL
+                              OR (bound_ms < %(until)s AND booked_until_ms >= %(since)s)))
            OR p.uid = ANY(%(uids)s))
 """
 _NAMESPACES = "SELECT name, id FROM accounting_namespace WHERE cluster_id = %(cluster)s"
@@ -183,62 +174,34 @@ _NAMESPACE_LABELS = """
 
 def _load_pods(
     cluster: Cluster,
-    period: Period,
+    near: Period,
     uids: Iterable[str],
     inventory: Inventory,
     ids: Ids,
 ) -> None:
-    near = {
-        "since": period.start_ms - period.start_ms % HOUR_MS - POD_REACH_MS,
-        "until": period.end_ms + POD_REACH_MS + HOUR_MS,
+    reach = inventory.reach
+    around = {
+        "since": min(near.start_ms - HOUR_MS, reach.start_ms - POD_REACH_MS),
+        "until": max(near.end_ms, reach.end_ms) + POD_REACH_MS,
         "uids": list(uids),
     }
-    for pk, uid, namespace, name, first, last, record in _rows(_PODS, cluster, **near):
+    for row in rows_of(_PODS, cluster, **around):
+        pk, uid, namespace, name, first, last, record = row
         ids.pods[uid] = pk
         inventory.pods[uid] = pod_from_row(
             uid, namespace, name, first or 0, last or 0, msgspec.json.decode(record)
         )
         _forget_uncounted(inventory.pods[uid], inventory.added)
-    for name, at, labels in _rows(_NAMESPACE_LABELS, cluster):
+    for name, at, labels in rows_of(_NAMESPACE_LABELS, cluster):
         value = msgspec.json.decode(labels)
         inventory.namespaces.setdefault(name, []).append((to_ms(at), value))
-    ids.namespaces = dict(_rows(_NAMESPACES, cluster))
+    ids.namespaces = dict(rows_of(_NAMESPACES, cluster))
 
 
 _SCRAPERS = """
     SELECT id, job, instance, replica, shows_exported, interval_ms FROM accounting_scraper
     WHERE cluster_id = %(cluster)s
 """
-_SCRAPES = """
-    SELECT h.scraper_id, h.hour_start, h.times
-    FROM accounting_scrapehour h JOIN accounting_scraper s ON s.id = h.scraper_id
-    WHERE s.cluster_id = %(cluster)s AND h.hour_start >= %(since)s ORDER BY h.hour_start
-"""
-
-
-def _load_scrapers(
-    cluster: Cluster, period: Period, inventory: Inventory, ids: Ids
-) -> None:
-    for pk, job, instance, replica, shows_exported, interval in _rows(
-        _SCRAPERS, cluster
-    ):
-        key = ScraperKey(job, instance, replica)
-        ids.scrapers[key] = pk
-        inventory.scrapers[key] = ScraperRecord(
-            key, shows_exported, interval_ms=interval
-        )
-    oldest = min(
-        [p.last_ms for p in inventory.pods.values()] + [label_period(period).start_ms]
-    )
-    start = to_instant(max(0, oldest - oldest % HOUR_MS - HOUR_MS))
-    by_id = {pk: key for key, pk in ids.scrapers.items()}
-    parts: dict[int, list[Times]] = defaultdict(list)
-    for pk, hour, packed in _rows(_SCRAPES, cluster, since=start):
-        parts[pk].append(unpack_times(bytes(packed), to_ms(hour)))
-    for pk, found in parts.items():
-        inventory.scrapers[by_id[pk]].kube_times = np.concatenate(found)
-
-
 _SCRAPE_SPANS = """
     SELECT p.scraper_id, p.first_ms, p.last_ms, p.step_ms
     FROM accounting_scrapespan p JOIN accounting_scraper s ON s.id = p.scraper_id
@@ -249,57 +212,45 @@ _NODE_SCRAPERS = """
     FROM accounting_nodescraper h JOIN accounting_node n ON n.id = h.node_id
     WHERE n.cluster_id = %(cluster)s
 """
+_SCRAPES = """
+    SELECT h.scraper_id, h.hour_start, h.times
+    FROM accounting_scrapehour h JOIN accounting_scraper s ON s.id = h.scraper_id
+    WHERE s.cluster_id = %(cluster)s AND h.hour_start >= %(since)s ORDER BY h.hour_start
+"""
 
 
-def _load_scrape_spans(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
-    """When kube-state was read, at all times, and which scraper ever showed which node."""
+def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
+    """Every scraper; of those of kube-state when they were read, and which nodes they showed."""
+    for pk, job, instance, replica, shows_exported, interval in rows_of(
+        _SCRAPERS, cluster
+    ):
+        key = ScraperKey(job, instance, replica)
+        ids.scrapers[key] = pk
+        inventory.scrapers[key] = ScraperRecord(
+            key, shows_exported, interval_ms=interval
+        )
     by_id = {pk: key for key, pk in ids.scrapers.items()}
-    for pk, first, last, step in _rows(_SCRAPE_SPANS, cluster):
+    for pk, first, last, step in rows_of(_SCRAPE_SPANS, cluster):
         record = inventory.scrapers[by_id[pk]]
         record.spans.append(Span(first, last, step))
         if record.kube_times is None:
             record.kube_times = np.empty(0, np.int64)
-    for name, pk in _rows(_NODE_SCRAPERS, cluster):
+    for name, pk in rows_of(_NODE_SCRAPERS, cluster):
         inventory.nodes[name].scrapers.add(by_id[pk])
 
 
-def label_period(period: Period) -> Period:
-    """The hours whose GPU labels are loaded for a period."""
-    start = period.start_ms - period.start_ms % HOUR_MS
-    end = -(-period.end_ms // HOUR_MS) * HOUR_MS
-    return Period(max(0, start - LABEL_REACH_MS), end + LABEL_REACH_MS)
-
-
-_LABELS = """
-    SELECT g.uuid, n.name, l.scraper_id, l.instance, l.vgpu, l.namespace, l.pod, l.pod_uid,
-           l.is_plain, l.profile, l.hour_start, l.times, l.steps
-    FROM accounting_gpulabelhour l
-    JOIN accounting_gpu g ON g.id = l.gpu_id
-    JOIN accounting_node n ON n.id = l.node_id
-    WHERE g.cluster_id = %(cluster)s
-      AND l.hour_start >= %(since)s AND l.hour_start < %(until)s
-    ORDER BY l.hour_start
-"""
-
-
-def _load_labels(
-    cluster: Cluster, period: Period, inventory: Inventory, ids: Ids
+def _load_scrapes(
+    cluster: Cluster, near: Period, inventory: Inventory, ids: Ids
 ) -> None:
-    reach = label_period(period)
+    """The scrapes from before the last sample of every pod at hand, and of the reach, on."""
+    oldest = min(
+        [pod.last_ms for pod in inventory.pods.values()]
+        + [near.start_ms, inventory.reach.start_ms]
+    )
+    start = to_instant(max(0, oldest - oldest % HOUR_MS - HOUR_MS))
     by_id = {pk: key for key, pk in ids.scrapers.items()}
-    parts: dict[LabelKey, list[Naming]] = defaultdict(list)
-    for row in _rows(_LABELS, cluster, since=reach.start, until=reach.end):
-        uuid, node, scraper, instance, vgpu, *named, is_plain, profile = row[:-3]
-        hour, times, steps = row[-3:]
-        key = LabelKey(
-            uuid,
-            Place(node, by_id[scraper]),
-            instance,
-            vgpu,
-            PodName(*named),
-            is_plain,
-            profile,
-        )
-        shown = unpack_times(bytes(times), to_ms(hour))
-        parts[key].append(Naming(shown, unpack_steps(bytes(steps))))
-    inventory.gpu_labels = {key: union_of(found) for key, found in parts.items()}
+    parts: dict[int, list[Times]] = defaultdict(list)
+    for pk, hour, packed in rows_of(_SCRAPES, cluster, since=start):
+        parts[pk].append(unpack_times(bytes(packed), to_ms(hour)))
+    for pk, found in parts.items():
+        inventory.scrapers[by_id[pk]].kube_times = np.concatenate(found)

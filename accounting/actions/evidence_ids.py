@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
 
 from accounting.domain.series import Scraper as ScraperKey
 from accounting.models import Cluster, Namespace, Node
@@ -39,3 +42,11 @@ def ensure_namespaces(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
     )
     found = Namespace.objects.filter(cluster=cluster, name__in=missing)
     ids.namespaces.update(found.values_list("name", "pk"))
+
+
+def rows_of(query: str, cluster: Cluster, **values: Any) -> list[tuple[Any, ...]]:
+    """The rows of a query about a cluster, which it names as `%(cluster)s`."""
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"cluster": cluster.pk, **values})
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows

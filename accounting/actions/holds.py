@@ -1,53 +1,89 @@
 """Stores holds: those that kube-state shows, and those that only labels show (N13)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+from django.db.models import QuerySet
 
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensure_nodes
+from accounting.domain.derived import Derived
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import Inventory
-from accounting.domain.period import Period
+from accounting.domain.mapping import mapped_places
+from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.tally import Tally, whole_hours
+from accounting.mapping import labels_kept, pack_labels, unpack_labels
 from accounting.models import Cluster, Pod, PodHold
 
-Pair = tuple[Hold, Hold]  # as it was, as it is
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A hold as it will be stored.
+
+    Attributes:
+        hold: over the time that is stored of it.
+        row, before: as it is and as it was; `before` None: it is new.
+    """
+
+    hold: Hold
+    row: PodHold
+    before: PodHold | None
 
 
-def store_shown(
-    inventory: Inventory, holds: Sequence[Hold], ids: Ids, near: Period
-) -> tuple[list[Period], list[Pair]]:
-    """Replace the holds of the loaded pods; what changed, and each as it was and is.
+def settle(
+    inventory: Inventory, holds: Sequence[Hold], ids: Ids
+) -> tuple[list[Settled], list[PodHold]]:
+    """The holds of the pods at hand beside what is stored of them, and what is no more.
 
-    Where a hold ends may depend on who was bound next (N11), so an end counts only where
-    all that lies around it was loaded: `near`. Elsewhere what is stored stays.
+    Where a hold ends may depend on who was bound next (N11), and on labels in a silence of
+    kube-state (N13), so an end counts only where all that lies around it was loaded: in the
+    reach of the inventory. Elsewhere what is stored stays; a hold without an end is never
+    booked for less there.
     """
     pod_ids = [ids.pods[uid] for uid in inventory.pods]
     known = {
         (row.pod_id, row.resource): row
         for row in PodHold.objects.filter(pod_id__in=pod_ids, is_inferred=False)
     }
-    changed: list[Period] = []
-    pairs: list[Pair] = []
-    rows: list[PodHold] = []
+    near = whole_hours(inventory.reach)
+    first_ms = near.start_ms - HOUR_MS  # a silence begins after the last samples
+    found: list[Settled] = []
     for hold in holds:
         row = _hold_row(hold, ids)
         before = known.pop((row.pod_id, row.resource), None)
         last_ms = inventory.pods[hold.uid].last_ms
         if before is not None and before.ended_ms is not None:
-            is_longer = (row.booked_until_ms or 0) > (before.booked_until_ms or 0)
-            if last_ms < near.start_ms and not is_longer:
-                continue  # what is longer, labels of this time have kept (N13)
+            if last_ms < first_ms:
+                continue
             if last_ms >= near.end_ms:
                 row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
                 row.booked_until_ms = before.booked_until_ms
-        if before is not None:
-            pairs.append((_over(hold, before), _over(hold, row)))
+        if before is not None and row.ended_ms is None:
+            row.booked_until_ms = _open_end(before, hold.booked_until_ms, near)
+        found.append(Settled(_over(hold, row), row, before))
+    return found, list(known.values())
+
+
+def _open_end(before: PodHold, booked_until_ms: int, near: Period) -> int:
+    """Until when a hold without an end is booked, as far as anybody looked there."""
+    if near.contains(booked_until_ms):
+        return booked_until_ms
+    return max(booked_until_ms, before.booked_until_ms or 0)
+
+
+def store_shown(settled: Sequence[Settled], gone: Sequence[PodHold]) -> list[Period]:
+    """Write the holds that kube-state shows; where somebody's time changed."""
+    changed: list[Period] = []
+    rows: list[PodHold] = []
+    for one in settled:
+        row, before = one.row, one.before
         rows.extend(_changed(before, row))
         changed.extend(_all_of(row) if before is None else _moved(before, row))
-    for row in known.values():
+    for row in gone:
         changed.extend(_all_of(row))
-    PodHold.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
+    PodHold.objects.filter(pk__in=[row.pk for row in gone]).delete()
     _write(rows)
-    return changed, pairs
+    return changed
 
 
 def _over(hold: Hold, row: PodHold) -> Hold:
@@ -57,76 +93,50 @@ def _over(hold: Hold, row: PodHold) -> Hold:
 
 
 def store_inferred(
-    cluster: Cluster, holds: Sequence[Hold], ids: Ids, labels_of: Period
+    cluster: Cluster, derived: Derived, inventory: Inventory, ids: Ids
 ) -> list[Period]:
-    """Join inferred holds with what is stored of them outside `labels_of`."""
-    stored = list(
-        PodHold.objects.filter(
-            pod__cluster=cluster,
-            is_inferred=True,
-            bound_ms__lt=labels_of.end_ms,
-            booked_until_ms__gte=labels_of.start_ms,
-        )
-    )
+    """Put inferred holds in place of what is stored of them in the reach of the labels.
+
+    Only of pods whose labels are at hand: what is stored of others nobody looked at.
+    """
+    names = {
+        (key.pod.namespace, key.pod.pod)
+        for labels in (inventory.gpu_labels, inventory.far_labels)
+        for key in labels
+    }
+    stored = {
+        (row.pod_id, row.node_id, row.resource, row.bound_ms): row
+        for row in overlapping(cluster, inventory.reach)
+        if (row.pod.namespace.name, row.pod.name) in names
+    }
+    holds = [hold for hold in derived.holds if hold.is_inferred]
     _ensure_inferred_pods(cluster, holds, ids)
     changed: list[Period] = []
     rows: list[PodHold] = []
     for hold in holds:
         row = _hold_row(hold, ids)
-        before = _take(stored, row)
-        if before is not None and before.bound_ms < labels_of.start_ms:
-            row.bound_ms = before.bound_ms
-        if before is not None and (before.booked_until_ms or 0) > labels_of.end_ms:
-            row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
-            row.booked_until_ms = before.booked_until_ms
+        places = mapped_places(hold, derived.labels_for(hold))
+        row.label_counts = pack_labels(labels_kept(hold, Tally(), places))
+        key = (row.pod_id, row.node_id, row.resource, row.bound_ms)
+        before = stored.pop(key, None)
         rows.extend(_changed(before, row))
         changed.extend(_all_of(row) if before is None else _moved(before, row))
-    gone: list[int] = []
-    for row in stored:
-        was = _all_of(row)
-        if _trim(row, labels_of):
-            rows.append(row)
-        elif _lies_in(row, labels_of):
-            gone.append(row.pk)
-        else:
-            continue
-        changed.extend(was)
-    PodHold.objects.filter(pk__in=gone).delete()
+    for row in stored.values():
+        changed.extend(_all_of(row))
+    PodHold.objects.filter(pk__in=[row.pk for row in stored.values()]).delete()
     _write(rows)
     return changed
 
 
-def _take(stored: list[PodHold], row: PodHold) -> PodHold | None:
-    """The stored stretch of the same pod and node that a new one overlaps, taken out."""
-    for before in stored:
-        if (
-            (before.pod_id, before.node_id, before.resource)
-            == (row.pod_id, row.node_id, row.resource)
-            and before.bound_ms <= (row.booked_until_ms or 0)
-            and (before.booked_until_ms or 0) >= row.bound_ms
-        ):
-            stored.remove(before)
-            return before
-    return None
-
-
-def _lies_in(row: PodHold, period: Period) -> bool:
-    return (
-        period.start_ms <= row.bound_ms and (row.booked_until_ms or 0) <= period.end_ms
+def overlapping(cluster: Cluster, period: Period) -> QuerySet[PodHold]:
+    """The stored holds that only labels show and that touch a period, with their pods."""
+    rows = PodHold.objects.filter(
+        pod__cluster=cluster,
+        is_inferred=True,
+        bound_ms__lt=period.end_ms,
+        booked_until_ms__gte=period.start_ms,
     )
-
-
-def _trim(row: PodHold, period: Period) -> bool:
-    """Cut off the part of a hold that a period shows not to be one; True when cut."""
-    end = row.booked_until_ms or 0
-    if period.start_ms <= row.bound_ms < period.end_ms < end:
-        row.bound_ms = period.end_ms
-        return True
-    if row.bound_ms < period.start_ms < end <= period.end_ms:
-        row.ended_ms = row.booked_until_ms = period.start_ms
-        row.ended_by = "gone"
-        return True
-    return False
+    return rows.select_related("pod__namespace")
 
 
 def _ensure_inferred_pods(cluster: Cluster, holds: Sequence[Hold], ids: Ids) -> None:
@@ -156,6 +166,8 @@ def _changed(before: PodHold | None, row: PodHold) -> list[PodHold]:
     if before is None:
         return [row]
     row.pk = before.pk
+    if row.label_counts is None:
+        row.label_counts = before.label_counts
     return [row] if _differs(before, row) else []
 
 
@@ -180,6 +192,7 @@ _HOLD_FIELDS = [
     "booked_until_ms",
     "ended_by",
     "is_inferred",
+    "label_counts",
 ]
 
 
@@ -214,7 +227,7 @@ def _span(row: PodHold) -> tuple[int, int]:
 
 def _moved(before: PodHold, after: PodHold) -> Iterable[Period]:
     """Where somebody's time changes: all of both where they hold something else."""
-    if _holding(before) != _holding(after):
+    if _holding(before) != _holding(after) or _has_moved(before, after):
         return [*_all_of(before), *_all_of(after)]
     return _between(_span(before), _span(after))
 
@@ -222,6 +235,14 @@ def _moved(before: PodHold, after: PodHold) -> Iterable[Period]:
 def _holding(row: PodHold) -> tuple[int, int, int, int]:
     """What is held, and where."""
     return row.node_id, row.units, row.share_numerator, row.share_denominator
+
+
+def _has_moved(before: PodHold, after: PodHold) -> bool:
+    """True where a hold has other GPUs than it had: N17 looks at all its time."""
+    had, has = before.label_counts, after.label_counts
+    if had is None or has is None:
+        return False
+    return unpack_labels(bytes(had)).places != unpack_labels(bytes(has)).places
 
 
 def _all_of(row: PodHold) -> list[Period]:

@@ -5,15 +5,24 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from accounting.actions import derived, due, evidence, evidence_save, queues
+from accounting.actions import (
+    derived,
+    due,
+    evidence,
+    evidence_labels,
+    evidence_save,
+    queues,
+)
 from accounting.actions.evidence_ids import Ids
+from accounting.actions.evidence_labels import label_period
+from accounting.actions.holds import overlapping
 from accounting.actions.locks import lock
 from accounting.actions.pause import no_cycle_search
 from accounting.actions.reading import ClusterReader
 from accounting.actions.workloads import resolve_pods
 from accounting.domain.derived import Derived, data_end_ms, derive
+from accounting.domain.fold import Touched
 from accounting.domain.inventory import Inventory
-from accounting.domain.label import labels_of
 from accounting.domain.observe import observe
 from accounting.domain.period import FAR_MS, Period, to_ms
 from accounting.domain.series import Reading
@@ -62,9 +71,8 @@ def observe_period(
     with transaction.atomic():
         lock("evidence", cluster.pk)
         inventory, ids = evidence.load(cluster, period, uids)
-        labels_before = None
+        touched = Touched()
         if not is_observed:
-            labels_before = labels_of(inventory)
             touched = observe(inventory, readings, period)
             evidence_save.save(cluster, inventory, ids, touched, period)
             queues.store(cluster, readings, period)
@@ -75,11 +83,10 @@ def observe_period(
         wide = Period(
             max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
         )
+        near = label_period(period)
+        _load_far(cluster, period, inventory, ids, touched)
         now = derive(inventory, wide, until)
-        reach_of_labels = evidence.label_period(period)
-        changed = derived.store(
-            cluster, inventory, now, ids, reach_of_labels, labels_before
-        )
+        now, changed = derived.store(cluster, inventory, now, ids, near, touched)
         holding = {ids.pods[hold.uid] for hold in now.holds}
         if not is_observed:
             resolve_pods(cluster, holding)
@@ -98,14 +105,36 @@ def derive_again(cluster: Cluster, period: Period) -> None:
     """
     lock("evidence", cluster.pk)
     inventory, ids = evidence.load(cluster, period)
+    touched = Touched()
+    _load_far(cluster, period, inventory, ids, touched)
     ends = Cluster.objects.values_list("data_end_ms", flat=True)
     until = max(data_end_ms(inventory), ends.get(pk=cluster.pk) or 0)
     now = derive(inventory, period, until)
-    near = evidence.label_period(period)
-    changed = derived.store(cluster, inventory, now, ids, near)
+    near = label_period(period)
+    _, changed = derived.store(cluster, inventory, now, ids, near, touched)
     kept = Period(0, inventory.retired_ms or FAR_MS)
     there = [part for span in changed if (part := span.intersection(kept))]
     due.mark_existing(cluster.pk, there, "late")
+
+
+def _load_far(
+    cluster: Cluster, period: Period, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    """Load what labels say far away of the pods that somebody's samples speak of now.
+
+    Scrapes of kube-state that came in the middle of a silence also speak of the holds that
+    labels made there: of those of the period.
+    """
+    names = evidence_labels.names_of(inventory)
+    if touched.scrapers:
+        wide = Period(
+            max(0, period.start_ms - MAX_STEP_MS), period.end_ms + MAX_STEP_MS
+        )
+        pods = (row.pod for row in overlapping(cluster, wide))
+        names.update((pod.namespace.name, pod.name) for pod in pods)
+    near = label_period(period)
+    evidence_labels.load_far(cluster, near, names, inventory, ids)
+    evidence_labels.load_shown(cluster, inventory)
 
 
 def _moved_end(cluster: Cluster, until_ms: int) -> list[Period]:

@@ -31,6 +31,7 @@ def keep() -> list[str]:
         rolled_up = min(before, _first_not_rolled_up() or before)
         dropped = partitions.drop_expired(partitions.WINDOWS, rolled_up)
         dropped += partitions.drop_expired(partitions.INTENSITY_WINDOWS, rolled_up)
+    forget_evidence(rolled_up)
     for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
         dropped += partitions.drop_expired(table, newest - HOURS_KEPT)
     buffer.forget(before)
@@ -42,6 +43,47 @@ def _first_not_rolled_up() -> datetime | None:
     waiting = DirtyHour.objects.filter(reason=FACTS)
     first: datetime | None = waiting.aggregate(first=Min("hour_start"))["first"]
     return first
+
+
+_EXPIRED = """
+    WITH kept AS (
+        SELECT cluster_id,
+               least(max(window_start) - make_interval(days => %(days)s), %(rolled_up)s)
+                   - interval '1 day' AS since
+        FROM accounting_ingestwindow GROUP BY cluster_id
+    )
+"""
+_FORGET = (
+    """DELETE FROM accounting_gpulabelhour l USING accounting_gpu g, kept
+       WHERE g.id = l.gpu_id AND kept.cluster_id = g.cluster_id
+         AND l.hour_start < kept.since""",
+    """DELETE FROM accounting_scrapehour h USING accounting_scraper s, kept
+       WHERE s.id = h.scraper_id AND kept.cluster_id = s.cluster_id
+         AND h.hour_start < kept.since""",
+    """UPDATE accounting_podhold h SET label_counts = NULL FROM accounting_pod p, kept
+       WHERE p.id = h.pod_id AND kept.cluster_id = p.cluster_id
+         AND h.label_counts IS NOT NULL
+         AND h.ended_ms < extract(epoch FROM kept.since) * 1000""",
+)
+
+
+def forget_evidence(rolled_up: datetime) -> None:
+    """Let go what was kept by the hour of time whose windows are never computed again.
+
+    Up to a day before the facts of the cluster expire, or before an instant whose hours are
+    not rolled up yet: an old range that is being computed.
+
+    Labels and scrapes of each hour, and the counts of holds that ended. What decides about the
+    present stays: the counts of holds that last, and when objects, GPUs and kube-state were
+    seen, as spans.
+    """
+    values: dict[str, int | datetime] = {
+        "days": partitions.FACT_DAYS,
+        "rolled_up": rolled_up,
+    }
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in _FORGET:
+            cursor.execute(_EXPIRED + statement, values)
 
 
 def keep_totals(before: datetime) -> None:

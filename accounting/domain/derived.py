@@ -18,13 +18,23 @@ from accounting.domain.unbooked import unbooked
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What an inventory says as a whole: holds, presences, and when kube-state was seen."""
+    """What an inventory says as a whole: holds, presences, and when kube-state was seen.
+
+    Attributes:
+        labels: of the hours at hand: which GPUs a hold has there.
+        far_labels: those further away, too: how far labels make and keep holds.
+    """
 
     holds: tuple[Hold, ...]
     presences: tuple[Presence, ...]
     seen: tuple[Period, ...]
     labels: Labels
+    far_labels: Labels
     issues: tuple[Issue, ...] = ()
+
+    def labels_for(self, hold: Hold) -> Labels:
+        """The labels that say which GPUs a hold has; one made by labels has all they name."""
+        return self.far_labels if hold.is_inferred else self.labels
 
 
 def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
@@ -36,8 +46,10 @@ def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
         until_ms: where the cluster's data end (rules.md fine print N1).
     """
     state, labels = kube_state(inventory), labels_of(inventory)
-    holds = derive_holds(inventory, state, labels, until_ms)
-    holds.extend(inferred_holds(inventory, state, labels, until_ms))
+    far = labels_of(inventory, is_far=True) if inventory.far_labels else labels
+    holds = derive_holds(inventory, state, far, until_ms)
+    labels.binds = far.binds
+    holds.extend(inferred_holds(inventory, state, far, until_ms))
     presences = derive_presences(inventory, state, until_ms)
     retired_ms = inventory.retired_ms
     if retired_ms is not None and retired_ms <= until_ms:
@@ -48,6 +60,7 @@ def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
         tuple(presences),
         tuple(state.seen(period)),
         labels,
+        far,
         tuple(unbooked(inventory, period)),
     )
 

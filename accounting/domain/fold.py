@@ -31,6 +31,10 @@ class Touched:
     namespaces: set[str] = field(default_factory=set)
     owners: set[tuple[str, str, str]] = field(default_factory=set)
     claims: set[tuple[str, str]] = field(default_factory=set)
+    renaming: set[Scraper] = field(
+        default_factory=set
+    )  # known before, and found out to rename labels
+    own_pods: set[tuple[str, str]] = field(default_factory=set)
 
 
 Everything = Sequence[tuple[Series, Reading]]

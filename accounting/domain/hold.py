@@ -1,6 +1,7 @@
 """A hold: one pod keeping units of a resource from bind until its end."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from accounting.domain.geometry import Part
@@ -27,6 +28,8 @@ class Hold:
             reservation pods.
         parts: the GPUs and instances of its claims, as far as they are known.
         is_unit: it takes units of the node's capacity; claims and fractions do not.
+        named: how many samples named it at each place (a GPU or instance, and its vgpu)
+            outside the hours whose labels are at hand (N17).
     """
 
     uid: str
@@ -48,6 +51,9 @@ class Hold:
     names: tuple[tuple[str, str, str], ...] = ()
     parts: tuple[Part, ...] = ()
     is_unit: bool = True
+    named: Mapping[tuple[Part, str], int] = field(
+        default_factory=dict, compare=False, hash=False
+    )
 
     def active_at(self, instant_ms: int) -> bool:
         """True when it holds at an instant."""

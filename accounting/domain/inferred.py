@@ -12,7 +12,7 @@ import numpy as np
 
 from accounting.domain.fraction import is_reservation
 from accounting.domain.hold import Hold
-from accounting.domain.inventory import Inventory, Naming
+from accounting.domain.inventory import Inventory, Naming, ShownPod
 from accounting.domain.kube import KubeState
 from accounting.domain.label import Labels, Named, union_of
 from accounting.domain.node import node_facts
@@ -40,15 +40,18 @@ def inferred_holds(
     such sample then, at most until kube-state is seen again. Units are the places (GPU,
     instance, vgpu) that it names.
     """
-    shown = {(pod.node, pod.namespace, pod.name) for pod in inventory.pods.values()}
+    shown = {
+        *(
+            ShownPod(pod.node, pod.namespace, pod.name, uid)
+            for uid, pod in inventory.pods.items()
+        ),
+        *inventory.shown,
+    }
+    shown |= {pod._replace(uid="") for pod in shown}  # where a label carries none
     named: dict[_Who, list[Named]] = defaultdict(list)
     for place in labels.all():
         pod = place.pod
-        if pod.uid:
-            known = inventory.pods.get(pod.uid)
-            is_shown = known is not None and known.node == place.node
-        else:
-            is_shown = (place.node, pod.namespace, pod.pod) in shown
+        is_shown = ShownPod(place.node, pod.namespace, pod.pod, pod.uid) in shown
         if not is_shown and not is_reservation(pod.namespace):
             uid = pod.uid or f"{pod.namespace}/{pod.pod}"
             kind = place.part.kind

@@ -17,11 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.period import FAR_MS, Period
 from accounting.domain.policy import Policies
 from accounting.domain.resource import sanitised
 from accounting.domain.series import PodName, Scraper, Times
 from accounting.domain.track import far_apart
 
+EVER = Period(0, FAR_MS)
 ContainerKey = tuple[
     str, str, str
 ]  # ("main" | "init", container, resource as sanitised)
@@ -176,6 +178,15 @@ class LabelKey(NamedTuple):
     profile: str = ""
 
 
+class ShownPod(NamedTuple):
+    """A pod that kube-state showed at some time, on which node."""
+
+    node: str
+    namespace: str
+    name: str
+    uid: str
+
+
 @dataclass(slots=True, eq=False)
 class Naming:
     """When a label was shown, and the step of each of these samples (N4), in ms."""
@@ -210,6 +221,11 @@ class Inventory:
     gpus: dict[str, GpuRecord] = field(default_factory=dict)  # by UUID
     scrapers: dict[Scraper, ScraperRecord] = field(default_factory=dict)
     gpu_labels: dict[LabelKey, Naming] = field(default_factory=dict)
+    far_labels: dict[LabelKey, Naming] = field(
+        default_factory=dict
+    )  # further away, in silences of kube-state: as far as holds reach by them (N13)
+    reach: Period = EVER  # the time of both
+    shown: set[ShownPod] = field(default_factory=set)  # beside `pods`
     claims: dict[tuple[str, str], ClaimRecord] = field(
         default_factory=dict
     )  # by (namespace, name)

@@ -203,15 +203,21 @@ def _several(places: Sequence[Named]) -> Times:
     return several
 
 
-def labels_of(inventory: Inventory) -> Labels:
-    """The labels that name workloads, with the samples of all scrapers together."""
+def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:
+    """The labels that name workloads, with the samples of all scrapers together.
+
+    Args:
+        inventory: evidence.
+        is_far: those that are further away, too.
+    """
     parts: dict[tuple[Part, str, str, PodName], list[Naming]] = defaultdict(list)
-    for label, shown in inventory.gpu_labels.items():
-        if len(shown.times) and not is_own(label, inventory):
-            number = part_of(label.instance)
-            kind = label.profile if number >= 0 else ""
-            part = Part(label.uuid, number, kind)
-            parts[part, label.place.node, label.vgpu, label.pod].append(shown)
+    for labels in (inventory.gpu_labels, inventory.far_labels if is_far else {}):
+        for label, shown in labels.items():
+            if len(shown.times) and not is_own(label, inventory):
+                number = part_of(label.instance)
+                kind = label.profile if number >= 0 else ""
+                part = Part(label.uuid, number, kind)
+                parts[part, label.place.node, label.vgpu, label.pod].append(shown)
     found = Labels(ownership(inventory))
     for (part, node, vgpu, pod), shown_by in sorted(parts.items()):
         found.put(Named(part, node, vgpu, pod, union_of(shown_by)))

@@ -36,7 +36,7 @@ def observe_gpus(
     inventory: Inventory, everything: Everything, period: Period, touched: Touched
 ) -> None:
     """Fold every exporter sample and every exporter's own pod of a period."""
-    _own_pods(inventory, everything)
+    _own_pods(inventory, everything, touched)
     _scrapers(inventory, everything, touched)
     steps = _steps(everything)
     fresh: dict[int, list[Span]] = {}  # the GPUs of one exporter share their times
@@ -186,11 +186,13 @@ def _equal(a: Naming, b: Naming) -> bool:
     return np.array_equal(a.times, b.times) and np.array_equal(a.steps, b.steps)
 
 
-def _own_pods(inventory: Inventory, everything: Everything) -> None:
+def _own_pods(inventory: Inventory, everything: Everything, touched: Touched) -> None:
     for series, _ in everything:
         if series.metric == "up" and series.labels.get("pod"):
             own = (series.labels.get("namespace", ""), series.labels["pod"])
-            inventory.own_pods.add(own)
+            if own not in inventory.own_pods:
+                inventory.own_pods.add(own)
+                touched.own_pods.add(own)
 
 
 def _scrapers(inventory: Inventory, everything: Everything, touched: Touched) -> None:
@@ -202,6 +204,8 @@ def _scrapers(inventory: Inventory, everything: Everything, touched: Touched) ->
         record = scraper_record(inventory, series.scraper)
         if series.gpu.exported is not None and not record.shows_exported:
             record.shows_exported = True
+            if series.scraper not in touched.scrapers:
+                touched.renaming.add(series.scraper)
             touched.scrapers.add(series.scraper)
 
 

@@ -114,7 +114,7 @@ class _Node:
         places = [
             mapped_places(
                 hold,
-                self.derived.labels,
+                self.derived.labels_for(hold),
                 is_only=held[hold.uid] == 1,
                 claimed=claimed.get(hold.uid, NOT_CLAIMED),
             )

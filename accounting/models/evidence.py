@@ -111,6 +111,12 @@ class GpuLabelHour(models.Model):
                 name="gpu_label_hour_unique",
             )
         ]
+        indexes = [
+            models.Index(fields=["hour_start"], name="gpu_label_by_hour"),
+            models.Index(
+                fields=["namespace", "pod", "hour_start"], name="gpu_label_by_pod"
+            ),
+        ]
 
 
 class OwnPod(models.Model):

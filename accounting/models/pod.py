@@ -105,7 +105,8 @@ class Pod(models.Model):
             models.UniqueConstraint(fields=["cluster", "uid"], name="pod_unique")
         ]
         indexes = [
-            models.Index(fields=["cluster", "last_ms"], name="pod_by_last_sample")
+            models.Index(fields=["cluster", "last_ms"], name="pod_by_last_sample"),
+            models.Index(fields=["namespace", "name"], name="pod_by_name"),
         ]
 
     def __str__(self) -> str:
@@ -173,7 +174,8 @@ class PodHold(models.Model):
 
     Replaced by `actions.ingest` when evidence changes. `booked_until_ms` is where its
     time ends so far when `ended_ms` is null (N11). The `total_*` columns are filled when
-    its facts expire, so that a receipt outlives them (N32).
+    its facts expire, so that a receipt outlives them (N32). `label_counts` are the samples
+    that named it, by GPU and hour (N17), until its facts expire.
     """
 
     pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="holds")
@@ -188,6 +190,7 @@ class PodHold(models.Model):
     booked_until_ms = models.BigIntegerField(null=True)
     ended_by = models.CharField(max_length=9, blank=True, choices=EndedBy.choices)
     is_inferred = models.BooleanField(default=False)
+    label_counts = models.BinaryField(null=True)  # domain.tally, as mapping.py packs it
     total_busy_ms = models.BigIntegerField(null=True)
     total_idle_ms = models.BigIntegerField(null=True)
     total_unknown_ms = models.BigIntegerField(null=True)

@@ -1,4 +1,4 @@
-"""Which GPUs a hold has (rules N17), and where that changes when more is known."""
+"""Which GPUs a hold has (rules N17)."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -9,8 +9,7 @@ from accounting.domain.geometry import Part
 from accounting.domain.hold import Hold
 from accounting.domain.inventory import Naming
 from accounting.domain.label import Labels, Named
-from accounting.domain.mapping import claimed_parts, mapped_places, remapped
-from accounting.domain.period import Period
+from accounting.domain.mapping import claimed_parts, mapped_places, named_times
 from accounting.domain.series import PodName
 
 HOLD = Hold(
@@ -111,9 +110,6 @@ def test_what_a_pod_claims_is_no_place_of_its_request() -> None:
     assert places == [(Part("B"), "")]
     both = replace(claim, parts=(Part("A"), Part("C")))
     assert claimed_parts([claim, both]) == {"u": {Part("A"), Part("C")}}
-    pairs = [(claim, replace(claim, parts=(Part("B"),))), (request, request)]
-    assert remapped(pairs, found, found) == [Period(100, 200)] * 2
-    assert remapped([], found, found) == []
 
 
 def test_labels_of_a_reservation_pod_speak_for_the_hold() -> None:
@@ -133,32 +129,20 @@ def test_label_on_a_shared_gpu_counts_only_beside_others() -> None:
     assert uuids(shared, found) == ["A"]
 
 
-def test_changed_places_touch_all_time_of_the_hold() -> None:
-    """N1: it makes the windows it touches dirty, and N17 looks at the whole hold."""
-    longer = replace(HOLD, bound_ms=90, booked_until_ms=300)
-    before, after = labels(("A", [110])), labels(("A", [110]), ("B", [250]))
-    assert remapped([(HOLD, longer)], before, after) == [Period(90, 300)]
-    assert remapped([(longer, HOLD)], after, before) == [Period(90, 300)]
-    assert remapped([(HOLD, HOLD)], before, after) == []
-    turned = labels(("B", [110, 120, 130]), ("A", [110]))
-    known = labels(("A", [110, 120]), ("B", [130]))
-    assert remapped([(HOLD, HOLD)], known, turned) == []  # another order is no change
+def test_samples_of_other_hours_count_too() -> None:
+    """N17: at any time of the hold; what is kept of other hours is added."""
+    found = labels(("A", [110, 120]), ("B", [110, 120, 130]))
+    elsewhere = {(Part("A"), ""): 2, (Part("C"), ""): 5, (Part("D"), ""): 0}
+    assert uuids(replace(HOLD, named=elsewhere), found) == ["C", "A"]
+    assert uuids(replace(HOLD, units=9, named=elsewhere), found) == ["C", "A", "B"]
+    assert uuids(replace(HOLD, named=elsewhere), Labels()) == ["C", "A"]
+    claimed = mapped_places(
+        replace(HOLD, named=elsewhere), found, claimed=frozenset({Part("C")})
+    )
+    assert [part.uuid for part, _ in claimed] == ["A", "B"]
 
 
-def test_instance_counts_for_the_only_hold_of_a_pod_before_and_after() -> None:
-    """N18: nothing changed, so that no window is dirty."""
-    found = Labels()
-    put(found, Part("B", 1, MIG), [110])
-    assert remapped([(HOLD, HOLD)], found, found) == []
-    assert remapped([(HOLD, HOLD)], Labels(), found) == [Period(100, 200)]
-
-
-def test_other_hold_of_the_pod_limits_the_places_to_its_kind() -> None:
-    """N18: with a second resource of the pod an instance is none of the whole units."""
-    other = replace(HOLD, kind=MIG, resource=f"nvidia.com/mig-{MIG}")
-    before, after = labels(("A", [110])), labels(("A", [110]))
-    put(after, Part("B", 1, MIG), [110])
-    assert remapped([(HOLD, HOLD)], before, after) == [Period(100, 200)]
-    assert remapped([(HOLD, HOLD), (other, other)], before, after) == [Period(100, 200)]
-    only_whole = [(replace(HOLD, units=9), replace(HOLD, units=9)), (other, other)]
-    assert len(remapped(only_whole, before, after)) == 1  # the instances' hold alone
+def test_named_times_are_distinct_and_of_the_hold() -> None:
+    found = labels(("A", [99, 110, 120]), ("A", [120, 200]), ("B", [0]))
+    times = {place: at.tolist() for place, at in named_times(HOLD, found).items()}
+    assert times == {(Part("A"), ""): [110, 120]}
