@@ -56,8 +56,9 @@ def end_of(
     gone = [life.end_ms for life in lives if life.end_ms is not None]
     ends.extend((at, 1, "gone") for at in gone if at > max(bound, pod.last_ms))
     if not ends:
-        unseen = state.last_seen_ms() or pod.last_ms
-        kept = _kept_until(pod, facts, labels, unseen, None)
+        unseen = state.unseen_from_ms(pod.last_ms) or pod.last_ms
+        back_ms = state.seen_again_ms(unseen)  # told of by a shard of other objects
+        kept = _kept_until(pod, facts, labels, unseen, back_ms)
         end = max(bound, min(kept, until_ms))
         return End(None, end, "", unseen if end > unseen else None)
     at, _, by = min(ends)

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from accounting.domain.inventory import Inventory, NodeRecord, PodRecord, Span
+from accounting.domain.inventory import EVER, Inventory, NodeRecord, PodRecord, Span
 from accounting.domain.observe import kube_steps
-from accounting.domain.period import Period
+from accounting.domain.period import FAR_MS, Period
 from accounting.domain.series import Scraper
 from accounting.domain.track import Steps, far_apart
 
@@ -47,6 +47,7 @@ class KubeState:
     steps: dict[Scraper, Steps]
     spans: dict[Scraper, list[Span]] = field(default_factory=dict)
     _latest: list[tuple[int, Scraper]] = field(default_factory=list)
+    _ever_seen: list[Period] | None = None
 
     def __post_init__(self) -> None:
         last: dict[Scraper, int] = {
@@ -108,6 +109,10 @@ class KubeState:
 
     def seen(self, period: Period) -> list[Period]:
         """Where kube-state is seen within a period: ascending and disjoint (N9)."""
+        return _union(self._loaded(period))
+
+    def _loaded(self, period: Period) -> list[tuple[int, int]]:
+        """Where scrapes that were loaded are valid within a period."""
         pieces: list[tuple[int, int]] = []
         for steps in self.steps.values():
             times = steps.times
@@ -120,7 +125,7 @@ class KubeState:
                 ):
                     end = times[i + 1]
                 pieces.append((max(at, period.start_ms), min(end, period.end_ms)))
-        return _union(pieces)
+        return pieces
 
     def is_seen(self, instant_ms: int) -> bool:
         """True where kube-state is seen."""
@@ -135,10 +140,27 @@ class KubeState:
         ]
         return min(later, default=None)
 
-    def last_seen_ms(self) -> int | None:
-        """The end of the validity of the very last scrape; None without any."""
-        ends = [s.times[-1] + s.at(s.times[-1]) for s in self.steps.values() if s.times]
-        return max(ends, default=None)
+    def unseen_from_ms(self, instant_ms: int) -> int | None:
+        """Where kube-state is no longer seen after an instant; None where it is not seen then."""
+        if self._ever_seen is None:
+            self._ever_seen = _union(self._before_loaded() + self._loaded(EVER))
+        i = bisect_right(self._ever_seen, instant_ms, key=lambda seen: seen.start_ms)
+        found = self._ever_seen[i - 1] if i else None
+        return (
+            found.end_ms if found is not None and found.contains(instant_ms) else None
+        )
+
+    def _before_loaded(self) -> list[tuple[int, int]]:
+        """Where scrapes were valid that were not loaded."""
+        pieces: list[tuple[int, int]] = []
+        for scraper, spans in self.spans.items():
+            steps = self.steps.get(scraper)
+            first_ms = steps.times[0] if steps is not None and steps.times else FAR_MS
+            for span in spans:
+                if span.first_ms < first_ms:
+                    end_ms = min(span.last_ms + span.step_ms, first_ms)
+                    pieces.append((span.first_ms, end_ms))
+        return pieces
 
 
 def _has(times: list[int], instant_ms: int) -> bool:

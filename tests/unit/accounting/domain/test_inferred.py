@@ -274,6 +274,22 @@ def test_hold_without_a_later_scrape_is_booked_while_kube_state_is_seen() -> Non
     assert end(pod(60), state()) == End(None, 60_000, "")
 
 
+def test_hold_of_a_silent_shard_is_booked_until_nobody_is_seen() -> None:
+    """N11: nobody who is read later lacks the pod; what follows is not held any more.
+
+    Its shard is read until 60, the other one until 75 and from 300 on; the labels after that
+    keep nothing (N13).
+    """
+    one = pod(60)
+    one.scrapers = {KSM}
+    seen = state([0, 30, 60], [15, 45, 75, 300, 330])
+    assert end(one, seen) == End(None, 105_000, "")
+    kept = end(one, seen, labels(("A", [90, 120, 330])))
+    assert kept == End(None, 150_000, "", 105_000)
+    cut = end(one, seen, labels(("A", [90, 290])))
+    assert cut == End(None, 300_000, "", 105_000)
+
+
 def test_label_keeps_a_hold_until_kube_state_comes_back() -> None:
     """N13: kube-state is not seen in [90, 300); it lacks the pod then."""
     seen = state([0, 30, 60, 300, 330, 360])
@@ -330,8 +346,27 @@ def test_kube_state_is_seen_where_a_scrape_of_any_scraper_is_valid() -> None:
     assert alone.seen_again_ms(104_999) == 105_000
     assert alone.seen_again_ms(200_000) is None
     assert seen.seen_again_ms(105_000) == 160_000
-    assert (seen.last_seen_ms(), alone.last_seen_ms(), state().last_seen_ms()) == (
-        280_000,
-        230_000,
-        None,
-    )
+
+
+def test_where_kube_state_is_no_longer_seen_after_an_instant() -> None:
+    """N11: the first such moment, not the last one."""
+    alone = state([0, 30, 60, 105, 200])
+    at = [-1, 0, 60_000, 134_999, 135_000, 200_000, 230_000]
+    expected = [None, 135_000, 135_000, 135_000, None, 230_000, None]
+    assert [alone.unseen_from_ms(instant) for instant in at] == expected
+    both = state([0, 30, 60, 105, 200], [100, 160, 220])
+    assert both.unseen_from_ms(60_000) == 280_000
+    assert state().unseen_from_ms(0) is None
+
+
+def test_scrapes_that_were_not_loaded_were_seen_too() -> None:
+    """[0, 500] s are known as a span; 490 to 550 s were loaded, and 900 s on."""
+    times = np.array([490, 520, 550, 900, 930], np.int64) * 1000
+    record = ScraperRecord(KSM, kube_times=times)
+    record.spans = [Span(0, 550_000, 30_000), Span(900_000, 930_000, 30_000)]
+    gone = ScraperRecord(SHARD, kube_times=np.empty(0, np.int64))
+    gone.spans = [Span(0, 90_000, 60_000), Span(5_000_000, 5_030_000, 30_000)]
+    seen = kube_state(Inventory(scrapers={KSM: record, SHARD: gone}))
+    at = [0, 300_000, 540_000, 600_000, 900_000, 5_000_000]
+    expected = [580_000, 580_000, 580_000, None, 960_000, 5_060_000]
+    assert [seen.unseen_from_ms(instant) for instant in at] == expected
