@@ -17,9 +17,10 @@ from accounting.domain.kube import KubeState
 from accounting.domain.label import Labels, Named, union_of
 from accounting.domain.node import node_facts
 from accounting.domain.period import Period
-from accounting.domain.unit import NodeFacts, Unit, unit_of
+from accounting.domain.unit import NodeFacts, Unit, is_partition, unit_of
 
 WHOLE_GPU = "nvidia.com/gpu"
+AMD_GPU = "amd.com/gpu"  # also where all cards of a node are divided alike
 
 
 class _Who(NamedTuple):
@@ -98,7 +99,12 @@ def _unit(
         unit = unit_of(resource, facts, added)
         if unit is not None and unit.kind == kind and facts.capacity[resource]:
             return resource, unit
-    resource = f"nvidia.com/mig-{kind.replace('+', '.')}" if kind else WHOLE_GPU
+    resource = WHOLE_GPU
+    if is_partition(kind):
+        unit = unit_of(f"amd.com/{kind}", facts, added)
+        return None if unit is None else (AMD_GPU, unit)
+    if kind:
+        resource = f"nvidia.com/mig-{kind.replace('+', '.')}"
     unit = unit_of(resource, facts, added)
     return None if unit is None else (resource, replace(unit, kind=kind))
 

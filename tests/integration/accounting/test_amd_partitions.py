@@ -16,6 +16,7 @@ from tests.traps.scene import (
     Pod,
     Scene,
     gpus,
+    holds,
     states,
     usage,
 )
@@ -153,3 +154,22 @@ def test_cards_of_a_guest_are_told_by_their_index(mode: str, tmp_path: Path) -> 
     # only part 0 tells what it did: a quarter or an eighth of half of each card
     stray = {"stray": HOUR_MS // (2 * PARTS[mode])}
     assert states(found["n1/amd-0"]).items() >= stray.items()
+
+
+@pytest.mark.parametrize(("mode", "share"), [("dpx", "1/2"), ("cpx", "1/8")])
+def test_a_label_alone_makes_a_hold_of_amds_resource(
+    mode: str, share: str, tmp_path: Path
+) -> None:
+    """N13, N35: where kube-state is never read, nobody tells what the node gives out."""
+    told = Scene()
+    cards(told, mode, pod="train")
+    told.read(tmp_path, SETUP)
+    [hold] = holds().values()
+    found = {name: hold[name] for name in ("pod", "resource", "units", "share")}
+    assert found == {
+        "pod": "train",
+        "resource": "amd.com/gpu",
+        "units": 1,
+        "share": share,
+    }
+    assert usage("pod")["train"]["allocated_ms"] == HOUR_MS // PARTS[mode]

@@ -147,6 +147,17 @@ def test_name_that_is_used_again_while_kube_state_is_silent() -> None:
     assert (second.uid, second.bound_ms, second.ended_ms) == ("two", ms(250), None)
 
 
+def test_name_that_was_silent_before_it_is_used_again() -> None:
+    """Fine print N13: a hold ends one step after its own last label, not at the next bind."""
+    fleet = Fleet()
+    fleet.node("n", 2, [t for t in fleet.scrapes if t < 100 or t >= 400])
+    fleet.pod("a", "n", 0, [t for t in fleet.scrapes if t < 100], uid="one")
+    fleet.pod("a", "n", 250, [t for t in fleet.scrapes if t >= 400], uid="two")
+    fleet.gpu("G", "n", fleet.every(0.5, 0, 150) | fleet.every(0.5, 270), pod="a")
+    ends = [(hold.uid, hold.ended_ms) for hold in holds_of(fleet)]
+    assert ends == [("one", ms(150)), ("two", None)]  # the label of 120 s + 30 s
+
+
 def test_name_that_is_used_again_on_another_node() -> None:
     """T18 in the dark: a pod whose name another one has is gone, whatever its GPU says."""
     fleet = Fleet()

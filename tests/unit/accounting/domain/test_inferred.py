@@ -153,6 +153,11 @@ def node(capacity: dict[str, int], labels_: dict[str, str] | None = None) -> Inv
         ({GPU: 8}, "1g.5gb", "nvidia.com/mig-1g.5gb", Fraction(1, 7)),
         ({}, "1g.5gb+me", "nvidia.com/mig-1g.5gb.me", Fraction(1, 7)),
         ({}, "", GPU, Fraction(1)),
+        ({}, "dpx", "amd.com/gpu", Fraction(1, 2)),  # kube-state never tells of the node
+        ({}, "cpx", "amd.com/gpu", Fraction(1, 8)),
+        ({GPU: 1}, "qpx", "amd.com/gpu", Fraction(1, 4)),
+        ({"amd.com/qpx_nps1": 8}, "qpx", "amd.com/qpx_nps1", Fraction(1, 4)),
+        ({"amd.com/qpx_nps1": 0}, "dpx", "amd.com/gpu", Fraction(1, 2)),
     ],
 )  # fmt: skip
 def test_resource_is_what_the_node_gives_out_for_that_kind(
