@@ -49,7 +49,7 @@ def test_an_added_name_is_planned_priced_and_applied(named: Office) -> None:
     change_set = named.applied(quota(4, pool=f"limits.{HALF}"))
     assert named.hard() == {f"requests.{HALF}": "4"}
     words = said(change_set)
-    assert "Vision holds 0" in words
+    assert "In use now: 0, so 4 are free." in words
     assert "becomes EUR 5,760.00 (4 at EUR 2.00 an hour)" in words
     [row] = [row for row in pool_rows(EVERYTHING, named.now()) if row.pool == HALF]
     assert (row.committed, row.capacity) == (4, 4)
