@@ -36,14 +36,14 @@ LOCK := --quiet --generate-hashes --universal --python-version 3.11 --extra demo
 demo: ## a simulated cluster, live, with eight weeks of history (ARGS="--port 8080", --help)
 	@exec $(RUNTIME) python manage.py demo $(ARGS)
 
-run: ## the web server of this environment, on port 8000
-	@exec $(RUNTIME) python -m portal.services.roles web
+run: ## the pages of your own ledger, at PUBLIC_URL (http://127.0.0.1:8000)
+	@exec $(RUNTIME) python manage.py serve web
 
-worker: ## a worker of this environment
-	@exec $(RUNTIME) python -m portal.services.roles worker
+worker: ## a worker of your own ledger; start more of them to scale
+	@exec $(RUNTIME) python manage.py serve worker
 
-beat: ## the clock of this environment
-	@exec $(RUNTIME) python -m portal.services.roles beat
+beat: ## the scheduler of your own ledger: sends the tasks to the workers
+	@exec $(RUNTIME) python manage.py serve beat
 
 # --- tests -------------------------------------------------------------------------
 

@@ -84,6 +84,12 @@ def release(home: Path) -> None:
         time.sleep(POLL)
 
 
+def keep_across_exec() -> None:
+    """Let the program that this process becomes go on using the services."""
+    for lock in _held.values():
+        os.set_inheritable(lock.fileno(), True)  # noqa: FBT003  # positional only
+
+
 def keeper_lives(places: Places) -> bool:
     """True while a keeper holds its lock; a recorded process id could be another's."""
     try:
