@@ -8,10 +8,10 @@ import errno
 import gzip
 import shutil
 import zlib
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ from accounting.sources.exposition import (
 from accounting.sources.samples import SampleBatch, UnknownNames
 
 CHUNK = 1 << 20  # bytes read at a time
-FLUSH_SAMPLES = 400_000  # held in memory before they go to disk (about 60 MB)
+FLUSH_SAMPLES = 400_000  # held in memory before they go to disk (about 30 MB)
 ROW = np.dtype([("id", "<i4"), ("time", "<i8"), ("value", "<f8")])
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -81,26 +81,22 @@ class Spool:
             self.series.append(raw)
         return known
 
-    def write(self, rows: "_Rows") -> None:
-        """Append rows to their hours' files."""
-        for start_ms, (ids, times, values) in rows.items():
-            block = np.empty(len(ids), ROW)
-            block["id"], block["time"], block["value"] = ids, times, values
+    def write(self, rows: "np.ndarray") -> None:
+        """Append rows of `ROW`, at least one, to their hours' files."""
+        times = rows["time"]
+        hours = times - times % HOUR_MS
+        for start_ms in np.unique(hours).tolist():
             with self._path(start_ms).open("ab") as file:
-                file.write(
-                    block.tobytes()
-                )  # tofile() would not say that the disk is full
+                # tofile() would not say that the disk is full
+                file.write(rows[hours == start_ms].tobytes())
             self._hours.add(start_ms)
-            self.samples += len(ids)
-            low, high = min(times), max(times)
-            self.first_ms = low if self.first_ms is None else min(low, self.first_ms)
-            self.last_ms = high if self.last_ms is None else max(high, self.last_ms)
+        self.samples += len(rows)
+        low, high = int(times.min()), int(times.max())
+        self.first_ms = low if self.first_ms is None else min(low, self.first_ms)
+        self.last_ms = high if self.last_ms is None else max(high, self.last_ms)
 
     def _path(self, start_ms: int) -> Path:
         return self.folder / f"{start_ms}.rows"
-
-
-_Rows = dict[int, tuple[list[int], list[int], list[float]]]
 
 
 def spool(
@@ -202,26 +198,12 @@ def _read(
     if _size(path) == 0:
         raise FileError(f"{path}: the file is empty; nothing was imported")
     parser = Parser(keep=is_kept, latest_ms=latest_ms, look_at=result.unknown.look_at)
-    rows: _Rows = defaultdict(lambda: ([], [], []))
-    ids: list[int] = []
-    held = 0
-    low = -HOUR_MS  # the hour of `row`
-    row: tuple[list[int], list[int], list[float]] = ([], [], [])
+    ids: list[int] = []  # in the spool, of the file's series
     lines = limited_lines(_chunks(path, on_read))
-    for local, at, value in parser.samples(lines, is_openmetrics=_ends_in_eof(path)):
-        while len(ids) <= local:
-            ids.append(result.series_id(parser.series[len(ids)]))
-        if not low <= at < low + HOUR_MS:
-            low = at - at % HOUR_MS
-            row = rows[low]
-        row[0].append(ids[local])
-        row[1].append(at)
-        row[2].append(value)
-        held += 1
-        if held >= FLUSH_SAMPLES:
-            result.write(rows)
-            rows.clear()
-            low, held = -HOUR_MS, 0
-    result.write(rows)
+    samples = parser.samples(lines, is_openmetrics=_ends_in_eof(path))
+    while len(rows := np.fromiter(islice(samples, FLUSH_SAMPLES), ROW)):
+        ids.extend(result.series_id(raw) for raw in parser.series[len(ids) :])
+        rows["id"] = np.array(ids, np.int32)[rows["id"]]
+        result.write(rows)
     if not parser.names:
         raise FileError(f"{path}: no sample in it; nothing was imported")

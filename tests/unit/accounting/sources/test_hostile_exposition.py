@@ -263,3 +263,53 @@ def test_official_parser_reads_the_same(
         (raw.name, tuple(sorted(raw.labels)), value) for raw, _, value in read(text)
     )
     assert ours == theirs
+
+
+NEXT = [  # lines after `a{x="1"} 1 1790848800000`, whose head they may begin with
+    ('a{x="1"} 2 1790848800000', "2.0"),
+    ('a{x="1"} 0 1790848800000', "0.0"),
+    ('a{x="1"} -0 1790848800000', "-0.0"),
+    ('a{x="1"}  3   1790848800000 ', "3.0"),
+    ('a{x="1"} 3\t1790848800000', "3.0"),
+    ('a{x="1"} NaN 1790848800000', "nan"),
+    ('a{x="1"} +Inf 1790848800000\r', "inf"),
+    ('a{x="1"} 0x10 1790848800000', "16.0"),
+    ('a{x="1"} 4 1790848800000 # {trace="a"} 1', "4.0"),
+    ('a{x="1"} 5', "5.0"),
+    ('a{x="1"} 6 1790848800001', "6.0"),
+    ('a{x="1"} 1e3 1790848800000', "1000.0"),
+]
+
+
+@pytest.mark.parametrize(("line", "value"), NEXT)
+def test_a_line_says_the_same_after_one_of_its_series(line: str, value: str) -> None:
+    before = 'a{x="1"} 1 1790848800000\n'
+    [alone] = read(line + "\n")
+    assert read(before + line + "\n")[1:] == [alone]
+    assert read(before + line + "\n" + before + line + "\n")[3:] == [alone]
+    assert alone[2] == value
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'a{x="1"}2 x',
+        'a{x="1"} x 1790848800000',
+        'a{x="1"} 1_0 1790848800000',
+        'a{x="1"} ٣ 1790848800000',
+        'a{x="1"} 1 1790848800000 2',
+        'a{x="1"} 1 17908488x',
+        'a{x="1"} ',
+        'a{x="1"} {y="1"} 2 3',
+    ],
+)
+def test_a_wrong_line_is_wrong_after_one_of_its_series(line: str) -> None:
+    before = 'a{x="1"} 1 1790848800000\n' * 2
+    with pytest.raises(ExpositionError, match=r"^line 3: "):
+        read(before + line + "\n")
+
+
+def test_a_line_after_the_end_is_wrong_also_where_it_goes_on() -> None:
+    line = 'a{x="1"} 1 1790848800\n'
+    with pytest.raises(ExpositionError, match="text after # EOF"):
+        read(f"{line}# EOF\n{line}", is_openmetrics=True)
