@@ -13,7 +13,7 @@ import numpy as np
 
 from accounting.domain.inventory import Inventory, LabelKey, ScraperRecord, Span, merged
 from accounting.domain.period import Period
-from accounting.domain.series import Reading, Scraper, Series
+from accounting.domain.series import Reading, Scraper, Series, Times
 from accounting.domain.track import far_apart
 
 Value = TypeVar("Value")
@@ -95,6 +95,29 @@ def _before(span: Span, fresh: Span) -> Span:
 def _after(span: Span, fresh: Span) -> Span:
     """The part of a span after the last fresh sample."""
     return Span(max(span.first_ms, fresh.last_ms), span.last_ms, span.step_ms)
+
+
+def changes_of(
+    parts: Sequence[tuple[Times, Value]],
+) -> tuple[list[tuple[int, Value]], int]:
+    """What was shown of an object at each change, and the time of the last sample.
+
+    Args:
+        parts: of each series of it, the times of its samples, ascending and not empty, and
+            what they show. A series that ends may come back; where several show something
+            at one time, the one that began last knows better.
+    """
+    last_ms = max(int(times[-1]) for times, _ in parts)
+    if len(parts) == 1:
+        return [(int(parts[0][0][0]), parts[0][1])], last_ms
+    shown: dict[int, Value] = {}
+    for times, value in sorted(parts, key=lambda part: int(part[0][0])):
+        shown.update(dict.fromkeys(times.tolist(), value))
+    changes: list[tuple[int, Value]] = []
+    for at in sorted(shown):
+        if not changes or changes[-1][1] != shown[at]:
+            changes.append((at, shown[at]))
+    return changes, last_ms
 
 
 def merge_changes(

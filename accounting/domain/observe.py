@@ -10,6 +10,7 @@ import numpy as np
 from accounting.domain.fold import (
     Everything,
     Touched,
+    changes_of,
     merge_changes,
     put_spans,
     scraper_record,
@@ -20,7 +21,7 @@ from accounting.domain.inventory import Inventory, Span
 from accounting.domain.kube_label import object_labels
 from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.observe_nodes import observe_node
-from accounting.domain.observe_pods import observe_pod
+from accounting.domain.observe_pods import observe_pod, pod_labels
 from accounting.domain.partition import note_partitions
 from accounting.domain.period import Period
 from accounting.domain.series import Reading, Scraper, Series
@@ -128,6 +129,7 @@ def _objects(
     inventory: Inventory, everything: Everything, period: Period, touched: Touched
 ) -> None:
     nodes: dict[str, list[Series]] = defaultdict(list)
+    namespaces: dict[str, list[Series]] = defaultdict(list)
     for series, _ in everything:
         metric = series.metric
         if metric.startswith("kube_pod_"):
@@ -135,9 +137,12 @@ def _objects(
         elif metric.startswith("kube_node_"):
             nodes[series.labels.get("node", "")].append(series)
         elif metric == "kube_namespace_labels":
-            _namespace(inventory, series, period, touched)
+            namespaces[series.labels.get("namespace", "")].append(series)
         elif metric in _OWNED:
             _owner(inventory, series, touched)
+    pod_labels(inventory, everything, period)
+    for name, found in namespaces.items():
+        _namespace(inventory, name, found, period, touched)
     steps = kube_steps(inventory)
     for name, found in nodes.items():
         if name:
@@ -160,14 +165,18 @@ def _owner(inventory: Inventory, series: Series, touched: Touched) -> None:
 
 
 def _namespace(
-    inventory: Inventory, series: Series, period: Period, touched: Touched
+    inventory: Inventory,
+    name: str,
+    found: Sequence[Series],
+    period: Period,
+    touched: Touched,
 ) -> None:
-    times = series.times_ms[within(series, period)]
-    name = series.labels.get("namespace", "")
-    if not len(times) or not name:
+    parts = [
+        (inside, object_labels(series.labels))
+        for series in found
+        if len(inside := series.times_ms[within(series, period)])
+    ]
+    if not parts or not name:
         return
-    history = inventory.namespaces.setdefault(name, [])
-    if merge_changes(
-        history, [(int(times[0]), object_labels(series.labels))], int(times[-1])
-    ):
+    if merge_changes(inventory.namespaces.setdefault(name, []), *changes_of(parts)):
         touched.namespaces.add(name)

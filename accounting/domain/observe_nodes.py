@@ -4,12 +4,19 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.fold import Touched, merge_changes, put_spans, spans_of, within
+from accounting.domain.fold import (
+    Touched,
+    changes_of,
+    merge_changes,
+    put_spans,
+    spans_of,
+    within,
+)
 from accounting.domain.inventory import Inventory, NodeRecord
 from accounting.domain.kube_label import object_labels
 from accounting.domain.period import Period
 from accounting.domain.resource import kubernetes_resource
-from accounting.domain.series import Scraper, Series
+from accounting.domain.series import Scraper, Series, Times
 from accounting.domain.track import Steps
 
 
@@ -65,17 +72,18 @@ def _node_labels(
     found: Sequence[Series], period: Period
 ) -> list[tuple[int, dict[str, str]]]:
     """The labels of a node at each change in the period, and whether it is cordoned."""
-    labels: list[tuple[int, dict[str, str]]] = []
+    parts: list[tuple[Times, dict[str, str]]] = []
     cordoned: dict[int, bool] = {}
     for series in found:
         inside = within(series, period)
-        times = series.times_ms[inside].tolist()
-        if series.metric == "kube_node_labels" and times:
-            labels.append((times[0], object_labels(series.labels)))
+        times = series.times_ms[inside]
+        if series.metric == "kube_node_labels" and len(times):
+            parts.append((times, object_labels(series.labels)))
         elif series.metric == "kube_node_spec_unschedulable":
-            for at, value in zip(times, series.values[inside].tolist(), strict=True):
+            values = series.values[inside].tolist()
+            for at, value in zip(times.tolist(), values, strict=True):
                 cordoned[at] = cordoned.get(at, False) or value == 1
-    labels.sort(key=lambda item: item[0])
+    labels = changes_of(parts)[0] if parts else []
     if not labels or not any(cordoned.values()):
         return labels
     changes: list[tuple[int, dict[str, str]]] = []

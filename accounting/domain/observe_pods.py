@@ -1,16 +1,23 @@
 """Folds what kube-state shows of a pod: its times, requests, owner, labels and claims."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from accounting.domain.fold import Touched, merge_changes, within
+from accounting.domain.fold import (
+    Everything,
+    Touched,
+    changes_of,
+    merge_changes,
+    within,
+)
 from accounting.domain.fraction import FRACTIONS
 from accounting.domain.inventory import Inventory, PodRecord
 from accounting.domain.kube_label import object_labels
 from accounting.domain.period import Period
 from accounting.domain.resource import kubernetes_resource, part_resource
-from accounting.domain.series import Series
+from accounting.domain.series import Series, Times
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
@@ -26,7 +33,7 @@ def observe_pod(
         return
     first, last = int(times[0]), int(times[-1])
     namespace, name = labels.get("namespace", ""), labels["pod"]
-    uid = labels.get("uid") or f"{namespace}/{name}"
+    uid = _uid(series)
     pod = inventory.pods.get(uid)
     if pod is None:
         pod = PodRecord(uid, namespace, name, first, last)
@@ -56,11 +63,22 @@ def _pod_owner(pod: PodRecord, series: Series, inside: slice) -> None:
         pod.owner_kind, pod.owner_name = kind, labels.get("owner_name", "")
 
 
-def _pod_labels(pod: PodRecord, series: Series, inside: slice) -> None:
-    times = series.times_ms[inside]
-    merge_changes(
-        pod.labels, [(int(times[0]), object_labels(series.labels))], int(times[-1])
-    )
+def pod_labels(inventory: Inventory, everything: Everything, period: Period) -> None:
+    """Fold the labels of pods that `observe_pod` has seen."""
+    parts: dict[str, list[tuple[Times, dict[str, str]]]] = defaultdict(list)
+    for series, _ in everything:
+        if series.metric == "kube_pod_labels":
+            uid = _uid(series)
+            inside = series.times_ms[within(series, period)]
+            if len(inside) and uid in inventory.pods:
+                parts[uid].append((inside, object_labels(series.labels)))
+    for uid, found in parts.items():
+        merge_changes(inventory.pods[uid].labels, *changes_of(found))
+
+
+def _uid(series: Series) -> str:
+    labels = series.labels
+    return labels.get("uid") or f"{labels.get('namespace', '')}/{labels.get('pod', '')}"
 
 
 def _seconds(series: Series, inside: slice) -> int | None:
@@ -131,7 +149,6 @@ _POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
     "kube_pod_owner": _pod_owner,
     "kube_pod_resourceclaim_info": _pod_claims,
     "kube_pod_annotations": _pod_annotations,
-    "kube_pod_labels": _pod_labels,
     "kube_pod_created": _pod_created,
     "kube_pod_status_scheduled_time": _pod_scheduled,
     "kube_pod_completion_time": _pod_completion,

@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from accounting.domain.fold import merge_changes, put_spans, spans_of, within
+from accounting.domain.fold import (
+    changes_of,
+    merge_changes,
+    put_spans,
+    spans_of,
+    within,
+)
 from accounting.domain.inventory import Span
 from accounting.domain.period import Period
-from accounting.domain.series import Scraper, Series
+from accounting.domain.series import Scraper, Series, Times
 
 
 def step(_at: int) -> int:
@@ -86,3 +92,25 @@ def test_nothing_seen_changes_no_history() -> None:
     history = [(0, "a"), (1, "a")]
     assert merge_changes(history, [], 5) is False
     assert history == [(0, "a"), (1, "a")]
+
+
+def at(*times: int) -> Times:
+    return np.array(times, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("parts", "changes", "last"),
+    [
+        ([(at(0, 5), "a")], [(0, "a")], 5),
+        ([(at(6, 9), "b"), (at(0, 3), "a")], [(0, "a"), (6, "b")], 9),
+        # what went away and came back
+        ([(at(0, 9), "a"), (at(3, 6), "b")], [(0, "a"), (3, "b"), (9, "a")], 9),
+        # of two at one time, the one that began last
+        ([(at(0, 3, 6), "a"), (at(3, 6), "b")], [(0, "a"), (3, "b")], 6),
+        ([(at(0, 3), "a"), (at(3, 6), "a")], [(0, "a")], 6),
+    ],
+)
+def test_every_change_in_a_period_is_known(
+    parts: list[tuple[Times, str]], changes: list[tuple[int, str]], last: int
+) -> None:
+    assert changes_of(parts) == (changes, last)

@@ -1,15 +1,17 @@
 """How kube-state's samples become evidence of nodes, namespaces and scrapes (N1, N4, N9)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from accounting.domain.inventory import NodeRecord, Span
 from accounting.domain.observe import kube_steps
+from accounting.domain.period import Period
 from accounting.domain.series import Series
 from tests.unit.accounting.domain.kube_series import (
     GPU,
     KSM,
     OTHER,
+    POD,
     of_pod,
     ones,
     seen,
@@ -168,6 +170,34 @@ def test_labels_of_a_namespace_are_known_at_each_change() -> None:
     )
     changes = [(0, {"label_a": "1"}), (60_000, {"label_a": "2"})]
     assert inventory.namespaces == {"ns": changes}
+
+
+def test_labels_that_come_back_are_known_however_much_is_folded_at_once() -> None:
+    """N1: a day at once says what its hours say one by one."""
+
+    def shown(times: Sequence[int], label: str) -> list[Series]:
+        labels = {"label_a": label}
+        return [
+            of_node("labels", ones(*times), **labels),
+            series("kube_namespace_labels", ones(*times), {"namespace": "ns"} | labels),
+            series("kube_pod_labels", ones(*times), POD | labels),
+        ]
+
+    found = [*shown([0, 30, 240, 270], "1"), *shown([120, 150], "2")]
+    at_once, _ = seen(*found)
+    in_parts, _ = seen(*found, period=Period(0, 60_000))
+    for start in (60_000, 180_000):
+        period = Period(start, start + 120_000)
+        in_parts, _ = seen(*found, period=period, inventory=in_parts)
+    changes = [
+        (0, {"label_a": "1"}),
+        (120_000, {"label_a": "2"}),
+        (240_000, {"label_a": "1"}),
+    ]
+    for inventory in (at_once, in_parts):
+        assert inventory.nodes["n"].labels == changes
+        assert inventory.namespaces["ns"] == changes
+        assert inventory.pods["u"].labels == changes
 
 
 # --- when kube-state was read (N9) ---------------------------------------------------
