@@ -8,14 +8,17 @@ import hashlib
 import zlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
+from operator import itemgetter
 
 import msgspec
 import numpy as np
-from django.db import connection
-from django.db.models import QuerySet
+from django.db import connection, transaction
+from django.db.models import QuerySet, Sum
+from psycopg.types.json import Jsonb
 
-from accounting.actions import memory
-from accounting.domain.period import HOUR_MS, Period, to_instant
+from accounting.actions import bulk, memory
+from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
 from accounting.domain.series import Reading
 from accounting.models import BufferBlock, BufferSeries, Source
 from accounting.sources.exposition import RawSeries
@@ -99,6 +102,12 @@ def block_ids(source: Source, period: Period, *, whole: bool = False) -> set[int
     return set(found.values_list("pk", flat=True))
 
 
+def samples_by_hour(source: Source, period: Period) -> dict[int, int]:
+    """How many samples the blocks of the hours of a period have, by the hour's start in ms."""
+    counts = _blocks(source, period).values_list("hour_start").annotate(Sum("samples"))
+    return {to_ms(hour): count for hour, count in counts}
+
+
 def read(source: Source, period: Period) -> Reading:
     """Every kept sample of a source in a period, as series."""
     blocks = _blocks(source, period).values_list("hour_start", "payload")
@@ -155,20 +164,27 @@ def _series_ids(source: Source, wanted: Sequence[RawSeries]) -> list[int]:
 def _store(
     source: Source, rows: Sequence[tuple[bytes, RawSeries]], known: dict[bytes, int]
 ) -> None:
-    BufferSeries.objects.bulk_create(
-        [
-            BufferSeries(source=source, digest=digest, name=raw.name, labels=raw.labels)
-            for digest, raw in rows
-        ],
-        ignore_conflicts=True,
-        batch_size=5000,
-    )
-    for start in range(0, len(rows), 5000):
-        wanted = [digest for digest, _ in rows[start : start + 5000]]
-        found = BufferSeries.objects.filter(source=source, digest__in=wanted)
-        known.update((bytes(d), pk) for pk, d in found.values_list("pk", "digest"))
+    with transaction.atomic():
+        bulk.merge(
+            BufferSeries,
+            ["source", "digest", "name", "labels"],
+            [
+                (source.pk, digest, raw.name, Jsonb(raw.labels))
+                for digest, raw in sorted(rows, key=itemgetter(0))
+            ],
+            key=["source", "digest"],
+            update=[],
+        )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT digest, id FROM accounting_bufferseries
+               WHERE source_id = %s AND digest = ANY(%s)""",
+            [source.pk, [digest for digest, _ in rows]],
+        )
+        known.update((bytes(digest), pk) for digest, pk in cursor.fetchall())
 
 
+@lru_cache(maxsize=100_000)  # a file shows the same series hour after hour
 def _digest(raw: RawSeries) -> bytes:
     return hashlib.sha256(msgspec.json.encode((raw.name, sorted(raw.labels)))).digest()
 

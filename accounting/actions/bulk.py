@@ -51,13 +51,13 @@ def merge(
     Args:
         model, names, rows: as in `append`; no two rows with one key.
         key: fields of a unique constraint.
-        update: fields that are written where a row is there.
+        update: fields that are written where a row is there; none leaves it as it is.
     """
     if not rows:
         return
     table = _table(model)
     columns = ", ".join(_columns(model, names))
-    changed = _columns(model, update)
+    changed = [f"{name} = excluded.{name}" for name in _columns(model, update)]
     with connection.cursor() as cursor:
         cursor.execute(
             f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS"
@@ -67,8 +67,8 @@ def merge(
         cursor.execute(
             f"""
             INSERT INTO {table} ({columns}) SELECT {columns} FROM incoming
-            ON CONFLICT ({", ".join(_columns(model, key))}) DO UPDATE
-                SET {", ".join(f"{name} = excluded.{name}" for name in changed)}
+            ON CONFLICT ({", ".join(_columns(model, key))})
+                DO {f"UPDATE SET {', '.join(changed)}" if changed else "NOTHING"}
             """
         )
         cursor.execute("DROP TABLE incoming")

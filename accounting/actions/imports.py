@@ -15,17 +15,15 @@ from django.db.models.functions import Greatest, Now
 
 from accounting.actions import buffer, due, issues, names
 from accounting.actions.catch_up import catch_up
+from accounting.actions.folding import fold
 from accounting.actions.locks import lock
 from accounting.actions.new_clusters import confirm, refuse_known_gpus
-from accounting.actions.observing import observe_period
-from accounting.actions.reading import reader_of
 from accounting.audit import Actor, act
-from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.period import DAY_MS, WINDOW_MS, Period, to_instant
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
-from accounting.sources.errors import SourceError
 from accounting.sources.intervals import Intervals, Sampler
 from accounting.sources.openmetrics import FileError, Spool, spool
 
@@ -106,7 +104,7 @@ def import_files(
             _name_unknown(cluster, spooled, period)
             _note(source, period)
     reach("kept")
-    observed = _observe(cluster, period, tell) if new else set()
+    observed = fold(cluster, period, tell) if new else set()
     done = catch_up(cluster, observed=observed, on_progress=tell)
     _name_unknown(cluster, spooled, period)  # now its windows are there
     return Imported(
@@ -202,41 +200,3 @@ def _reach(period: Period) -> Period:
     """The windows that samples of a period can change, those around it included."""
     first = max(0, period.start_ms - REACH_BACK_MS)
     return Period(first - first % WINDOW_MS, period.end_ms + REACH_AHEAD_MS)
-
-
-def _observe(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
-    """Fold all samples first, so that the windows are computed once.
-
-    Returns the kept blocks that were folded: what comes beside us (a scrape, another
-    import) is not among them, and is observed when its windows are computed.
-
-    Hour by hour away from what is known already, so that evidence grows without a hole:
-    across one, every node and pod of the time behind it would look gone for a moment.
-    """
-    reader = reader_of(cluster)
-    start = period.start_ms - period.start_ms % HOUR_MS
-    hours = list(range(start, period.end_ms, HOUR_MS))
-    if _is_before_all(cluster, period):
-        hours.reverse()
-    folded: set[int] = set()
-    for done, hour in enumerate(hours):
-        tell("Observing", done, len(hours))
-        # no further than the file: windows beyond it that change are marked late
-        part = Period(max(hour, period.start_ms), min(hour + HOUR_MS, period.end_ms))
-        # asked before reading, so that all of them are read
-        folded |= reader.block_ids(part, whole=True) or set()
-        try:
-            readings = reader.read(part)
-        except (
-            SourceError
-        ):  # another source of the cluster: its windows will wait for it
-            return set()
-        observe_period(cluster, reader, readings, part)
-    return folded
-
-
-def _is_before_all(cluster: Cluster, period: Period) -> bool:
-    """True when everything that was computed so far lies after a period."""
-    done = IngestWindow.objects.filter(cluster=cluster, content_hash__isnull=False)
-    first = done.aggregate(first=Min("window_start"))["first"]
-    return first is not None and period.end_ms <= first.timestamp() * 1000 + WINDOW_MS

@@ -1,5 +1,6 @@
 """Reads a cluster's sources, whatever their kind, for one period."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,6 +91,18 @@ class ClusterReader:
             for source in self.sources
             for pk in buffer.block_ids(source, period, whole=whole)
         }
+
+    def samples_by_hour(self, period: Period) -> dict[int, int] | None:
+        """How many samples are kept of each hour of a period, by its start in ms.
+
+        None where a source is asked anew each time.
+        """
+        if self.is_asked:
+            return None
+        counts: Counter[int] = Counter()
+        for source in self.sources:
+            counts.update(buffer.samples_by_hour(source, period))
+        return counts
 
     @property
     def is_live(self) -> bool:

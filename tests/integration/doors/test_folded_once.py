@@ -1,0 +1,105 @@
+"""How often samples are folded into the evidence: once, and in as few parts as memory allows.
+
+Counted in statements, not in seconds. What the evidence then says is compared everywhere
+else: with the same samples in other pieces, and from other sources.
+"""
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounting.actions import folding
+from accounting.actions.folding import PART_HOURS, PART_SAMPLES, parts_of
+from accounting.domain.period import HOUR_MS, Period
+from tests.builders import HOUR_ZERO, Text, times, two_hours
+from tests.integration.accounting.support import clear, facts, run
+from tests.integration.doors.conftest import Configure
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HOURS = 5
+START_MS = HOUR_ZERO * 1000
+LOADED = "FROM accounting_gpulabelhour l"  # once each time that evidence is loaded
+TABLES = 4  # series of the buffer, and of evidence GPUs, their labels and pods
+SAVED = "CREATE TEMPORARY TABLE incoming"  # where labels, GPUs and pods are saved
+
+
+def story(hours: int) -> Text:
+    """A GPU that a pod holds for some hours."""
+    text = Text()
+    scrapes = times(HOUR_ZERO, HOUR_ZERO + hours * 3600, 60)
+    text.node("n1", 1, scrapes)
+    text.pod("train", scrapes, node="n1", bound=HOUR_ZERO)
+    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, 0.25), pod="train")
+    return text
+
+
+def count(statements: CaptureQueriesContext, words: str) -> int:
+    return sum(words in query["sql"] for query in statements.captured_queries)
+
+
+@pytest.fixture
+def path(configure: Configure, tmp_path: Path) -> Path:
+    """A file of a cluster that is configured."""
+    configure({"kind": "openmetrics"})
+    return story(HOURS).write(tmp_path / "all.om")
+
+
+def test_a_file_is_folded_in_one_part(path: Path) -> None:
+    with CaptureQueriesContext(connection) as statements:
+        run("import_metrics", "--cluster=north", path)
+    hours = HOURS + 1  # one more for what lies behind the last sample
+    assert count(statements, LOADED) <= hours + 1
+    assert count(statements, SAVED) <= TABLES, "each table of evidence once"
+
+
+@pytest.mark.parametrize("samples", [1, 200, 10_000])
+def test_the_ledger_does_not_depend_on_the_parts(
+    configure: Configure,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    samples: int,
+) -> None:
+    configure({"kind": "openmetrics"})
+    path = two_hours().write(tmp_path / "two.om")
+    run("import_metrics", "--cluster=north", path)
+    wanted = facts()
+    clear()
+    monkeypatch.setattr(folding, "PART_SAMPLES", samples)
+    configure({"kind": "openmetrics"})
+    run("import_metrics", "--cluster=north", path)
+    assert facts() == wanted
+
+
+def hour(number: int) -> int:
+    return START_MS + number * HOUR_MS
+
+
+def test_parts_are_as_large_as_they_may() -> None:
+    whole = Period(hour(0) + 60_000, hour(5) + 1)
+    half = PART_SAMPLES // 2
+    counts = {hour(0): half, hour(1): half, hour(2): 1, hour(4): 2 * PART_SAMPLES}
+    assert parts_of(whole, counts) == [
+        Period(whole.start_ms, hour(2)),
+        Period(hour(2), hour(4)),
+        Period(hour(4), hour(5)),
+        Period(hour(5), whole.end_ms),
+    ]
+    day = Period(hour(0) + 60_000, hour(PART_HOURS) + 60_000)
+    assert parts_of(day, {}) == [day]
+    longer = Period(day.start_ms, day.end_ms + 1)
+    assert [part.end_ms for part in parts_of(longer, {})] == [
+        hour(PART_HOURS),
+        longer.end_ms,
+    ]
+
+
+def test_nobody_knows_how_much_a_prometheus_has_of_an_hour() -> None:
+    whole = Period(hour(0) + 60_000, hour(2) + 1)
+    assert [part.end_ms for part in parts_of(whole, None)] == [
+        hour(1),
+        hour(2),
+        whole.end_ms,
+    ]
