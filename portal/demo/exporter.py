@@ -46,13 +46,20 @@ class Row:
     values: Mapping[str, list[str]]
 
 
-def rows(engine: Engine, node: Node, times_s: Times) -> Iterator[Row]:
-    """Rows of a node at ascending times, in which its exporter answers."""
+def rows(
+    engine: Engine, node: Node, times_s: Times, *, is_whole: bool = True
+) -> Iterator[Row]:
+    """Rows of a node at ascending times, in which its exporter answers.
+
+    Args:
+        engine, node, times_s: whose rows, and when.
+        is_whole: with memory and power, which no line of the ledger needs.
+    """
     by_slot: dict[int, list[Seat]] = defaultdict(list)
     for seat in engine.seats[node.name]:
         by_slot[seat.unit.slot].append(seat)
     for seats in by_slot.values():
-        yield from _Gpu(engine, node, seats, times_s).rows()
+        yield from _Gpu(engine, node, seats, times_s, is_whole=is_whole).rows()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +74,15 @@ class _Gpu:
     """One slot of a node over some times."""
 
     def __init__(
-        self, engine: Engine, node: Node, seats: list[Seat], times_s: Times
+        self,
+        engine: Engine,
+        node: Node,
+        seats: list[Seat],
+        times_s: Times,
+        *,
+        is_whole: bool,
     ) -> None:
+        self.is_whole = is_whole
         self.engine, self.node, self.seats, self.times = engine, node, seats, times_s
         self.slot = seats[0].unit.slot
         self.pieces = [list(_pieces(seat, times_s)) for seat in seats]
@@ -125,13 +139,12 @@ class _Gpu:
     ) -> dict[str, list[str]]:
         flavour, model = self.node.pool.flavour, self.node.pool.model
         times = self.times[at]
-        memory = memory_mib(pod, model, times) * seat.unit.share
-        watts = power_watts(model, self.device[at])
-        found = {
-            flavour.duty: duty_texts(flavour, busy),
-            flavour.memory: _memory_texts(flavour, memory),
-            flavour.power: [str(v) for v in np.round(watts, 1).tolist()],
-        }
+        found = {flavour.duty: duty_texts(flavour, busy)}
+        if self.is_whole:
+            memory = memory_mib(pod, model, times) * seat.unit.share
+            watts = power_watts(model, self.device[at])
+            found[flavour.memory] = _memory_texts(flavour, memory)
+            found[flavour.power] = [str(v) for v in np.round(watts, 1).tolist()]
         if flavour.energy:
             joules = energy_joules(model, self.node.joined_s, self.seats, times)
             scaled = np.rint(joules * flavour.energy_scale).astype(np.int64)

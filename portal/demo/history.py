@@ -3,7 +3,8 @@
 One file for each stretch of time, families together, every series in order of time, `# EOF`
 at the end. Series of kube-state whose value never changes are written once an hour, which
 says the same as writing them every time; what tells that an object is still there is
-written at every step.
+written at every step. Memory and power, which no row of the ledger needs, are written of the
+last week only.
 """
 
 import gzip
@@ -30,12 +31,13 @@ from portal.demo.labels import (
     series,
 )
 from portal.demo.pod import Pod
-from portal.demo.story import DAY_S, HOUR_S
+from portal.demo.story import DAY_S, HOUR_S, WEEK_S
 
 STEP_S = 300
 KUBE_SCRAPER = 'job="kube-state-metrics",instance="kube-state-metrics:8080"'
 EXPORTER_PORT = 9400
 AMD_PORT = 5000
+WHOLE_S = WEEK_S  # before the story's end: with memory and power
 _SELDOM = HOUR_S // STEP_S  # steps between two rows of a series that never changes
 
 
@@ -76,12 +78,15 @@ def stretches(start_s: int, last_s: int, longest_s: int = DAY_S) -> list[Stretch
 
 
 def write(engine: Engine, stretch: Stretch, path: Path) -> int:
-    """Write the file of a stretch, gzipped; returns how many samples it has.
+    """Write the file of a stretch, gzipped where its name says so; returns how many samples.
 
     The engine must have been advanced to the stretch's end.
     """
     writer = _Writer(engine, stretch)
-    with gzip.open(path, "wb", compresslevel=1) as file:
+    is_packed = path.suffix == ".gz"
+    with (
+        gzip.open(path, "wb", compresslevel=1) if is_packed else path.open("wb") as file
+    ):
         for name, parts in writer.families():
             file.write(f"# TYPE {name} gauge\n".encode())
             for part in parts:
@@ -101,6 +106,7 @@ class _Writer:
         self._ends = [f"{at}\n" for at in stretch.times_s]
         seen = [engine.is_kube_seen(at) for at in stretch.times_s]
         self._is_kube_seen = np.array(seen)
+        self._is_recent = stretch.last_s > engine.story.at(1) - WHOLE_S
         self._families: dict[str, list[str]] = defaultdict(list)
 
     def families(self) -> Iterator[tuple[str, list[str]]]:
@@ -135,7 +141,8 @@ class _Writer:
         extra = f'job="dcgm-exporter",instance="{node.name}:{EXPORTER_PORT}"'
         if node.pool.model.is_amd:
             extra = f'job="amd-exporter",instance="{node.name}:{AMD_PORT}"'
-        for row in rows(self.engine, node, self.times[read]):
+        found = rows(self.engine, node, self.times[read], is_whole=self._is_recent)
+        for row in found:
             ends = [self._ends[read[i]] for i in row.at.tolist()]
             for name, values in row.values.items():
                 self._rows(series(name, row.labels, extra), name, values, ends)

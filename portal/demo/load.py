@@ -24,7 +24,7 @@ def load_next(engine: Engine, memory: Memory, tell: Tell) -> None:
     stretch = memory.missing[0]
     engine.advance(max(engine.now_s, stretch.last_s))
     with TemporaryDirectory(prefix="gpu-ledger-demo-") as folder:
-        path = Path(folder) / f"{stretch.start_s}.om.gz"
+        path = Path(folder) / f"{stretch.start_s}.om"
         write(engine, stretch, path)
         import_files(
             CLUSTER,

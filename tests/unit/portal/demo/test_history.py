@@ -1,6 +1,7 @@
 """History files are sound OpenMetrics and say what the live text would have said."""
 
 import gzip
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from accounting.sources.openmetrics import spool
 from portal.demo.engine import Engine
 from portal.demo.exposition import node_text
 from portal.demo.history import STEP_S, Stretch, stretches, write
-from portal.demo.story import DAY_S, HOUR_S
+from portal.demo.story import DAY_S, HOUR_S, WEEK_S
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(30)
@@ -128,3 +129,29 @@ def test_kube_state_that_was_down_has_no_samples(
     lines = lines_of(engine, Stretch(span.start_s, span.end_s - 1), tmp_path)
     assert not any(line.startswith("kube_") for line in lines)
     assert any(line.startswith("DCGM") for line in lines)
+
+
+def test_older_weeks_have_what_the_ledger_needs_and_no_more(
+    small: Engine, tmp_path: Path
+) -> None:
+    """Memory and power are shown on the page of a GPU only."""
+
+    def names(last_s: int) -> set[str]:
+        lines = lines_of(small, Stretch(last_s - HOUR_S, last_s), tmp_path)
+        return {line.split()[2] for line in lines if line.startswith("# TYPE ")}
+
+    new, old = names(NOW_S), names(small.story.at(1) - WEEK_S)
+    missing = {name for name in new - old if not name.startswith("kube_")}
+    assert missing
+    assert all(re.search("FB_USED|POWER|vram|power", name) for name in missing)
+    assert not any(re.search("FB_USED|POWER|vram|power", name) for name in old)
+    assert any("ENERGY" in name for name in old)
+
+
+def test_a_file_without_gz_in_its_name_is_plain_text(
+    small: Engine, tmp_path: Path
+) -> None:
+    stretch = Stretch(NOW_S - HOUR_S, NOW_S)
+    write(small, stretch, tmp_path / "history.om")
+    text = (tmp_path / "history.om").read_text()
+    assert text.splitlines() == lines_of(small, stretch, tmp_path)
