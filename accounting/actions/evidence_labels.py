@@ -129,29 +129,36 @@ def labels_of_names(
     return _labels(rows, ids)
 
 
-_FAR = f"""
-    SELECT {_FIELDS} FROM (
-        SELECT l.*, row_number() OVER (places ORDER BY hour_start) AS nth,
-               row_number() OVER (places ORDER BY hour_start DESC) AS nth_last
+_IS_FAR = """
+    g.cluster_id = %(cluster)s
+    AND l.hour_start >= %(since)s AND l.hour_start < %(until)s
+    AND (l.hour_start < %(near_start)s OR l.hour_start >= %(near_end)s)
+    AND (l.namespace, l.pod) IN (SELECT * FROM unnest(%(spaces)s::text[], %(pods)s::text[]))
+"""
+_KEY = """
+    {0}.gpu_id, {0}.node_id, {0}.scraper_id, {0}.instance, {0}.profile, {0}.vgpu,
+    {0}.namespace, {0}.pod, {0}.pod_uid, {0}.is_plain
+"""
+_FAR_ENDS = f"""
+    WITH ends AS (
+        SELECT {_KEY.format("l")}, min(l.hour_start) AS first, max(l.hour_start) AS last
         FROM accounting_gpulabelhour l JOIN accounting_gpu g ON g.id = l.gpu_id
-        WHERE g.cluster_id = %(cluster)s
-          AND l.hour_start >= %(since)s AND l.hour_start < %(until)s
-          AND (l.hour_start < %(near_start)s OR l.hour_start >= %(near_end)s)
-          AND ((l.namespace, l.pod) IN (
-                   SELECT * FROM unnest(%(spaces)s::text[], %(pods)s::text[]))
-               OR l.node_id = ANY(%(nodes)s))
-        WINDOW places AS (
-            PARTITION BY l.hour_start < %(near_start)s, l.gpu_id, l.node_id, l.scraper_id,
-                         l.instance, l.profile, l.vgpu, l.namespace, l.pod, l.pod_uid,
-                         l.is_plain)
-    ) l
-    JOIN accounting_gpu g ON g.id = l.gpu_id
-    JOIN accounting_node n ON n.id = l.node_id
-    WHERE nth = 1 OR nth_last = 1 OR l.hour_start = ANY(%(edges)s)
-       OR l.node_id = ANY(%(nodes)s)
-       OR (l.namespace, l.pod) IN (
-              SELECT * FROM unnest(%(used_spaces)s::text[], %(used_again)s::text[]))
-    ORDER BY l.hour_start
+        WHERE {_IS_FAR}
+        GROUP BY l.hour_start < %(near_start)s, {_KEY.format("l")}
+    )
+    SELECT {_FIELDS} FROM {_FROM}
+    JOIN ends ON ({_KEY.format("l")}) = ({_KEY.format("ends")})
+        AND l.hour_start IN (ends.first, ends.last)
+"""
+_FAR_WHOLE = f"""
+    SELECT {_FIELDS} FROM {_FROM}
+    WHERE ({_IS_FAR} AND (
+            l.hour_start = ANY(%(edges)s)
+            OR (l.namespace, l.pod) IN (
+                SELECT * FROM unnest(%(used_spaces)s::text[], %(used_again)s::text[]))))
+       OR (l.node_id = ANY(%(nodes)s)
+           AND l.hour_start >= %(since)s AND l.hour_start < %(until)s
+           AND (l.hour_start < %(near_start)s OR l.hour_start >= %(near_end)s))
 """
 
 
@@ -176,20 +183,22 @@ def load_far(
     hours = whole_hours(reach)
     columns = [list(column) for column in zip(*sorted(names), strict=True)]
     used = [list(column) for column in zip(*sorted(again), strict=True)] or [[], []]
-    rows = rows_of(
-        _FAR,
-        cluster,
-        since=hours.start,
-        until=hours.end,
-        near_start=near.start,
-        near_end=near.end,
-        edges=[hours.start, to_instant(hours.end_ms - HOUR_MS)],
-        spaces=columns[0],
-        pods=columns[1],
-        used_spaces=used[0],
-        used_again=used[1],
-        nodes=[ids.nodes[name] for name in _shared_nodes(inventory)],
-    )
+    values: dict[str, Any] = {
+        "since": hours.start,
+        "until": hours.end,
+        "near_start": near.start,
+        "near_end": near.end,
+        "spaces": columns[0],
+        "pods": columns[1],
+    }
+    whole = {
+        "edges": [hours.start, to_instant(hours.end_ms - HOUR_MS)],
+        "used_spaces": used[0],
+        "used_again": used[1],
+        "nodes": [ids.nodes[name] for name in _shared_nodes(inventory)],
+    }
+    rows = rows_of(_FAR_ENDS, cluster, **values)
+    rows += rows_of(_FAR_WHOLE, cluster, **values, **whole)  # some of them once more
     inventory.far_labels = _labels(rows, ids)
 
 
