@@ -17,7 +17,12 @@ from accounting.domain.calendar import DayRange
 from accounting.domain.period import HOUR_MS, Period, to_ms
 from accounting.models import SourceKind
 from accounting.queries.breakdown import breakdown
-from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
+from accounting.queries.coverage import (
+    DayCoverage,
+    covered_length_ms,
+    day_coverage,
+    missing_days,
+)
 from accounting.queries.finding import Hit, find
 from accounting.queries.freshness import (
     LATE,
@@ -32,6 +37,7 @@ from accounting.queries.ranking import largest, moved_most
 from accounting.queries.selection import Selection
 from accounting.queries.setup import is_complete, setup_steps
 from accounting.queries.teams import TeamRef, visible_teams
+from accounting.queries.unobserved import held_by_day
 from accounting.queries.verify import verdicts
 from accounting.rights import DATA_ISSUES, SIGNED_IN
 from accounting.views import figures, shapes, tables
@@ -43,6 +49,7 @@ from accounting.views.gate import admins, posted, sees_all, signed_in, visitor_o
 from accounting.views.splits import filtering, split_of
 from accounting.views.state import PageState
 from accounting.views.steps import FREQUENCY, Step, steps_of
+from accounting.views.unobserved import unobserved
 from portal.health_csv import health_csv
 from portal.http.refusals import API, failure
 from portal.navigation import NAVIGATION
@@ -51,6 +58,7 @@ LEDGER_FILTERS = {"model", "lifecycle"}  # what time that nobody held has too
 ALL = 1_000_000  # rows of a download
 LISTED = 8  # workloads in a list of the overview
 CALENDAR_DAYS = 84  # twelve weeks
+LOW = 0.95  # a day with fewer of its samples is named
 CALENDAR_LEGEND = (
     ("full", "99% and more"),
     ("most", "95% and more"),
@@ -202,15 +210,12 @@ def data_health(request: HttpRequest) -> HttpResponse:
     known = {day: one.ratio for day, one in coverage.items() if _has_begun(day, state)}
     if wanted := state.query.get("csv"):
         return health_csv(wanted, scope, [coverage[day] for day in sorted(known)])
+    sees_all = DATA_ISSUES.allows(scope)
     issues = issue_rows(Selection(scope), "all")
     context = {
         "state": None,
         "chip": state.chip,
-        "calendar": grids.coverage_calendar(known),
-        "legend": CALENDAR_LEGEND,
-        "coverage": [
-            one for day, one in sorted(coverage.items(), reverse=True) if day in known
-        ],
+        **_calendar(state, span, [coverage[day] for day in sorted(known)]),
         "missing": missing_days(coverage, *state.data_days),
         "sources": [
             (row, _source_state(row, state.visitor.now)) for row in source_rows(scope)
@@ -220,9 +225,26 @@ def data_health(request: HttpRequest) -> HttpResponse:
         "issues": [row for row in issues if row.resolved_at is None],
         "currency": state.currency,
         "resolved": [row for row in issues if row.resolved_at is not None],
-        "sees_all": DATA_ISSUES.allows(scope),
+        "sees_all": sees_all,
+        "own": None if sees_all else unobserved(state, span),
     }
     return render(request, "portal/data_health.html", context)
+
+
+def _calendar(
+    state: PageState, span: DayRange, days: Sequence[DayCoverage]
+) -> dict[str, object]:
+    """Days with data: their samples of all GPUs, and how much held time was observed."""
+    held = held_by_day(state.unfiltered(), span.period(state.zone))
+    return {
+        "calendar": grids.coverage_calendar({one.day: one.ratio for one in days}),
+        "legend": CALENDAR_LEGEND,
+        "held": held,
+        "coverage": [(one, held.get(one.day)) for one in reversed(days)],
+        "low": [
+            one for one in reversed(days) if one.ratio is not None and one.ratio < LOW
+        ],
+    }
 
 
 def _source_state(row: SourceRow, now: datetime) -> str:

@@ -19,24 +19,23 @@ class Cell:
 
     x: float
     y: float
-    look: str  # q0..q9, or dark without data
+    look: str  # q0..q9, DARK or FREE
     words: str
 
 
+DARK, FREE = "dark", "free"  # without data; known to be held by nobody
 WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 24.5, 23  # of a grid of 24 by 7 squares
 
 
-def week_cell(hour: int, weekday: int, ratio: float | None, words: str) -> Cell:
+def week_cell(hour: int, weekday: int, look: str, words: str) -> Cell:
     """The square of one hour of the week: x hour, y weekday."""
-    return Cell(
-        WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, heat_look(ratio), words
-    )
+    return Cell(WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, look, words)
 
 
 def heat_look(ratio: float | None) -> str:
     """The class of a square: its Cividis step, or dark without data."""
     step = heat_step(ratio)
-    return "dark" if step is None else f"q{step}"
+    return DARK if step is None else f"q{step}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 from zoneinfo import ZoneInfo
 
 HOURS_OF_DAY = 24
@@ -16,6 +17,8 @@ class WeekHour:
     Attributes:
         weekday: 0 is Monday.
         hour: 0 to 23, local.
+        is_in_range: the period has an hour that begins here.
+        has_data: data was read for such an hour: with no held time, nothing was held.
     """
 
     weekday: int
@@ -23,6 +26,8 @@ class WeekHour:
     busy_ms: int = 0
     idle_ms: int = 0
     unknown_ms: int = 0
+    is_in_range: bool = True
+    has_data: bool = True
 
     @property
     def efficiency(self) -> float | None:
@@ -37,25 +42,40 @@ class WeekHour:
 
 
 def fold_week(
-    hours: Iterable[tuple[datetime, int, int, int]], zone: ZoneInfo
+    hours: Iterable[tuple[datetime, int, int, int]],
+    zone: ZoneInfo,
+    *,
+    begun: Iterable[datetime],
+    read: Iterable[datetime],
 ) -> list[WeekHour]:
     """Sum hours by their place in the local week.
 
     Args:
         hours: (start of a UTC hour, busy, idle, unknown milliseconds), in any order.
         zone: of the reader; an hour belongs where it starts.
+        begun: the start of every UTC hour of the period, up to the newest data.
+        read: the start of those that have data.
 
     Returns:
-        All 168 hours, Monday 00:00 first; those without data hold nothing.
+        All 168 hours, Monday 00:00 first.
     """
     sums: dict[tuple[int, int], tuple[int, int, int]] = {}
     for start, busy, idle, unknown in hours:
-        local = start.astimezone(zone)
-        key = (local.weekday(), local.hour)
+        key = _place(start, zone)
         before = sums.get(key, (0, 0, 0))
         sums[key] = (before[0] + busy, before[1] + idle, before[2] + unknown)
+    in_range = _places(begun, zone) | set(sums)
+    known = _places(read, zone) | set(sums)
     return [
-        WeekHour(weekday, hour, *sums.get((weekday, hour), (0, 0, 0)))
-        for weekday in range(DAYS_OF_WEEK)
-        for hour in range(HOURS_OF_DAY)
+        WeekHour(*key, *sums.get(key, (0, 0, 0)), key in in_range, key in known)
+        for key in product(range(DAYS_OF_WEEK), range(HOURS_OF_DAY))
     ]
+
+
+def _place(start: datetime, zone: ZoneInfo) -> tuple[int, int]:
+    local = start.astimezone(zone)
+    return local.weekday(), local.hour
+
+
+def _places(starts: Iterable[datetime], zone: ZoneInfo) -> set[tuple[int, int]]:
+    return {_place(start, zone) for start in starts}

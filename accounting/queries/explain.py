@@ -11,6 +11,7 @@ from accounting.domain.line import STATES
 from accounting.domain.period import HOUR_MS, Period
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.rounding import half_even
+from accounting.domain.sample_counts import samples_note
 from accounting.domain.summary import state_amounts
 from accounting.models import DutyMetric
 from accounting.queries.explained_prices import (
@@ -53,6 +54,7 @@ class Explanation:
         prices: every price that took part, largest amount first; they add up to the
             figure to the cent.
         states: of the ledger, the seven states; they add up to the same.
+        samples_note: why samples used and expected differ; "" where they do not.
         metrics: (metric, share of the observed windows' lines).
         promql: to copy; the raw samples behind it.
         rules: the numbers of the rules that settle it.
@@ -66,6 +68,7 @@ class Explanation:
     promql: tuple[str, ...]
     rules: tuple[str, ...]
     states: tuple[StateUsed, ...] = ()
+    samples_note: str = ""
 
 
 FIGURES = ("charge", "idle_charge", "allocated", "busy_share", "coverage", "ledger")
@@ -102,6 +105,9 @@ def explain(selection: Selection, figure: str, places: int = 2) -> Explanation:
         metrics=tuple((metric.label, count) for metric, count in metrics),
         promql=_promql(selection, [metric for metric, _ in metrics]),
         rules=_RULES[figure],
+        samples_note=samples_note(
+            total.samples_used, total.samples_expected, total.unknown_ms
+        ),
     )
 
 
@@ -179,7 +185,7 @@ def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:
         ("Idle", _exactly(row.idle_ms)),
         ("No data", _exactly(row.unknown_ms)),
         ("Samples used", f"{row.samples_used:,}"),
-        ("Samples expected", f"{row.samples_expected:,}"),
+        ("Samples expected, at least", f"{row.samples_expected:,}"),
         ("Divided by rule", "yes" if row.estimated else "no"),
     )
 

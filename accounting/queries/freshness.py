@@ -1,7 +1,7 @@
 """How current and how whole the numbers are: for the chip on every page and data health."""
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.models import Count
@@ -72,20 +72,6 @@ class RunRow:
     read_at: datetime | None
     attempts: int
     last_error: str
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageDay:
-    """How much of the allocated time of a billing day was observed."""
-
-    day: date
-    allocated_ms: int
-    observed_ms: int
-
-    @property
-    def coverage(self) -> float | None:
-        """observed / allocated; None without holds."""
-        return self.observed_ms / self.allocated_ms if self.allocated_ms else None
 
 
 _QUERY = """
@@ -215,20 +201,3 @@ def window_states() -> dict[str, int]:
     """How many windows are in each state."""
     rows = IngestWindow.objects.values_list("state").annotate(count=Count("pk"))
     return dict(rows)
-
-
-def coverage_days(scope: Scope, days: int = 84) -> list[CoverageDay]:
-    """Coverage of each billing day, oldest first, over what the scope sees."""
-    teams = None if scope.team_ids is None else sorted(scope.team_ids)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT billing_on, sum(busy_ms + idle_ms + unknown_ms)::bigint,
-                   sum(busy_ms + idle_ms)::bigint
-            FROM usage_day
-            WHERE (%s::bigint[] IS NULL OR (team_id = ANY(%s) AND team_id <> 0))
-            GROUP BY 1 ORDER BY 1 DESC LIMIT %s
-            """,
-            [teams, teams, days],
-        )
-        return [CoverageDay(*row) for row in reversed(cursor.fetchall())]

@@ -25,7 +25,9 @@ _HELD_MONEY = f"coalesce(sum({_HELD_MS} * u.rate), 0)"
 _ORDERS = {  # what is largest: money first, then time, so that unpriced rows are ranked too
     "charge": f"{_HELD_MONEY} DESC, sum({_HELD_MS}) DESC",
     "idle": "coalesce(sum(u.idle_ms * u.rate), 0) DESC, sum(u.idle_ms) DESC",
+    "unknown": "sum(u.unknown_ms) DESC",
 }
+_HAVING = {"unknown": "HAVING sum(u.unknown_ms) > 0"}  # rows that are listed at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Ranking:
 def largest(
     selection: Selection, by: Sequence[str], order: str, count: int, places: int
 ) -> Ranking:
-    """The rows with most `charge` or `idle` cost; one query.
+    """The rows with most `charge`, `idle` cost or `unknown` time; one query.
 
     Money is in `places`, rounded over this list.
     """
@@ -58,7 +60,8 @@ def largest(
                sum(u.samples_used)::bigint AS samples_used,
                count(*) OVER () AS listed
         {chosen.text()} AND {_is_held(chosen)}
-        GROUP BY {grouped} ORDER BY {_ORDERS[order]}, {grouped} LIMIT %(count)s
+        GROUP BY {grouped} {_HAVING.get(order, "")}
+        ORDER BY {_ORDERS[order]}, {grouped} LIMIT %(count)s
     """  # built from this module's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters | {"count": count})

@@ -3,9 +3,11 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from accounting.domain.period import Period, to_instant
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.summary import total_of
 from accounting.domain.week import WeekHour, fold_week
+from accounting.queries.coverage import hours_with_data
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_rows
 
@@ -31,8 +33,12 @@ def use_by_step(selection: Selection, step: str) -> dict[str, UsageRow]:
     return {key: total_of(rows) for key, rows in grouped.items()}
 
 
-def week_hours(selection: Selection, zone: ZoneInfo) -> list[WeekHour]:
-    """Held time by hour of the local week; one query over hours."""
+def week_hours(selection: Selection, zone: ZoneInfo, elapsed: Period) -> list[WeekHour]:
+    """Held time by hour of the local week; two queries over hours.
+
+    `elapsed` is the part of the selection's period that data can be there for.
+    """
+    cluster = next(iter(selection.filters.get("cluster", ())), "")
     rows = usage_rows(selection, ("hour",))
     hours = (
         (
@@ -43,4 +49,9 @@ def week_hours(selection: Selection, zone: ZoneInfo) -> list[WeekHour]:
         )
         for row in rows
     )
-    return fold_week(hours, zone)
+    return fold_week(
+        hours,
+        zone,
+        begun=[hour.start for hour in elapsed.hours()],
+        read=[to_instant(ms) for ms in hours_with_data(elapsed, cluster)],
+    )

@@ -12,6 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.charts.bars import Part
+from accounting.domain.calendar import DayRange
 from accounting.domain.report import UsageRow
 from accounting.templatetags.units import (
     NO_DATA,
@@ -227,6 +228,14 @@ def workloads_url(context: Mapping[str, Any], line: Any) -> str:
         reverse("team-workloads", args=[line.key]), team="", q=line.workload
     )
     return url
+
+
+@register.simple_tag
+def own_workload(line: Any, span: DayRange) -> str:
+    """The workloads of a line's team on some days, with that workload in sight."""
+    pairs = {"from": span.first.isoformat(), "to": span.after.isoformat()}
+    query = urlencode(pairs | {"q": line.workload})
+    return f"{reverse('team-workloads', args=[line.key])}?{query}"
 
 
 @register.simple_tag(takes_context=True)

@@ -12,8 +12,9 @@ from django.urls import reverse
 from accounting.domain.hardness import NOT_OBSERVED, together
 from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
 from accounting.domain.report import UNMAPPED, UsageRow
+from accounting.domain.sample_counts import samples_note
 from accounting.queries.fields import instant
-from accounting.queries.gpu_steps import gpu_steps
+from accounting.queries.gpu_steps import GpuStep, gpu_steps
 from accounting.queries.gpu_time import (
     HeldStretch,
     held_stretches,
@@ -127,9 +128,17 @@ def _in_period(  # what the page shows of its facts
         "stretch_count": len(paid),
         "has_instances": any(one.instances for one in paid),
         "hard": together(row.hard for row in whole),
-        "used": sum(one.samples_used for one in steps),
-        "expected": sum(one.samples_expected for one in steps),
+        **_samples(steps),
     }
+
+
+def _samples(steps: Sequence[GpuStep]) -> dict[str, object]:
+    """How many samples were used of those expected, and why they differ."""
+    used = sum(one.samples_used for one in steps)
+    expected = sum(one.samples_expected for one in steps)
+    unknown_ms = sum(one.milliseconds["unknown"] for one in steps)
+    note = samples_note(used, expected, unknown_ms)
+    return {"used": used, "expected": expected, "samples_note": note}
 
 
 def _workload_urls(

@@ -8,7 +8,7 @@ from accounting.charts import bars, grids
 from accounting.charts.bars import Part
 from accounting.domain.report import LedgerRow, UsageRow
 from accounting.domain.summary import ledger_words
-from accounting.domain.week import WeekHour
+from accounting.domain.week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
 from accounting.templatetags import units
 
 
@@ -91,11 +91,31 @@ WEEKDAYS = (
 
 @dataclass(frozen=True, slots=True)
 class WeekGrid:
-    """Busy share by hour of the week, as squares and as a table."""
+    """Busy share by hour of the week, as squares and as a table.
+
+    Attributes:
+        cells: the hours that the range has; others are left empty.
+        rows: weekday, then 24 shares.
+    """
 
     cells: tuple[grids.Cell, ...]
     sentence: str
-    rows: tuple[tuple[str, ...], ...]  # weekday, then 24 shares
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def has_free(self) -> bool:
+        """The legend needs the look of hours in which nothing was held."""
+        return any(cell.look == grids.FREE for cell in self.cells)
+
+    @property
+    def has_dark(self) -> bool:
+        """The legend needs the look of hours without data."""
+        return any(cell.look == grids.DARK for cell in self.cells)
+
+    @property
+    def has_gaps(self) -> bool:
+        """The range does not reach every hour of the week."""
+        return len(self.cells) < HOURS_OF_DAY * DAYS_OF_WEEK
 
 
 def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
@@ -104,22 +124,38 @@ def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
         grids.week_cell(
             one.hour,
             one.weekday,
-            one.efficiency,
+            _look(one),
             f"{WEEKDAYS[one.weekday]} {one.hour:02}:00: {_busy_words(one)}",
         )
         for one in hours
+        if one.is_in_range
     )
     rows = tuple(
-        (name, *(units.percent(h.efficiency) for h in hours if h.weekday == weekday))
+        (name, *(_share_words(h) for h in hours if h.weekday == weekday))
         for weekday, name in enumerate(WEEKDAYS)
     )
     return WeekGrid(cells, _week_sentence(hours), rows)
 
 
+def _is_free(one: WeekHour) -> bool:
+    """Known to hold nothing, which is not the same as not known."""
+    return one.has_data and not one.held_ms
+
+
+def _look(one: WeekHour) -> str:
+    return grids.FREE if _is_free(one) else grids.heat_look(one.efficiency)
+
+
+def _share_words(one: WeekHour) -> str:
+    if not one.is_in_range:
+        return ""
+    return "Not held" if _is_free(one) else units.percent(one.efficiency)
+
+
 def _busy_words(one: WeekHour) -> str:
-    if one.efficiency is None:
-        return units.NO_DATA.lower()
-    return f"{units.percent(one.efficiency)} busy"
+    if one.efficiency is not None:
+        return f"{units.percent(one.efficiency)} busy"
+    return "nothing held" if _is_free(one) else units.NO_DATA.lower()
 
 
 def _week_sentence(hours: Sequence[WeekHour]) -> str:

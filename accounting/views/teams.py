@@ -124,7 +124,9 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
             found, steps, _workload_colours(found.rows, slug, state), state
         ),
         "idle": tables.workload_lines(tables.idle_only(idle.rows), {slug: ref}),
-        "week": shapes.week_grid(week_hours(selection, state.visitor.zone)),
+        "week": shapes.week_grid(
+            week_hours(selection, state.visitor.zone, state.elapsed)
+        ),
         "split": split_of(state, selection, {slug: ref}, places),
         "pointless": pointless_workloads(selection),
         "pointless_url": state.link(

@@ -204,13 +204,13 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
         ("/?range=last-7-days", 21),  # a comparison, and which hours have data
         ("/teams", 14),
         ("/teams?range=last-7-days", 15),
-        ("/teams/vision", 21),
-        ("/teams/vision?range=last-7-days", 23),
+        ("/teams/vision", 22),
+        ("/teams/vision?range=last-7-days", 24),
         ("/teams/vision/workloads", 11),
-        ("/gpus", 18),
+        ("/gpus", 23),
         ("/prices", 9),
         ("/attribution", 11),
-        ("/data-health", 13),
+        ("/data-health", 14),
         ("/setup", 10),  # who can administer
         ("/account", 9),  # the latest sign-ins
     ],

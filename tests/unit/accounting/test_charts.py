@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from accounting.charts import bars, grids, plots
 from accounting.charts.plots import Series, Steps
 from accounting.domain.line import STATES
+from accounting.domain.week import WeekHour
+from accounting.views import shapes
 
 DAYS = Steps(
     labels=("Sun 1 Nov 2026", "Mon 2 Nov 2026", "Tue 3 Nov 2026"),
@@ -115,6 +117,21 @@ def test_heat_steps_keep_no_data_apart_from_zero() -> None:
     assert grids.heat_step(0.0) == 0
     assert grids.heat_step(0.999) == 9
     assert grids.heat_step(1.0) == 9
+
+
+def test_an_hour_of_the_week_that_nobody_held_is_told_from_one_without_data() -> None:
+    free, dark = WeekHour(0, 0), WeekHour(0, 1, has_data=False)
+    outside = WeekHour(0, 2, is_in_range=False, has_data=False)
+    unseen, busy = WeekHour(0, 3, unknown_ms=5), WeekHour(0, 4, busy_ms=3, idle_ms=1)
+    grid = shapes.week_grid([free, dark, outside, unseen, busy])
+    assert [(cell.look, cell.words) for cell in grid.cells] == [
+        ("free", "Monday 00:00: nothing held"),
+        ("dark", "Monday 01:00: no data"),
+        ("dark", "Monday 03:00: no data"),
+        ("q7", "Monday 04:00: 75.0% busy"),
+    ]
+    assert grid.rows[0] == ("Monday", "Not held", "No data", "", "No data", "75.0%")
+    assert (grid.has_free, grid.has_dark, grid.has_gaps) == (True, True, True)
 
 
 def test_a_calendar_has_monday_on_top_and_words_for_coverage() -> None:

@@ -1,12 +1,24 @@
 """Hours fold into the local week."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from accounting.domain.week import fold_week
+from accounting.domain.week import WeekHour
+from accounting.domain.week import fold_week as _fold_week
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 11, 2, 0, tzinfo=UTC)  # 01:00 in Berlin
+HOUR = timedelta(hours=1)
+
+
+def fold_week(
+    hours: Iterable[tuple[datetime, int, int, int]],
+    zone: ZoneInfo,
+    begun: Iterable[datetime] = (),
+    read: Iterable[datetime] = (),
+) -> list[WeekHour]:
+    return _fold_week(hours, zone, begun=begun, read=read)
 
 
 def test_hours_belong_where_they_start_locally() -> None:
@@ -35,3 +47,26 @@ def test_the_doubled_hour_of_autumn_sums() -> None:
         [(change, 1, 0, 0), (change + timedelta(hours=1), 2, 0, 0)], BERLIN
     )
     assert hours[6 * 24 + 2].busy_ms == 3
+
+
+def test_hours_outside_the_period_are_told_from_hours_without_data() -> None:
+    begun = [MONDAY + HOUR * n for n in range(4)]  # 01:00 to 05:00 in Berlin
+    read = [MONDAY, MONDAY + HOUR * 2, MONDAY + HOUR * 3]
+    held = [(MONDAY, 30, 10, 0), (MONDAY + HOUR * 3, 0, 0, 5)]
+    hours = fold_week(held, BERLIN, begun, read)
+    assert [one.hour for one in hours if one.is_in_range] == [1, 2, 3, 4]
+    found = [(one.efficiency, one.held_ms, one.has_data) for one in hours[1:5]]
+    assert found == [
+        (0.75, 40, True),
+        (None, 0, False),
+        (None, 0, True),
+        (None, 5, True),
+    ]
+
+
+def test_an_hour_of_the_week_has_data_when_any_of_its_weeks_has() -> None:
+    begun = [MONDAY, MONDAY + timedelta(days=7)]
+    hours = fold_week([], BERLIN, begun, begun[1:])
+    assert hours[1].is_in_range
+    assert hours[1].has_data
+    assert not hours[2].is_in_range

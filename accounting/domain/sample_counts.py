@@ -1,0 +1,27 @@
+"""Why the samples of a number are not as many as expected (rules.md N4, N5, N33)."""
+
+
+def samples_note(used: int, expected: int, unknown_ms: int) -> str:
+    """One sentence or two for people; "" where the two counts are equal.
+
+    Args:
+        used: samples that were counted.
+        expected: presence / scrape interval, rounded down in each five-minute window.
+        unknown_ms: held time that no sample covers.
+    """
+    if used == expected:
+        return ""
+    if used > expected:
+        return (
+            "The number expected is rounded down in each five-minute window, so more can be "
+            "used than expected."
+        )
+    if unknown_ms:
+        return (
+            "A sample counts for up to 1.5 scrape intervals. Time that no sample covers is "
+            "No data."
+        )
+    return (
+        "Samples are missing, but no time is: a sample counts for up to 1.5 scrape "
+        "intervals, so a single lost one leaves no gap."
+    )

@@ -1,0 +1,85 @@
+"""Where a team's numbers have holes: times without data, and held time not observed."""
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+
+from django.db import connection
+
+from accounting.access import Scope
+from accounting.domain.period import DAY_MS, Period
+from accounting.domain.report import UsageRow
+from accounting.queries.selection import Selection, stored_period
+from accounting.queries.usage import usage_rows
+
+
+@dataclass(frozen=True, slots=True)
+class DataGap:
+    """A time in which no window of a cluster holds facts; `end` is None while it lasts."""
+
+    cluster: str
+    start: datetime
+    end: datetime | None
+
+    @property
+    def length_ms(self) -> int | None:
+        """How long it was; None while it lasts."""
+        return None if self.end is None else Period.of(self.start, self.end).length_ms
+
+
+_GAPS = """
+    SELECT c.name, f.window_end, f.next_start
+    FROM (
+        SELECT w.cluster_id, w.window_start + interval '5 minutes' AS window_end,
+               lead(w.window_start) OVER (
+                   PARTITION BY w.cluster_id ORDER BY w.window_start) AS next_start
+        FROM accounting_ingestwindow w
+        WHERE w.shard = 0 AND w.rows > 0
+          AND w.window_start >= %(start)s AND w.window_start < %(end)s
+    ) f JOIN accounting_cluster c ON c.id = f.cluster_id
+    WHERE (f.next_start > f.window_end
+           OR f.next_start IS NULL AND f.window_end < %(end)s AND c.retired_at IS NULL)
+      AND (%(cluster)s = '' OR c.name = %(cluster)s)
+    ORDER BY f.window_end DESC, c.name
+"""
+
+
+def data_gaps(scope: Scope, period: Period, cluster: str = "") -> list[DataGap]:
+    """Times without data between the first facts of a period and its end, newest first.
+
+    Each cluster for itself. Nothing for people who see no usage at all.
+    """
+    if not scope.sees_any:
+        return []
+    values: dict[str, str | datetime] = {
+        "start": period.start,
+        "end": period.end,
+        "cluster": cluster,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_GAPS, values)
+        return [DataGap(*row) for row in cursor.fetchall()]
+
+
+def newest_day() -> Period | None:
+    """The last 24 hours of five-minute facts; None without any."""
+    stored = stored_period()
+    if stored is None:
+        return None
+    return Period(max(stored.start_ms, stored.end_ms - DAY_MS), stored.end_ms)
+
+
+def unobserved_gpus(selection: Selection, period: Period) -> list[UsageRow]:
+    """GPUs with held time that was not observed, most of it first.
+
+    By cluster, node, GPU and team, over five-minute facts: `period` must be kept.
+    """
+    chosen = replace(selection, period=period)
+    rows = usage_rows(chosen, ("cluster", "node", "gpu", "team"))
+    found = [row for row in rows if row.unknown_ms]
+    return sorted(found, key=lambda row: (-row.unknown_ms, row.key["gpu"]))
+
+
+def held_by_day(selection: Selection, period: Period) -> dict[date, UsageRow]:
+    """Held time of each billing day of a period; its `coverage` is what was observed."""
+    rows = usage_rows(replace(selection, period=period), ("day",))
+    return {date.fromisoformat(row.key["day"]): row for row in rows}

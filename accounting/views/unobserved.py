@@ -1,0 +1,102 @@
+"""What a team can see of the holes in its own numbers, on the page of data health."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from accounting.domain.calendar import DayRange
+from accounting.domain.period import Period, to_ms
+from accounting.domain.report import UsageRow
+from accounting.domain.summary import total_of
+from accounting.queries.fields import instant
+from accounting.queries.ranking import largest
+from accounting.queries.teams import TeamRef, team_named, visible_teams
+from accounting.queries.unobserved import (
+    DataGap,
+    data_gaps,
+    newest_day,
+    unobserved_gpus,
+)
+from accounting.queries.usage import usage_rows
+from accounting.views.figures import places_of
+from accounting.views.state import PageState
+from accounting.views.tables import WorkloadLine, workload_lines
+
+DAYS = 7  # of the list of workloads
+LISTED = 10
+GAPS_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GpuHole:
+    """A GPU that a team held while it gave too few samples."""
+
+    team: TeamRef
+    row: UsageRow
+
+
+@dataclass(frozen=True, slots=True)
+class Unobserved:
+    """Held time of the visitor's teams that was not observed, and times without data.
+
+    Attributes:
+        days: of `total` and `workloads`.
+        total: all held time of those days.
+        workloads: those with time that was not observed, most of it first.
+        workload_count: how many there are in all.
+        gpus: the same by GPU, over the last 24 hours of data.
+        gaps: newest first, over the days of the calendar.
+    """
+
+    days: DayRange
+    total: UsageRow
+    workloads: list[WorkloadLine]
+    workload_count: int
+    gpus: list[GpuHole]
+    gpu_count: int
+    gpu_period: Period | None
+    gaps: list[DataGap]
+    gap_count: int
+
+    @property
+    def since(self) -> str | None:
+        """Start of the GPUs' time as files name it."""
+        return instant(self.gpu_period.start_ms) if self.gpu_period else None
+
+    @property
+    def until(self) -> str | None:
+        """Its end."""
+        return instant(self.gpu_period.end_ms) if self.gpu_period else None
+
+
+def unobserved(state: PageState, calendar: DayRange) -> Unobserved | None:
+    """What is shown to people who see only their teams; None to those without a team.
+
+    Args:
+        calendar: the days whose gaps are listed, up to the newest data.
+    """
+    scope, until = state.visitor.scope, state.chip.until
+    if until is None or not scope.sees_any:
+        return None
+    after = state.today + timedelta(days=1)
+    days = DayRange(after - timedelta(days=DAYS), after)
+    selection = replace(state.unfiltered(), period=days.period(state.zone))
+    teams = visible_teams(scope)
+    by = ("team", "workload")
+    found = largest(selection, by, "unknown", LISTED, places_of(state.currency))
+    newest = newest_day()
+    gpus = unobserved_gpus(selection, newest) if newest else []
+    start_ms = calendar.period(state.zone).start_ms
+    gaps = data_gaps(scope, Period(start_ms, to_ms(until)), state.cluster)
+    return Unobserved(
+        days=days,
+        total=total_of(usage_rows(selection, ("team",))),
+        workloads=workload_lines(found.rows, teams),
+        workload_count=found.count,
+        gpus=[
+            GpuHole(team_named(teams, row.key["team"]), row) for row in gpus[:LISTED]
+        ],
+        gpu_count=len(gpus),
+        gpu_period=newest,
+        gaps=gaps[:GAPS_LISTED],
+        gap_count=len(gaps),
+    )
