@@ -3,7 +3,7 @@
 Quick tests run side by side, those that start browsers or the whole product one by
 one. One pair of services serves all of them: those that `DATABASE_URL` and `REDIS_URL`
 name, else embedded ones in a directory of their own. In CI (`CI=true`) a tier that
-cannot run fails.
+cannot run fails. Arguments are pytest's; with `--collect-only` the tests are listed.
 """
 
 import os
@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from tests.programs import REQUIREMENTS
 
 PROCESSES = "2"  # more would fight for the disk of one PostgreSQL
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
-STEPS = {
+STEPS: Mapping[str, list[str]] = {
     "side by side": ["-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"],
     "one by one": ["-m", "alone"],
 }
@@ -30,12 +31,14 @@ ROOT = Path(__file__).resolve().parent.parent
 def main(arguments: list[str]) -> int:
     """Run all steps; returns the first code that is not 0."""
     print_tiers()
+    is_list = "--collect-only" in arguments  # of all tests at once, without services
+    steps = {"are there": []} if is_list else STEPS
     with stopping_signals():
         try:
-            environment = services()
+            environment = dict(os.environ) if is_list else services()
             codes = [
                 step(name, [*options, *arguments], environment)
-                for name, options in STEPS.items()
+                for name, options in steps.items()
             ]
         except Stopped as stopped:
             print(f"stopped by {stopped}", file=sys.stderr)

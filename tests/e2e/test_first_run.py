@@ -1,0 +1,287 @@
+"""`make test` and `make demo` on a fresh checkout, wherever a person may have put it.
+
+Aspects: root in a home of mode 700; another account in a home of mode 700, below a path with
+spaces, with port 8000 in use; root in that checkout afterwards; a checkout that may not be
+written. Each makes a virtual environment of its own, lists the tests of all tiers, and starts
+the demo. Not here: running these tests (.ci/run), missing capabilities and odd umasks
+(tests/integration/portal/test_services_as_root.py), the life of a demo (test_demo.py).
+"""
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from portal.services import programs
+from tests.processes import processes_of, wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+TIERS = {"check", "unit", "integration", "browser", "e2e"}
+NOT_COPIED = (".venv*", ".git", ".gpu-ledger", "__pycache__", ".*_cache", ".hypothesis")
+# What the shell of a person does not have: settings of this run, and of the make above it.
+OURS = re.compile(
+    r"(DATABASE|REDIS|PUBLIC)_URL|SECRET_KEY|GPU_LEDGER_HOME|DJANGO_.*|VIRTUAL_ENV|PYTHON.*"
+    r"|VENV|M(AKE)?FLAGS|MAKE.*|PYTEST_.*|XDG_.*|UV_.*_DIR|HOME|USER|LOGNAME|TMPDIR|CI"
+)
+ACCOUNT = "daemon"  # on every Linux; owns nothing that matters here
+PORT = 8000  # the demo's first choice
+SETUP_S, FIRST_PAGE_S, STOP_S = 300.0, 120.0, 60.0
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@dataclass
+class Person:
+    """Who runs `make`, with a home that nobody else may enter."""
+
+    base: Path
+    uid: int
+    gid: int
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return self.base / "home"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `subprocess` needs to start a process as this person, as at a terminal."""
+        kept = {name: v for name, v in os.environ.items() if not OURS.fullmatch(name)}
+        environment = {**kept, "HOME": str(self.home), **self.settings}
+        identity: dict[str, Any] = {}
+        if self.uid != os.geteuid():
+            identity = {"user": self.uid, "group": self.gid, "extra_groups": []}
+        return {"env": environment, "stdin": subprocess.DEVNULL, **identity}
+
+    def make_fails(self, checkout: Path, *words: str) -> str:
+        """Run `make` where it cannot work; what it says."""
+        found = subprocess.run(
+            ["make", *words],
+            cwd=checkout,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SETUP_S,
+            **self.options,
+        )
+        said: str = found.stdout + found.stderr
+        assert found.returncode == 2, said
+        assert "Traceback" not in said
+        return said
+
+
+def copy_of_checkout(target: Path) -> Path:
+    """A fresh checkout, as `git clone` makes it."""
+    shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(*NOT_COPIED))
+    return target
+
+
+def own_cache(person: Person) -> None:
+    """Let a person's uv find what ours has downloaded; without it, it downloads all again."""
+    ours = Path(os.environ.get("UV_CACHE_DIR") or Path.home() / ".cache" / "uv")
+    if person.uid == os.geteuid():
+        person.settings["UV_CACHE_DIR"] = str(ours)
+        return
+    theirs = person.home / ".cache" / "uv"
+    if not ours.is_dir() or ours.stat().st_dev != person.base.stat().st_dev:
+        return
+    # The content is shared by links. Its owner stays, so it is copied on installation.
+    person.settings["UV_LINK_MODE"] = "copy"
+    for path in ours.iterdir():
+        if path.name.startswith("archive-"):
+            shutil.copytree(path, theirs / path.name, copy_function=os.link)
+        elif path.is_dir():
+            shutil.copytree(path, theirs / path.name)
+    for folder, _, files in os.walk(person.home / ".cache"):
+        os.chown(folder, person.uid, person.gid)
+        for file in files if "archive-" not in folder else ():
+            os.chown(Path(folder, file), person.uid, person.gid)
+
+
+@contextmanager
+def somebody(uid: int, gid: int) -> Iterator[Person]:
+    """A person with an empty home of mode 700; whatever they leave running is a failure."""
+    base = Path(tempfile.mkdtemp(prefix="first-run-"))
+    base.chmod(0o755)
+    person = Person(base, uid, gid)
+    person.home.mkdir(mode=0o700)
+    os.chown(person.home, uid, gid)
+    own_cache(person)
+    try:
+        yield person
+        assert stat.S_IMODE(person.home.stat().st_mode) == 0o700
+        wait_until(lambda: not processes_of(str(base)), STOP_S)
+    finally:
+        shutil.rmtree(base)
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[Person]:
+    """Somebody without rights: another account where this run is root, else ourselves."""
+    found = pwd.getpwnam(ACCOUNT) if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+    with somebody(found.pw_uid, found.pw_gid) as person:
+        words = [str(ROOT / "deploy" / "pythons")]
+        if subprocess.run(words, cwd="/", check=False, **person.options).returncode:
+            pytest.skip(f"no Python of this machine may be run by {found.pw_name}")
+        yield person
+
+
+@dataclass
+class Demo:
+    """A demo that `make demo` has started."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def is_up(self) -> bool:
+        """Whether it has told the address and the sign-ins."""
+        assert self.process.poll() is None, self.text
+        return "Ctrl-C stops everything" in self.text
+
+    @property
+    def address(self) -> str:
+        found = re.search(r"GPU Ledger is at (http://127.0.0.1:\d+)/", self.text)
+        assert found, self.text
+        return found[1]
+
+    def sign_in(self) -> str:
+        """The first page that the administrator gets, with the password of the terminal."""
+        password = re.search(r"^\s+ana\s+(\S+)", self.text, re.MULTILINE)
+        assert password, self.text
+        with requests.Session() as session:
+            form = session.get(f"{self.address}/", timeout=30)
+            token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
+            assert token, form.text
+            fields = {"username": "ana", "password": password[1], "next": "/"}
+            fields["csrfmiddlewaretoken"] = token[1]
+            headers = {"Referer": form.url}
+            page = session.post(form.url, fields, headers=headers, timeout=30)
+            for name in re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text):
+                assert session.get(self.address + name, timeout=30).ok, name
+            return str(page.text)
+
+    def stop(self) -> None:
+        """Ctrl-C: a signal to make and to all that it has started."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.process.wait(STOP_S)
+
+
+def assert_tests_are_found(person: Person, checkout: Path, log: Path) -> None:
+    """`make test`, as far as the list of tests: it makes the environment on its way."""
+    with log.open("wb") as out:
+        done = subprocess.run(
+            ["make", "test", "ARGS=--collect-only -q"],
+            cwd=checkout,
+            stdout=out,
+            stderr=out,
+            check=False,
+            timeout=SETUP_S,
+            **person.options,
+        )
+    text = log.read_text()
+    assert done.returncode == 0, text[-2000:]
+    found = re.findall(r"^tests/(\w+)/.*\.py: \d+$", text, re.MULTILINE)
+    assert set(found) >= TIERS
+    files = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    assert len(found) > len(files)
+
+
+@contextmanager
+def demo(person: Person, checkout: Path, log: Path) -> Iterator[Demo]:
+    """`make demo`, up to its first page."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            ["make", "demo", "ARGS=--fast"],
+            cwd=checkout,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            **person.options,
+        )
+    found = Demo(process, log)
+    try:
+        wait_until(found.is_up, FIRST_PAGE_S)
+        yield found
+        found.stop()
+        assert "Stopped; the next start goes on from here" in found.text
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def copies_of_programs() -> set[Path]:
+    """What an embedded PostgreSQL of root has made outside of its home."""
+    bases = programs.BASES
+    return {path for base in bases for path in base.glob(f"{programs.PREFIX}*")}
+
+
+@pytest.mark.root
+def test_root_in_a_home_that_only_root_may_enter(tmp_path: Path) -> None:
+    before = copies_of_programs()
+    with somebody(0, 0) as root:
+        checkout = copy_of_checkout(root.home / "gpu-ledger")
+        assert_tests_are_found(root, checkout, tmp_path / "test.log")
+        with demo(root, checkout, tmp_path / "demo.log") as running:
+            assert "Demo data" in running.sign_in()
+    assert copies_of_programs() == before
+
+
+def test_person_in_a_path_with_spaces_with_a_port_in_use(
+    account: Person, tmp_path: Path
+) -> None:
+    checkout = copy_of_checkout(account.home / "my 'own' projects" / "gpu ledger")
+    for path in (checkout.parent, checkout, *checkout.rglob("*")):
+        os.chown(path, account.uid, account.gid)
+    with ExitStack() as others:
+        other = others.enter_context(socket.socket())
+        with suppress(OSError):  # it is in use already
+            other.bind(("127.0.0.1", PORT))
+            other.listen()
+        assert_tests_are_found(account, checkout, tmp_path / "test.log")
+        with demo(account, checkout, tmp_path / "demo.log") as running:
+            assert f"Port {PORT} is in use: the pages are on port" in running.text
+            assert not running.address.endswith(f":{PORT}")
+            assert "Demo data" in running.sign_in()
+    if os.geteuid() == 0:
+        root = Person(account.base, 0, 0)
+        said = root.make_fails(checkout, "demo")
+        assert "gpu-ledger belongs to daemon, and this runs as root" in said
+        (checkout / "requirements.txt").write_text("# another lock\n")
+        said = root.make_fails(checkout, "demo")
+        assert ".venv is out of date and belongs to daemon" in said
+
+
+@pytest.mark.root
+def test_person_in_a_checkout_that_may_not_be_written(
+    account: Person, tmp_path: Path
+) -> None:
+    checkout = copy_of_checkout(account.base / "opt" / "gpu-ledger")
+    said = account.make_fails(checkout, "demo")
+    assert "may not be written by daemon: set GPU_LEDGER_HOME" in said
+    ledger = account.home / "my ledger"
+    account.settings["GPU_LEDGER_HOME"] = str(ledger)
+    assert_tests_are_found(account, checkout, tmp_path / "test.log")
+    with demo(account, checkout, tmp_path / "demo.log") as running:
+        assert "Demo data" in running.sign_in()
+    inside = {path.name for path in ledger.iterdir()}
+    assert {"venv", "cache", "postgres", "demo.json"} <= inside
+    assert (ledger / "cache" / "pycache").is_dir()
+    assert {path.stat().st_uid for path in checkout.rglob("*")} == {0}
