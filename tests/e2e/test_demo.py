@@ -158,9 +158,8 @@ def test_page_sign_in_live_samples_stop_and_again(start: Start) -> None:
     assert first <= FIRST_PAGE_S
     page = run.sign_in("ana").get(f"{run.address}/", timeout=30)
     assert "Demo data" in page.text
-    assert (
-        run.sign_in("mia").get(f"{run.address}/prices", timeout=30).status_code >= 400
-    )
+    forbidden = run.sign_in("mia").get(f"{run.address}/prices/new", timeout=30)
+    assert forbidden.status_code == 403
 
     def live_samples() -> int:
         rows = run.ask(
