@@ -45,15 +45,16 @@ def health_csv(name: str, scope: Scope, days: Sequence[DayCoverage]) -> HttpResp
     Raises:
         Http404: there is no such table, or not for this scope.
     """
+    file = f"data-health-{name}"
     if name == "coverage":
-        return csv_answer(name, _DAY, [_values(one, _DAY) for one in days])
+        return csv_answer(file, _DAY, [_values(one, _DAY) for one in days])
     if not scope.sees_all or name not in {"sources", "gaps", "runs"}:
         raise Http404("no such table")
     if name == "sources":
         sources = [_values(one, _SOURCE) for one in source_rows(scope)]
-        return csv_answer(name, _SOURCE, sources)
+        return csv_answer(file, _SOURCE, sources)
     runs: list[RunRow] = (gaps if name == "gaps" else last_runs)(scope, MOST)
-    return csv_answer(name, _RUN, [_values(one, _RUN) for one in runs])
+    return csv_answer(file, _RUN, [_values(one, _RUN) for one in runs])
 
 
 def _values(row: Any, names: Sequence[str]) -> list[Any]:

@@ -23,6 +23,7 @@ from accounting.queries.coverage import (
     day_coverage,
     missing_days,
 )
+from accounting.queries.file_names import period_part
 from accounting.queries.finding import Hit, find
 from accounting.queries.freshness import (
     LATE,
@@ -150,7 +151,8 @@ def _changes_csv(state: PageState) -> HttpResponse:
         )
         for one in found
     ]
-    return csv_answer("changes", columns, rows)
+    period = period_part(state.exact["from"], state.exact["to"])
+    return csv_answer("spend-changes", columns, rows, period=period)
 
 
 def _capacity(

@@ -151,7 +151,9 @@ class AuditView(RowsView):
         if isinstance(request.accepted_renderer, CsvRenderer):
             rows = (row.fields() for row in audit_rows(wish))
             return StreamingHttpResponse(
-                csv_stream(rows, COLUMNS), content_type="text/csv; charset=utf-8"
+                csv_stream(rows, COLUMNS),
+                content_type="text/csv; charset=utf-8",
+                headers={"Content-Disposition": self.attachment(request)},
             )
         question, cursor = self.question(request), request.query_params.get("cursor")
         if cursor is not None:

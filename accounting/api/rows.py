@@ -19,6 +19,7 @@ from accounting.access import Scope, scope_of
 from accounting.api.tokens import BearerAuthentication
 from accounting.queries.directory import cluster_rows, team_rows
 from accounting.queries.fields import csv_lines
+from accounting.queries.file_names import file_name, period_part
 from accounting.queries.paging import limit_of, page_of
 from accounting.queries.selection import (
     FILTERS,
@@ -193,7 +194,9 @@ class RowsView(ApiView):
     def answer(self, request: Request, rows: Rows) -> Response:
         """One page of rows; CSV gets all of them."""
         if isinstance(request.accepted_renderer, CsvRenderer):
-            return CsvAnswer({"rows": rows})
+            answer = CsvAnswer({"rows": rows})
+            answer["Content-Disposition"] = self.attachment(request)
+            return answer
         query = request.query_params
         limit = limit_of(query.get("limit"))
         page = page_of(rows, self.question(request), limit, query.get("cursor"))
@@ -203,6 +206,19 @@ class RowsView(ApiView):
         """What is asked, without how many rows at a time: a cursor fits one question."""
         asked = request.query_params.lists()
         return f"{self.subject} {sorted((k, v) for k, v in asked if k not in PAGING)}"
+
+    def attachment(self, request: Request) -> str:
+        """The header that names the CSV file: what, by what, of whom, when."""
+        query = request.query_params
+        by = "-".join(query.getlist("by"))
+        file = file_name(
+            "csv",
+            self.subject,
+            f"by-{by}" if by else "",
+            *("-".join(query.getlist(name)) for name in FILTERS if name in query),
+            period_part(query.get("from"), query.get("to")),
+        )
+        return f'attachment; filename="{file}"'
 
     def selection(self, request: Request) -> Selection:
         """What the query parameters ask for, within the asker's scope."""

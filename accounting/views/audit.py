@@ -52,7 +52,9 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     wish, note = _wish(visitor, query)
     if "csv" in query:
         every = replace(wish, before=None)
-        return csv_streamed("audit", COLUMNS, (r.fields() for r in audit_rows(every)))
+        return csv_streamed(
+            "audit-log", COLUMNS, (r.fields() for r in audit_rows(every))
+        )
     found = audit_page(wish, size_of(query.dict()))
     chosen = {name: query.get(name, "") for name in FILTERS}
     for name in ("first", "last"):  # a date field shows nothing else

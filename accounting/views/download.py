@@ -6,14 +6,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
+from django.utils.timezone import localdate
 
 from accounting.queries.fields import csv_lines, csv_stream
+from accounting.queries.file_names import file_name
 
 
 def csv_answer(
-    name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    name: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    period: str = "",
 ) -> HttpResponse:
-    """All rows under raw names; formulas are made harmless, as in the API's files."""
+    """All rows under raw names; formulas are made harmless, as in the API's files.
+
+    Args:
+        name: what the file holds.
+        period: of the rows, for the name of the file; without it, the day of the download.
+    """
     found: list[Mapping[str, Any]] = [
         dict(zip(columns, row, strict=True)) for row in rows
     ]
@@ -21,7 +32,7 @@ def csv_answer(
     lines = csv_lines(found) or [list(columns)]
     csv.writer(out, lineterminator="\n").writerows(lines)
     answer = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    answer["Content-Disposition"] = _attachment(name, period)
     return answer
 
 
@@ -32,5 +43,10 @@ def csv_streamed(
     answer = StreamingHttpResponse(
         csv_stream(rows, columns), content_type="text/csv; charset=utf-8"
     )
-    answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    answer["Content-Disposition"] = _attachment(name)
     return answer
+
+
+def _attachment(name: str, period: str = "") -> str:
+    file = file_name("csv", name, period or localdate().isoformat())
+    return f'attachment; filename="{file}"'

@@ -99,7 +99,7 @@ def change_list(request: HttpRequest) -> HttpResponse:
     )
     if "csv" in query:
         lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
-        return csv_answer("changes", COLUMNS, lines)
+        return csv_answer("quota-changes", COLUMNS, lines)
     chosen = {name: word(query, name) for name in ("cluster", "state", "team")}
     context = {
         "page": paged(states_of(rows, visitor.now), query.dict()),

@@ -39,7 +39,7 @@ def tier_list(request: HttpRequest) -> HttpResponse:
     rows = tier_rows() if sees_any else []
     if "csv" in request.GET:
         lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
-        return csv_answer("tiers", COLUMNS, lines)
+        return csv_answer("priority-tiers", COLUMNS, lines)
     clusters = Cluster.objects.order_by("name").values_list("name", flat=True)
     context = {
         "parts": [(name, [r for r in rows if r.cluster == name]) for name in clusters]

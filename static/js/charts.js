@@ -91,9 +91,42 @@ matchMedia("print").addEventListener("change", () => {
   for (const box of boxes) if (!box.hidden) Plotly.Plots.resize(box.querySelector(".plot"));
   drawAll();
 });
+
+// A picture leaves the page, so it carries what the page says around the chart.
+const PICTURE = { format: "png", width: 1200, height: 600, scale: 2 };
+const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
+function picture(name, { title, note, unit }) {
+  const figure = coloured(JSON.parse(document.getElementById(`${name}-figure`).textContent));
+  const gaps = figure.layout.shapes?.length ? " · dotted: no data" : "";
+  const ink = { size: 13, color: token("ink-2") };
+  return {
+    data: figure.data.map((one) => ({ ...one, showlegend: one.type === "bar" })),
+    layout: {
+      ...figure.layout,
+      width: PICTURE.width,
+      height: PICTURE.height,
+      autosize: false,
+      margin: { l: 72, r: 24, t: 100, b: 24 },
+      showlegend: true,
+      legend: { orientation: "h", x: 0, y: -0.12, yanchor: "top", traceorder: "normal", font: ink },
+      yaxis: { ...figure.layout.yaxis, title: { text: plain(unit), font: ink, standoff: 12 } },
+      title: {
+        text: plain(title),
+        subtitle: { text: `${plain(note)}${gaps} · GPU Ledger`, font: ink },
+        font: { size: 20, weight: 600, color: token("ink") },
+        x: 0,
+        xref: "paper",
+        y: 0.95,
+        yanchor: "top",
+      },
+    },
+  };
+}
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-png]");
   if (!button) return;
-  const target = document.querySelector(`#${button.dataset.png} .plot`);
-  Plotly.downloadImage(target, { format: "png", scale: 2, filename: button.dataset.png });
+  const filename = button.dataset.file.replace(/\.png$/, "");
+  Plotly.downloadImage(picture(button.dataset.png, button.dataset), { ...PICTURE, filename });
 });

@@ -61,7 +61,9 @@ def test_data_health_has_a_file_of_each_table(sign_in: SignIn, name: str) -> Non
     answer = client.get(f"/data-health?csv={name}")
     rows = rows_of(answer)
     assert rows or name == "gaps"
-    assert f'filename="{name}.csv"' in answer.headers["Content-Disposition"]
+    assert answer.headers["Content-Disposition"] == (
+        f'attachment; filename="gpu-ledger-data-health-{name}-2026-11-20.csv"'
+    )
 
 
 def test_files_of_data_health_keep_to_the_scope(sign_in: SignIn) -> None:
@@ -121,3 +123,54 @@ def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
         total = sum(Decimal(amount) for amount in amounts if amount)
         assert abs(total - shown) <= Decimal("0.02")
         assert any(Decimal(amount or 0) > 0 for amount in amounts)
+
+
+def test_every_file_of_a_team_is_named_after_it_and_its_period(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    page = client.get(f"/teams/vision?{WEEK}").content.decode()
+    links = re.findall(r'href="(/api/v1/[^"]+format=csv)"', page)
+    names = []
+    for link in links:
+        answer = client.get(link.replace("&amp;", "&"))
+        found = re.fullmatch(
+            r'attachment; filename="gpu-ledger-(usage-by-[a-z-]+-)vision-'
+            r'2026-11-14-to-2026-11-20\.csv"',
+            answer.headers["Content-Disposition"],
+        )
+        assert found, answer.headers["Content-Disposition"]
+        names.append(found[1])
+    assert len(names) >= 5
+    assert "usage-by-workload-hour-" in names
+    changes = client.get(f"/?{WEEK}&csv=changes").headers["Content-Disposition"]
+    assert "gpu-ledger-spend-changes-2026-11-14-to-2026-11-20.csv" in changes
+
+
+def test_json_is_no_download(sign_in: SignIn) -> None:
+    answer = sign_in("ana").get("/api/v1/usage?by=team")
+    assert "Content-Disposition" not in answer.headers
+
+
+def test_a_picture_says_whose_what_when_and_in_which_unit(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    page = client.get(f"/teams/vision?{WEEK}&model=NVIDIA-H100-80GB-HBM3")
+    buttons = re.findall(r"<button[^>]*data-png=[^>]*>", page.content.decode())
+    held, spend = (dict(re.findall(r'data-(\w+)="([^"]*)"', one)) for one in buttons)
+    assert held == {
+        "png": "held",
+        "title": "Vision: GPUs held through the period",
+        "note": "14–20 Nov 2026 · Europe/Berlin · GPU model is NVIDIA-H100-80GB-HBM3 · "
+        "data to 20 Nov 2026 15:35",
+        "unit": "GPUs, average",
+        "file": "gpu-ledger-vision-gpus-held-through-the-period-"
+        "2026-11-14-to-2026-11-20.png",
+    }
+    assert spend["title"] == "Vision: hourly spend by workload"
+    assert spend["unit"] == "EUR per hour"
+    overview = client.get("/?range=last-month").content.decode()
+    assert 'data-title="All teams: daily spend by team"' in overview
+    assert 'data-unit="EUR per day"' in overview
+    assert (
+        "gpu-ledger-teams-daily-spend-by-team-2026-10-01-to-2026-10-31.png" in overview
+    )
+    own = sign_in("mia").get("/").content.decode()
+    assert 'data-title="Your teams: daily spend by team"' in own
