@@ -16,7 +16,7 @@ from django.test import Client
 
 from accounting.access import EVERYTHING
 from accounting.domain.calendar import DayRange
-from accounting.models import Cluster, IngestWindow
+from accounting.models import Cluster, Gpu, IngestWindow
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_rows, usage_total
 from accounting.templatetags import units
@@ -204,3 +204,20 @@ def test_who_has_no_team_sees_no_holes(sign_in: SignIn) -> None:
     assert answer.context["own"] is None
     assert "north" not in text_of(sign_in("omar"), "/data-health")
     assert sign_in("ana").get("/data-health").context["own"] is None
+
+
+def test_a_gpu_says_why_its_samples_are_not_those_expected(
+    sign_in: SignIn, story: Story
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE usage_window SET samples_used = samples_expected - 1")
+    client = sign_in("ana")
+    uuid = str(story.held[0].gpus[0].uuid)
+    answer = client.get(f"/gpus/{uuid}")
+    assert answer.context["used"] < answer.context["expected"]
+    page = text_of(client, f"/gpus/{uuid}")
+    assert "Time that no sample covers is No data." in page
+    assert "Driver Not reported" in page
+    taken = {gpu.pk for held in story.held for gpu in held.gpus}
+    free = Gpu.objects.exclude(pk__in=taken).order_by("uuid")[0]
+    assert "Busy share Not held" in text_of(client, f"/gpus/{free.uuid}")
