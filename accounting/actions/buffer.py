@@ -77,7 +77,19 @@ def _append_hour(
             "payload": head + b"".join(packed),
         },
     )
+    if created:
+        _unfold_around(source, hour_ms)
     return len(ids) if created else 0
+
+
+def _unfold_around(source: Source, hour_ms: int) -> None:
+    """Samples of an hour may change what those around it say: their step, above all (N4)."""
+    BufferBlock.objects.filter(
+        source__cluster=source.cluster_id,
+        hour_start__gte=to_instant(hour_ms - HOUR_MS),
+        hour_start__lte=to_instant(hour_ms + HOUR_MS),
+        folded_as__isnull=False,
+    ).update(folded_as=None)
 
 
 def _blocks(source: Source, period: Period) -> QuerySet[BufferBlock]:
@@ -91,15 +103,22 @@ def _blocks(source: Source, period: Period) -> QuerySet[BufferBlock]:
     )
 
 
-def block_ids(source: Source, period: Period, *, whole: bool = False) -> set[int]:
-    """The blocks that hold a source's samples of a period, or lie in it as a whole.
+def inside(source: Source, period: Period) -> list[int]:
+    """The ids of a source's blocks that lie in a period as a whole; a block never changes."""
+    found = _blocks(source, period).filter(
+        first_ms__gte=period.start_ms, last_ms__lt=period.end_ms
+    )
+    return list(found.values_list("pk", flat=True))
 
-    A block never changes.
-    """
-    found = _blocks(source, period)
-    if whole:
-        found = found.filter(first_ms__gte=period.start_ms, last_ms__lt=period.end_ms)
-    return set(found.values_list("pk", flat=True))
+
+def note_folded(source: Source, ids: Sequence[int], folded_as: bytes) -> None:
+    """Remember that blocks are in the evidence, in the transaction that put them there."""
+    BufferBlock.objects.filter(source=source, pk__in=ids).update(folded_as=folded_as)
+
+
+def are_folded(source: Source, period: Period, folded_as: bytes) -> bool:
+    """True when all samples of a period are in the evidence, and as they would be now."""
+    return not _blocks(source, period).exclude(folded_as=folded_as).exists()
 
 
 def samples_by_hour(source: Source, period: Period) -> dict[int, int]:

@@ -5,7 +5,7 @@ What workers, `ingest` and `import_metrics` do: they differ in what they make du
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -54,7 +54,6 @@ def catch_up(
     *,
     within: Period | None = None,
     newest_first: bool = True,
-    observed: Collection[int] = (),
     for_s: float = math.inf,
     on_progress: Progress | None = None,
 ) -> CaughtUp:
@@ -64,7 +63,6 @@ def catch_up(
         cluster: whose windows.
         within: only windows and hours of this period; what these make due outside it stays.
         newest_first: the order in which hours are taken.
-        observed: ids of kept blocks that are in the evidence already.
         for_s: begin no more windows after so many seconds.
         on_progress: told how far it is; the total grows with what becomes due.
     """
@@ -75,7 +73,6 @@ def catch_up(
             cluster,
             within=within,
             newest_first=newest_first,
-            observed=observed,
             as_of=run.began,
             for_s=max(0.0, end - time.monotonic()),
             on_progress=run.after_hour,

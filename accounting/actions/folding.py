@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
+from django.db import transaction
 from django.db.models import Min
 
+from accounting.actions import buffer
 from accounting.actions.observing import observe_period
-from accounting.actions.reading import reader_of
+from accounting.actions.reading import folding_of, reader_of
 from accounting.domain.period import HOUR_MS, WINDOW_MS, Period
 from accounting.models import Cluster, IngestWindow
 from accounting.sources.errors import SourceError
@@ -16,11 +18,11 @@ PART_SAMPLES = 1_000_000  # the same; about 100 MB of memory
 Progress = Callable[[str, int, int], None]  # what, done, of how many
 
 
-def fold(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
-    """Fold all samples first, so that the windows are computed once.
+def fold(cluster: Cluster, period: Period, tell: Progress) -> None:
+    """Fold all kept samples of a period first, so that its windows are computed once.
 
-    Returns the kept blocks that were folded: what comes beside us (a scrape, another
-    import) is not among them, and is observed when its windows are computed.
+    What comes beside us (a scrape, another import) is not noted as folded, and is observed
+    when its windows are computed.
 
     Part by part away from what is known already, so that evidence grows without a hole:
     across one, every node and pod of the time behind it would look gone for a moment.
@@ -29,19 +31,20 @@ def fold(cluster: Cluster, period: Period, tell: Progress) -> set[int]:
     parts = parts_of(period, reader.samples_by_hour(period))
     if _is_before_all(cluster, period):
         parts.reverse()
-    folded: set[int] = set()
     for done, part in enumerate(parts):
         tell("Observing", done, len(parts))
         # asked before reading, so that all of them are read
-        folded |= reader.block_ids(part, whole=True) or set()
+        blocks = reader.blocks_inside(part)
         try:
             readings = reader.read(part)
         except (
             SourceError
         ):  # another source of the cluster: its windows will wait for it
-            return set()
-        observe_period(cluster, reader, readings, part)
-    return folded
+            return
+        with transaction.atomic():
+            observe_period(cluster, reader, readings, part)
+            for source, ids in blocks.items():
+                buffer.note_folded(source, ids, folding_of(source))
 
 
 def parts_of(period: Period, samples: Mapping[int, int] | None) -> list[Period]:

@@ -15,23 +15,46 @@ from django.db.models.functions import Greatest, Now
 
 from accounting.actions import buffer, due, issues, names
 from accounting.actions.catch_up import catch_up
-from accounting.actions.folding import fold
+from accounting.actions.folding import PART_HOURS, PART_SAMPLES, fold
 from accounting.actions.locks import lock
 from accounting.actions.new_clusters import confirm, refuse_known_gpus
+from accounting.actions.reading import reader_of
 from accounting.audit import Actor, act
-from accounting.domain.period import DAY_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period, to_instant
 from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
 from accounting.sources.intervals import Intervals, Sampler
 from accounting.sources.openmetrics import FileError, Spool, spool
+from accounting.sources.samples import UnknownNames
 
 FILES = "files"  # name of the source that imported files belong to
 REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)
 REACH_AHEAD_MS = 4 * WINDOW_MS  # and after it by its validity and the step (N4, N5)
 
 Progress = Callable[[str, int, int], None]  # what, done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What files brought; its windows are due.
+
+    Attributes:
+        cluster, source: whose samples.
+        period: from the first to the last sample.
+        samples, new_samples: how many the ledger needs, and how many it did not have.
+        unknown: names that look like a GPU's metric and are left out.
+        intervals: in ms, as the samples come.
+    """
+
+    cluster: Cluster
+    source: Source
+    period: Period
+    samples: int
+    new_samples: int
+    unknown: UnknownNames
+    intervals: Mapping[Sampler, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +81,43 @@ def import_files(
     interval_s: int | None = None,
     on_progress: Progress | None = None,
 ) -> Imported:
-    """Import OpenMetrics or timestamped Prometheus text.
+    """Import OpenMetrics or timestamped Prometheus text, and compute what is due.
+
+    Arguments and errors are those of `keep_files`.
+    """
+    kept = keep_files(
+        cluster_name,
+        paths,
+        actor=actor,
+        is_new=is_new,
+        interval_s=interval_s,
+        on_progress=on_progress,
+    )
+    done = catch_up(kept.cluster, on_progress=on_progress)
+    _name_unknown(kept.cluster, kept.unknown, kept.period)  # now its windows are there
+    return Imported(
+        samples=kept.samples,
+        new_samples=kept.new_samples,
+        windows=done.ingested.windows,
+        rows_written=done.ingested.rows_written,
+        hours=done.hours,
+        waiting=done.left.due + done.left.failed,
+        unknown_names=tuple(sorted(kept.unknown.nodes)),
+        interval_s=kept.source.interval_s,
+        intervals=kept.intervals,
+    )
+
+
+def keep_files(
+    cluster_name: str,
+    paths: Sequence[Path],
+    *,
+    actor: Actor,
+    is_new: bool = False,
+    interval_s: int | None = None,
+    on_progress: Progress | None = None,
+) -> Kept:
+    """Check files, keep their samples, fold them into the evidence; windows become due.
 
     Args:
         cluster_name: made when it is unknown (rules.md N37).
@@ -92,30 +151,47 @@ def import_files(
         if not is_new:
             refuse_known_gpus(cluster_name, spooled)
         cluster, source = _source(cluster_name, actor, is_new=is_new)
+        if interval_s is not None:
+            _declare(source, interval_s, actor)
         period = Period(spooled.first_ms, spooled.last_ms + 1)
-        intervals = Intervals()
-        with transaction.atomic():  # kept samples always have their windows due
-            if interval_s is not None:
-                _declare(source, interval_s, actor)
-            new = _buffer(source, spooled, intervals, tell)
-            if new:
-                _mark(cluster, period)
-            issues.resolve_older(cluster.pk, (names.CODE,), period.start)
-            _name_unknown(cluster, spooled, period)
-            _note(source, period)
+        return _keep(cluster, source, spooled, period, tell)
+
+
+def _keep(
+    cluster: Cluster, source: Source, spooled: Spool, period: Period, tell: Progress
+) -> Kept:
+    """Keep checked samples and fold them, in one transaction where they are one part.
+
+    Then no worker computes their windows before they are in the evidence, which would be
+    to fold them twice.
+    """
+    intervals = Intervals()
+    is_one = (
+        spooled.samples <= PART_SAMPLES
+        and period.end_ms - period.start_ms <= PART_HOURS * HOUR_MS
+        and not reader_of(cluster).is_asked  # nobody waits for it with our locks
+    )
+    with transaction.atomic():  # kept samples always have their windows due
+        if is_one:
+            lock("evidence", cluster.pk)  # before rows of windows: who folds marks some
+        new = _buffer(source, spooled, intervals, tell)
+        if new:
+            _mark(cluster, period)
+        issues.resolve_older(cluster.pk, (names.CODE,), period.start)
+        _name_unknown(cluster, spooled.unknown, period)
+        _note(source, period)
+        if new and is_one:
+            fold(cluster, period, tell)
     reach("kept")
-    observed = fold(cluster, period, tell) if new else set()
-    done = catch_up(cluster, observed=observed, on_progress=tell)
-    _name_unknown(cluster, spooled, period)  # now its windows are there
-    return Imported(
+    if new and not is_one:
+        fold(cluster, period, tell)
+    return Kept(
+        cluster=cluster,
+        source=source,
+        period=period,
         samples=spooled.samples,
         new_samples=new,
-        windows=done.ingested.windows,
-        rows_written=done.ingested.rows_written,
-        hours=done.hours,
-        waiting=done.left.due + done.left.failed,
-        unknown_names=tuple(sorted(spooled.unknown.nodes)),
-        interval_s=source.interval_s,
+        unknown=spooled.unknown,
         intervals=intervals.concluded(),
     )
 
@@ -144,10 +220,10 @@ def _note(source: Source, period: Period) -> None:
     )
 
 
-def _name_unknown(cluster: Cluster, spooled: Spool, period: Period) -> None:
+def _name_unknown(cluster: Cluster, unknown: UnknownNames, period: Period) -> None:
     """What looks like a GPU's metric and was left out."""
     weighed = names.hours_of(period)
-    names.record_unknown(cluster, "A file", spooled.unknown.nodes, period, weighed)
+    names.record_unknown(cluster, "A file", unknown.nodes, period, weighed)
 
 
 def _buffer(
@@ -167,12 +243,14 @@ def _declare(source: Source, interval_s: int, actor: Actor) -> None:
     """Keep the interval of a source; where it is another one, all its windows are due."""
     if source.interval_s == interval_s:
         return
-    with act(actor, f"interval of {source}"):
-        source.interval_s = interval_s
-        source.save(update_fields=["interval_s"])
-    hours = BufferBlock.objects.filter(source=source).values_list("first_ms", "last_ms")
-    kept = [_reach(Period(first, last + 1)) for first, last in hours]
-    due.mark(source.cluster_id, kept, "interval", create=False)
+    with transaction.atomic():
+        with act(actor, f"interval of {source}"):
+            source.interval_s = interval_s
+            source.save(update_fields=["interval_s"])
+        blocks = BufferBlock.objects.filter(source=source)
+        hours = blocks.values_list("first_ms", "last_ms")
+        kept = [_reach(Period(first, last + 1)) for first, last in hours]
+        due.mark(source.cluster_id, kept, "interval", create=False)
 
 
 def _mark(cluster: Cluster, period: Period) -> None:

@@ -6,7 +6,7 @@ process may die: the ledger then still says what is due.
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,7 +66,6 @@ def ingest_next(
     *,
     within: Period | None = None,
     newest_first: bool = True,
-    observed: Collection[int] = (),
     not_since: datetime | None = None,
     as_of: datetime | None = None,
 ) -> Ingested | None:
@@ -76,7 +75,6 @@ def ingest_next(
         cluster: whose windows.
         within: only windows of this period.
         newest_first: the order in which hours are taken.
-        observed: ids of the kept blocks that are in the evidence already.
         not_since: leave out windows that were read at or after this instant.
         as_of: leave out attempts that are due later than this; None: later than now.
     """
@@ -101,8 +99,7 @@ def ingest_next(
         if reading_hash == claimed.reading_hash:
             windows.finish_unchanged(claimed)
             return Ingested(len(claimed.windows), 0, 0)
-        blocks = reader.block_ids(claimed.period)  # after reading: none was read unseen
-        is_observed = blocks is not None and blocks.issubset(observed)
+        is_observed = reader.is_folded(claimed.period)  # after reading: none is unseen
         state = observe_period(
             cluster,
             reader,
@@ -152,7 +149,6 @@ def ingest_all(
     *,
     within: Period | None = None,
     newest_first: bool = True,
-    observed: Collection[int] = (),
     as_of: datetime | None = None,
     for_s: float = math.inf,
     on_progress: Callable[[Ingested], None] | None = None,
@@ -179,7 +175,6 @@ def ingest_all(
                 cluster,
                 within=within,
                 newest_first=newest_first,
-                observed=observed,
                 not_since=began,
                 as_of=as_of,
             )

@@ -1,9 +1,11 @@
 """Reads a cluster's sources, whatever their kind, for one period."""
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
@@ -11,12 +13,14 @@ from accounting.actions import buffer
 from accounting.domain.period import Period, to_instant
 from accounting.domain.series import Reading
 from accounting.models import Cluster, Source, SourceKind
+from accounting.queries.resources import added_resources
 from accounting.sources.errors import SourceError
 from accounting.sources.http import Access
 from accounting.sources.prometheus import Prometheus
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
 AFTER_MS = 600_000
+FOLDING = 1  # raised when `domain.observe` learns more from the same samples
 
 _ACCESS_KEYS = (
     "headers",
@@ -79,18 +83,18 @@ class ClusterReader:
                     found[name] |= shown.get(name, set())
         return found
 
-    def block_ids(self, period: Period, *, whole: bool = False) -> set[int] | None:
-        """The kept blocks that touch a period, or lie in it as a whole.
-
-        None where a source is asked anew each time.
-        """
+    def blocks_inside(self, period: Period) -> dict[Source, list[int]]:
+        """The kept blocks that lie in a period as a whole; none where a source is asked."""
         if self.is_asked:
-            return None
-        return {
-            pk
+            return {}
+        return {source: buffer.inside(source, period) for source in self.sources}
+
+    def is_folded(self, period: Period) -> bool:
+        """True when all kept samples of a period are in the evidence already."""
+        return not self.is_asked and all(
+            buffer.are_folded(source, period, folding_of(source))
             for source in self.sources
-            for pk in buffer.block_ids(source, period, whole=whole)
-        }
+        )
 
     def samples_by_hour(self, period: Period) -> dict[int, int] | None:
         """How many samples are kept of each hour of a period, by its start in ms.
@@ -108,6 +112,15 @@ class ClusterReader:
     def is_live(self) -> bool:
         """True when a source answers for the present, not only for a file's time."""
         return any(source.kind != SourceKind.OPENMETRICS for source in self.sources)
+
+
+def folding_of(source: Source) -> bytes:
+    """All that decides, beside samples, what a source's samples say: SHA-256."""
+    added = sorted((name, str(share)) for name, share in added_resources().items())
+    jobs = source.settings.get("jobs")
+    kube_jobs = source.cluster.kube_state_jobs
+    how = (FOLDING, added, source.interval_s, jobs, kube_jobs)
+    return hashlib.sha256(msgspec.json.encode(how)).digest()
 
 
 def reader_of(cluster: Cluster) -> ClusterReader:

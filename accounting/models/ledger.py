@@ -135,6 +135,9 @@ class BufferBlock(models.Model):
     last_ms = models.BigIntegerField()
     samples = models.PositiveIntegerField()
     payload = models.BinaryField()  # zlib of series ids, times, values
+    folded_as = models.BinaryField(
+        null=True
+    )  # how it went into the evidence; null: not yet
 
     class Meta:
         constraints = [

@@ -4,15 +4,18 @@ Counted in statements, not in seconds. What the evidence then says is compared e
 else: with the same samples in other pieces, and from other sources.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.actions import folding
+from accounting.actions import due, folding
 from accounting.actions.folding import PART_HOURS, PART_SAMPLES, parts_of
-from accounting.domain.period import HOUR_MS, Period
+from accounting.actions.ingest import ingest_all
+from accounting.domain.period import HOUR_MS, Period, to_ms
+from accounting.models import BufferBlock, Cluster
 from tests.builders import HOUR_ZERO, Text, times, two_hours
 from tests.integration.accounting.support import clear, facts, run
 from tests.integration.doors.conftest import Configure
@@ -22,7 +25,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HOURS = 5
 START_MS = HOUR_ZERO * 1000
 LOADED = "FROM accounting_nodespan s JOIN"  # once each time that evidence is loaded
-TABLES = 4  # series of the buffer, and of evidence GPUs, their labels and pods
 SAVED = "CREATE TEMPORARY TABLE incoming"  # where labels, GPUs and pods are saved
 
 
@@ -40,6 +42,13 @@ def count(statements: CaptureQueriesContext, words: str) -> int:
     return sum(words in query["sql"] for query in statements.captured_queries)
 
 
+def again(windows: Iterable[Period], reason: str = "again") -> None:
+    """Make windows due and compute them."""
+    cluster = Cluster.objects.get(name="north")
+    due.mark(cluster.pk, windows, reason, create=False)
+    ingest_all(cluster)
+
+
 @pytest.fixture
 def path(configure: Configure, tmp_path: Path) -> Path:
     """A file of a cluster that is configured."""
@@ -52,7 +61,31 @@ def test_a_file_is_folded_in_one_part(path: Path) -> None:
         run("import_metrics", "--cluster=north", path)
     hours = HOURS + 1  # one more for what lies behind the last sample
     assert HOURS < count(statements, LOADED) <= hours + 1
-    assert count(statements, SAVED) <= TABLES, "each table of evidence once"
+    assert not BufferBlock.objects.filter(folded_as=None).exists()
+
+
+def test_windows_that_are_computed_again_fold_nothing(path: Path) -> None:
+    run("import_metrics", "--cluster=north", path)
+    before = facts()
+    with CaptureQueriesContext(connection) as statements:
+        again([Period(START_MS, START_MS + HOURS * HOUR_MS)])
+    assert count(statements, LOADED) >= HOURS, "they were computed"
+    assert count(statements, SAVED) == 0
+    assert facts() == before
+
+
+def test_what_lies_around_late_samples_is_folded_again(
+    path: Path, tmp_path: Path
+) -> None:
+    run("import_metrics", "--cluster=north", path)
+    late = Text()
+    at = HOUR_ZERO + 2 * 3600 + 1800
+    late.duty("GPU-1", "n1", {at + 1: 0.25, at + 11: 0.25}, pod="train")
+    known = set(BufferBlock.objects.values_list("pk", flat=True))
+    run("import_metrics", "--cluster=north", late.write(tmp_path / "late.om"))
+    unfolded = BufferBlock.objects.filter(pk__in=known, folded_as=None)
+    around = {START_MS + n * HOUR_MS for n in (1, 2, 3)}
+    assert {to_ms(block.hour_start) for block in unfolded} == around
 
 
 @pytest.mark.parametrize("samples", [1, 200, 10_000])
