@@ -4,7 +4,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,21 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection, transaction
 
+from accounting.actions.ingest import ingest_all
+from accounting.actions.retirement import retire, work_off
+from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.audit import SYSTEM
+from accounting.domain.period import to_instant
 from accounting.models import Cluster, Source, SourceKind
-from tests.oracle.ledger import Fact, Key, Ledger
+from tests.integration.faults.support import unfinished
+from tests.oracle.ledger import STATES, Fact, Key, Ledger
 from tests.oracle.samples import Sample
+from tests.oracle.setup import Setup
 from tests.oracle.text import text
 from tests.oracle.units import spelled
 
 CLUSTER = "north"
+SHOWN = 12  # lines of what is wrong
 _FACTS = """
     SELECT extract(epoch FROM w.window_start)::bigint * 1000, g.uuid, w.instance,
            coalesce(p.uid, ''),
@@ -61,12 +69,18 @@ def clear() -> None:
         cursor.execute(sql)
 
 
-def start(interval: int | None) -> None:
-    """A database without facts, and a cluster whose files declare an interval."""
+def start(setup: Setup) -> None:
+    """A database without facts, and a cluster whose files are read as somebody set up."""
     clear()
-    cluster = Cluster.objects.create(name=CLUSTER)
+    end = None if setup.retired is None else to_instant(setup.retired)
+    cluster = Cluster.objects.create(name=CLUSTER, retired_at=end)
     Source.objects.create(
-        cluster=cluster, name="files", kind=SourceKind.OPENMETRICS, interval_s=interval
+        cluster=cluster,
+        name="files",
+        kind=SourceKind.OPENMETRICS,
+        interval_s=setup.interval,
+        scales=dict(setup.scales),
+        settings={"jobs": list(setup.jobs)} if setup.jobs else {},
     )
 
 
@@ -74,6 +88,22 @@ def write(samples: Iterable[Sample], path: Path) -> Path:
     """Samples as a file."""
     path.write_text(text(samples))
     return path
+
+
+def files(parts: Sequence[Sequence[Sample]], folder: str) -> list[Path]:
+    """The parts as files, in their order."""
+    return [write(part, Path(folder) / f"{n}.om") for n, part in enumerate(parts)]
+
+
+def retired(setup: Setup) -> None:
+    """Let the cluster end as somebody set up, after its samples were read."""
+    if setup.retired is None:
+        return
+    cluster = Cluster.objects.get(name=CLUSTER)
+    retire(cluster, to_instant(setup.retired), actor=SYSTEM, reason="it is gone")
+    work_off(cluster)
+    ingest_all(cluster)
+    roll_up_dirty_hours(cluster.pk)
 
 
 def imported(paths: Sequence[Path]) -> None:
@@ -160,14 +190,82 @@ def differences(
     book: Ledger, holds: Iterable[Mapping[str, Any]] | None = None
 ) -> list[str]:
     """What the database says differently, one line each; `holds` as it reports them."""
-    found = []
     ours = stored_holds() if holds is None else holds_of(holds)
-    theirs = expected_holds(book)
-    found += [f"hold only stored: {row}" for row in ours if row not in theirs]
-    found += [f"hold not stored: {row}" for row in theirs if row not in ours]
-    stored = stored_facts()
-    for key in sorted(stored.keys() | book.facts.keys()):
-        a, b = stored.get(key), book.facts.get(key)
-        if a != b:
-            found.append(f"{key}: stored {a}, expected {b}")
+    return differing(stored_facts(), ours, book)
+
+
+def none_of(found: Sequence[str]) -> None:
+    """Fail with what was found, if anything was."""
+    more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    if found:
+        raise AssertionError("\n".join([*found[:SHOWN], *more]))
+
+
+def wrong(book: Ledger) -> list[str]:
+    """What is wrong with the database: it differs, work is due, an invariant is broken."""
+    found = differences(book)
+    found += [f"still due: {row}" for row in unfinished()]
+    if book.held != (stored := stored_lifecycles()):
+        found.append(f"held by lifecycle: {stored}; by the rules {book.held}")
+    out = io.StringIO()
+    try:
+        call_command("verify", stdout=out)
+    except SystemExit:
+        found += out.getvalue().splitlines()
     return found
+
+
+def stored_lifecycles() -> dict[str, int]:
+    """Held milliseconds by lifecycle of the node."""
+    rows = reported("usage", "--by=lifecycle")
+    return {row["lifecycle"]: row["allocated_ms"] for row in rows}
+
+
+def differing(
+    facts: Mapping[Key, Fact], holds: Sequence[HoldRow], book: Ledger
+) -> list[str]:
+    """What facts and holds say other than the rules, one line each, to be read by people."""
+    expected, found = expected_holds(book), []
+    for name in sorted({row[:3] for row in [*holds, *expected]}):
+        ours = [_hold(row) for row in holds if row[:3] == name]
+        theirs = [_hold(row) for row in expected if row[:3] == name]
+        if ours != theirs:
+            whose = " ".join(name)
+            got, want = (" and ".join(x) or "none" for x in (ours, theirs))
+            found.append(f"hold of {whose}: {got}; by the rules {want}")
+    for key in sorted(facts.keys() | book.facts.keys()):
+        a, b = facts.get(key), book.facts.get(key)
+        if a != b:
+            found.append(f"{_place(key)}: {_fact(a)}; by the rules {_fact(b)}")
+    return found
+
+
+def _hold(row: HoldRow) -> str:
+    units, share, created, bound, ended, by = row[3:]
+    made = "" if created is None else f" made {_clock(created)}"
+    end = "lasts" if ended is None else f"to {_clock(ended)} {by}"
+    return f"{units} of {share}{made} from {_clock(bound)} {end}"
+
+
+def _place(key: Key) -> str:
+    window, uuid, instance, uid = key
+    part = "" if instance < 0 else f" part {instance}"
+    return f"{_clock(window)} {uuid}{part} {uid or 'nobody'}"
+
+
+def _fact(fact: Fact | None) -> str:
+    if fact is None:
+        return "nothing"
+    said = [
+        f"{state} {ms / 1000:g}"
+        for state, ms in zip(STATES, fact.states, strict=True)
+        if ms
+    ]
+    flags = {1: " estimated", 2: " inferred", 3: " estimated inferred"}
+    return ", ".join(said) + flags.get(fact.flags, "")
+
+
+def _clock(ms: int) -> str:
+    """Hours, minutes and seconds of a time."""
+    whole = datetime.fromtimestamp(ms // 1000, UTC).strftime("%H:%M:%S")
+    return whole + (f".{ms % 1000:03}" if ms % 1000 else "")

@@ -17,12 +17,15 @@ from accounting.sources.samples import SampleBatch, build_reading
 from tests.oracle.comparison import HoldRow, of_gpus
 from tests.oracle.ledger import Fact, Key
 from tests.oracle.samples import Sample
+from tests.oracle.setup import PLAIN, Setup
 
 FLAGS = 3  # estimated and inferred
 
 
-def reading_of(samples: Sequence[Sample], interval: int | None = None) -> Reading:
+def reading_of(samples: Sequence[Sample], setup: Setup = PLAIN) -> Reading:
     """Samples as a door would yield them."""
+    if setup.jobs:
+        samples = [s for s in samples if s.labels.get("job", "") in setup.jobs]
     series: dict[RawSeries, int] = {}
     ids = [
         series.setdefault(RawSeries(s.name, tuple(s.labels.items())), len(series))
@@ -34,16 +37,16 @@ def reading_of(samples: Sequence[Sample], interval: int | None = None) -> Readin
         np.array([s.at for s in samples], np.int64),
         np.array([s.value for s in samples], np.float64),
     )
-    interval_ms = None if interval is None else interval * 1000
-    return build_reading(batch, scales={}, interval_ms=interval_ms)
+    interval_ms = None if setup.interval is None else setup.interval * 1000
+    return build_reading(batch, scales=setup.scales, interval_ms=interval_ms)
 
 
 def computed(
-    samples: Sequence[Sample], interval: int | None = None
+    samples: Sequence[Sample], setup: Setup = PLAIN
 ) -> tuple[dict[Key, Fact], list[HoldRow]]:
     """Facts and holds of samples that are all read at once."""
-    reading = reading_of(samples, interval)
-    inventory = Inventory()
+    reading = reading_of(samples, setup)
+    inventory = Inventory(retired_ms=setup.retired)
     times = [s.at for s in samples]
     period = Period(min(times), max(times) + 1)
     observe(inventory, [reading], period)

@@ -7,11 +7,23 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tests.builders import HOUR_ZERO
-from tests.oracle.plans import NodePlan, Plan, PodPlan
-from tests.oracle.samples import ENGINE, LIMIT, POWER, SECOND, UTIL, Sample
+from tests.oracle.kube_fleets import KubeScraper
+from tests.oracle.plans import START, NodePlan, Plan, PodPlan
+from tests.oracle.samples import (
+    AMD_ENGINE,
+    AMD_POWER,
+    ENGINE,
+    ENGINE_RATIO,
+    LIMIT,
+    PARTITIONS,
+    POWER,
+    SECOND,
+    UTIL,
+    UTIL_RATIO,
+    Sample,
+)
 
-START = HOUR_ZERO  # seconds
+EARLY = 300  # seconds after its bind for which samples name such a pod
 BLANK = 9223372036854775794.0
 MEMORY = "DCGM_FI_DEV_FB_USED"
 
@@ -35,12 +47,9 @@ class _Scraper:
                 for at in self._times(node.step, replica):
                     if not (node.outage and node.outage.has(at)):
                         yield from self._twice(self._exporter(i, node, replica, at))
-        if not self.plan.has_kube:
-            return
-        for replica in range(self.plan.kube_replicas):
-            for at in self._times(self.plan.kube_step, replica):
-                if not any(span.has(at) for span in self.plan.kube_outages):
-                    yield from self._kube(replica, at)
+        if self.plan.has_kube:
+            count = lambda i, at: len(self._gpus(i, at))  # noqa: E731
+            yield from KubeScraper(self.plan, self._times, count).samples()
 
     def _times(self, step: int, replica: int) -> Iterator[float]:
         """Seconds after the start, with jitter; some scrapes are lost."""
@@ -74,19 +83,32 @@ class _Scraper:
         own = {"namespace": "monitoring", "pod": f"dcgm-{i}"}
         if node.naming != "plain":
             yield Sample("up", base | own, self._at(at), 1)
+        base["Hostname" if self.plan.seed % 2 else "hostname"] = f"n{i}"
         for n, uuid in enumerate(self._gpus(i, at)):
             if n == node.gpus - 1 and at < node.silent_until:
                 continue
-            labels = base | {
-                "UUID": uuid,
-                "Hostname" if self.plan.seed % 2 else "hostname": f"n{i}",
-                "modelName": node.shape.model,
-            }
+            if node.shape.kind == "amd":
+                yield from self._partitions(i, n, base | {"serial_number": uuid}, at)
+                continue
+            labels = base | {"UUID": uuid, "modelName": node.shape.model}
             if node.shape.kind != "whole":
                 yield from self._places(i, n, labels, at)
                 continue
             pod = self._pod_on(i, n, at)
             yield from self._metrics(node, labels | self._named(i, pod), at)
+        yield from self._invented(i, base, at)
+
+    def _invented(self, i: int, base: dict[str, str], at: float) -> Iterator[Sample]:
+        """Samples of GPUs that are not there, and that may claim a pod."""
+        node = self.plan.nodes[i]
+        for n in range(node.fakes if node.faked.has(at) else 0):
+            name = node.fake_name + f"-{i}{n}"
+            key = "serial_number" if node.shape.kind == "amd" else "UUID"
+            labels = base | {key: name, "modelName": node.shape.model}
+            pods = [pod for pod in self.plan.pods if pod.name == node.fake_pod]
+            yield from self._metrics(
+                node, labels | self._named(i, pods[0] if pods else None), at
+            )
 
     def _named(self, i: int, pod: PodPlan | None) -> dict[str, str]:
         """How a node's exporter names a pod, or nobody."""
@@ -98,6 +120,24 @@ class _Scraper:
             labels |= {f"{prefix}namespace": "team", f"{prefix}pod": pod.name}
             labels |= {"pod_uid": pod.uid} if pod.has_uid else {}
         return labels
+
+    # --- AMD -------------------------------------------------------------------------
+
+    def _partitions(
+        self, i: int, card: int, labels: dict[str, str], at: float
+    ) -> Iterator[Sample]:
+        """Samples of an AMD card; only its first partition shows activity and power."""
+        node, when = self.plan.nodes[i], self._at(at)
+        kind, on = node.shape.partition, self._seats(i, at)
+        for n in range(PARTITIONS[kind]):
+            mine = labels | self._named(i, on.get((card, n)))
+            mine |= {"gpu_partition_id": str(n), "gpu_compute_partition_type": kind}
+            mine |= {"card_model": node.shape.model}
+            duty = self._duty()
+            value = duty if duty != duty or duty > 7 else duty * 100  # noqa: PLR0124
+            yield Sample(AMD_ENGINE, mine, when, 0 if n else value)
+            yield Sample(AMD_POWER, mine, when, 0 if n else 600)
+            yield Sample("gpu_used_vram", mine, when, 4096)
 
     # --- divided GPUs ----------------------------------------------------------------
 
@@ -115,9 +155,12 @@ class _Scraper:
         for n, profile in enumerate(node.shape.layout(at)):
             part = {"GPU_I_ID": str(n + 1), "GPU_I_PROFILE": profile}
             mine = labels | part | self._named(i, on.get((gpu, n)))
-            yield Sample(ENGINE, mine, when, self._duty())
-            if node.metrics in {"both", "mixed"}:
-                yield Sample(UTIL, mine, when, 0)
+            yield Sample(ENGINE, mine, when, 0 if node.zeros else self._duty())
+            if node.metrics in {"both", "mixed"} or node.zeros:
+                yield Sample(UTIL, mine, when, 60 if node.zeros == "util" else 0)
+            if node.zeros == "power":
+                yield Sample(POWER, mine, when, 400)
+                yield Sample(LIMIT, mine, when, 500)
             yield Sample(MEMORY, mine, when, 4096)
         if node.shape.has_device_row:
             yield Sample(ENGINE, labels | self._named(i, None), when, self._duty())
@@ -127,7 +170,7 @@ class _Scraper:
     ) -> Iterator[Sample]:
         """Samples of a GPU with several holders, each way that exporters have."""
         node, when, duty = self.plan.nodes[i], self._at(at), self._duty()
-        naming = node.shape.naming
+        naming, (engine, util) = node.shape.naming, _names(node)
         copies: list[tuple[PodPlan, dict[str, str]]]
         copies = [(pods[-1], {})] if pods else []
         if naming != "arbitrary":
@@ -138,32 +181,34 @@ class _Scraper:
         rows = [labels | self._named(i, pod) | vgpu for pod, vgpu in copies]
         rows = rows or [labels | self._named(i, None)]
         if node.metrics != "util":
-            yield from (Sample(ENGINE, row, when, duty) for row in rows)
+            value = 100 * duty if node.percent.has(at) and duty < 7 else duty
+            yield from (Sample(engine, row, when, value) for row in rows)
         yield from (Sample(MEMORY, row, when, 4096) for row in rows)
         if node.metrics == "engine":
             return
-        is_odd = duty != duty or duty > 7  # noqa: PLR0124  # NaN
-        value = duty if is_odd else duty * 100
+        value = self._util(node, duty, at)
         if naming not in {"process", "zeros"} or not pods:
-            yield from (Sample(UTIL, row, when, value) for row in rows)
+            yield from (Sample(util, row, when, value) for row in rows)
             return
-        yield Sample(UTIL, labels | self._named(i, None), when, value)
+        yield Sample(util, labels | self._named(i, None), when, value)
         for row in rows:
             own = 0 if naming == "zeros" else self.dice.choice([0, 5, 15, 45, 80])
-            yield Sample(UTIL, row, when, own)
+            is_percent = not node.has_ratios or node.percent.has(at)
+            yield Sample(util, row, when, own if is_percent else own / 100)
 
     def _seats(self, i: int, at: float) -> dict[tuple[int, int], PodPlan]:
         """By (GPU, place): the pod whose label the samples of that place carry."""
         node, found = self.plan.nodes[i], {}
         for pod in self.plan.pods:
-            late = 200 if pod.labels == "stale" else 0
-            if pod.node != i or not (pod.holds(at) or pod.holds(at - late)):
+            if pod.node != i or not _is_named(pod, at):
                 continue
             places = node.shape.places(node.gpus, pod.resource, pod.bound, at)
             open_ = [place for place in places if place not in found]
             shown = 1 if pod.labels == "some" else pod.units
+            is_late = pod.labels == "early" and at >= pod.bound + EARLY
             for n, place in enumerate(open_[: pod.units]):
-                found[place] = pod if n < shown and pod.labels != "none" else None
+                is_shown = n < shown and pod.labels != "none" and not is_late
+                found[place] = pod if is_shown else None
         return {place: pod for place, pod in found.items() if pod is not None}
 
     def _gpus(self, i: int, at: float) -> list[str]:
@@ -171,7 +216,9 @@ class _Scraper:
         nodes, move = self.plan.nodes, self.plan.move
         swap = nodes[i].swap
         is_swapped = swap is not None and at >= swap
-        found = [f"GPU-{i}{n}" for n in range(nodes[i].gpus)]
+        grows = nodes[i].grows
+        has_grown = grows is not None and at >= grows
+        found = [f"GPU-{i}{n}" for n in range(nodes[i].gpus + has_grown)]
         if is_swapped:
             found[0] += "x"
         models = {node.shape.model for node in nodes}
@@ -185,84 +232,53 @@ class _Scraper:
         self, node: NodePlan, labels: dict[str, str], at: float
     ) -> Iterator[Sample]:
         duty, when = self._duty(), self._at(at)
+        engine, util = _names(node)
         is_mixed = node.metrics == "mixed" and (int(at) // 400) % 2
         if node.metrics in {"engine", "both"} or is_mixed:
             zero = node.metrics == "both" and self.plan.seed % 3 == 0
-            yield Sample(ENGINE, labels, when, 0.0 if zero else duty)
+            value = 100 * duty if node.percent.has(at) and duty < 7 else duty
+            yield Sample(engine, labels, when, 0.0 if zero else value)
         if node.metrics in {"util", "both", "mixed"}:
-            yield Sample(UTIL, labels, when, duty if duty > 7 else duty * 100)
+            yield Sample(util, labels, when, self._util(node, duty, at))
         yield Sample(MEMORY, labels, when, 40960)
         if self.plan.seed % 5 == 0:
             yield Sample(POWER, labels, when, 300)
             yield Sample(LIMIT, labels, when, 500)
 
+    @staticmethod
+    def _util(node: NodePlan, duty: float, at: float) -> float:
+        """A duty under the name of utilisation, mostly in percent."""
+        is_odd = duty != duty or duty > 7  # noqa: PLR0124  # NaN
+        is_ratio = node.has_ratios and not node.percent.has(at)
+        return duty if is_odd or is_ratio else duty * 100
+
     def _duty(self) -> float:
         if self.dice.random() < self.plan.odd:
-            return self.dice.choice([float("nan"), float("inf"), -1.0, 7.0, BLANK])
+            return self.dice.choice(
+                [float("nan"), float("inf"), -1.0, 7.0, 7.0, 7.0, BLANK]
+            )
         return self.dice.choice([0.0, 0.0, 0.25, 0.5, 0.9, 0.97, 1.0, 1.05, 1 / 3])
 
     def _pod_on(self, node: int, gpu: int, at: float) -> PodPlan | None:
         """The pod whose label a GPU's samples carry."""
         taken = 0
         for pod in self.plan.pods:
-            if pod.node != node or pod.labels == "none":
-                continue
-            late = 200 if pod.labels == "stale" else 0
-            if not (pod.holds(at) or pod.holds(at - late)):
+            if pod.node != node or pod.labels == "none" or not _is_named(pod, at):
                 continue
             units = 1 if pod.labels == "some" else pod.units
             if taken <= gpu < taken + units:
-                return pod
+                is_late = pod.labels == "early" and at >= pod.bound + EARLY
+                return None if is_late else pod
             taken += pod.units
         return None
 
-    def _kube(self, replica: int, at: float) -> Iterator[Sample]:
-        base = {"job": "kube-state-metrics", "instance": f"10.1.0.{replica}:8080"}
-        when = self._at(at)
-        for i, node in enumerate(self.plan.nodes):
-            if not (node.gone and node.gone.has(at)):
-                name = base | {"node": f"n{i}"}
-                yield Sample("kube_node_info", name, when, 1)
-                gpus = len(self._gpus(i, at))
-                for key, units in node.shape.capacity(gpus, at).items():
-                    resource = {"resource": key, "unit": "integer"}
-                    capacity = "kube_node_status_capacity"
-                    yield Sample(capacity, name | resource, when, units)
-                if said := node.shape.labels(gpus, at):
-                    yield Sample("kube_node_labels", name | said, when, 1)
-        daemon = {"namespace": "kube-system", "pod": "proxy", "uid": "uid-proxy"}
-        yield Sample("kube_pod_info", base | daemon | {"node": "c0"}, when, 1)
-        for pod in self.plan.pods:
-            if pod.is_listed:
-                yield from self._pod(pod, base, at)
 
-    def _pod(self, pod: PodPlan, base: dict[str, str], at: float) -> Iterator[Sample]:
-        created, kept = pod.bound - 45, 90  # seconds that a finished object stays
-        away = self.plan.nodes[pod.node].gone
-        is_over = pod.end is not None and at >= pod.end
-        if at < created or (is_over and (pod.how == "gone" or at >= pod.end + kept)):  # type: ignore[operator]
-            return
-        if away and at >= away.start and pod.bound < away.end:
-            return  # its node took it along
-        when, is_bound = self._at(at), at >= pod.bound
-        key = base | {"namespace": "team", "pod": pod.name, "uid": pod.uid}
-        node = {"node": f"n{pod.node}" if is_bound else ""}
-        yield Sample("kube_pod_info", key | node, when, 1)
-        resource = {"resource": pod.resource, "unit": "integer"} | node
-        requests = "container_resource_requests"
-        yield Sample(
-            f"kube_pod_{requests}", key | resource | {"container": "m"}, when, pod.units
-        )
-        if pod.init:
-            init = key | resource | {"container": "i"}
-            yield Sample(f"kube_pod_init_{requests}", init, when, pod.init)
-        start = START + self.plan.offset
-        yield Sample("kube_pod_created", key, when, start + created)
-        if is_bound and pod.has_schedule:
-            yield Sample("kube_pod_status_scheduled_time", key, when, start + pod.bound)
-        for phase in ("Pending", "Running", "Succeeded", "Failed"):
-            now = pod.how if is_over else "Running" if is_bound else "Pending"
-            phase_key = key | {"phase": phase}
-            yield Sample("kube_pod_status_phase", phase_key, when, int(phase == now))
-        if is_over and pod.units % 2 and pod.end is not None:
-            yield Sample("kube_pod_completion_time", key, when, start + pod.end)
+def _names(node: NodePlan) -> tuple[str, str]:
+    """What a node's exporter calls its two metrics."""
+    return (ENGINE_RATIO, UTIL_RATIO) if node.has_ratios else (ENGINE, UTIL)
+
+
+def _is_named(pod: PodPlan, at: float) -> bool:
+    """True while samples may name a pod; some exporters are late."""
+    late = 200 if pod.labels == "stale" else 0
+    return pod.holds(at) or pod.holds(at - late)

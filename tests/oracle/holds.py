@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tests.oracle.evidence import Evidence, Pod, Proof
+from tests.oracle.evidence import Evidence, Proof
+from tests.oracle.kube import Pod
 from tests.oracle.presences import lives_of
-from tests.oracle.samples import Label, Place
-from tests.oracle.units import Said, kind_of, unit_share
+from tests.oracle.samples import PARTITIONS, Label, Place
+from tests.oracle.units import AMD, Said, kind_of, unit_share
 
 Whose = tuple[str, Label, str, int | None]  # node, pod, profile, kube-state's return
 
@@ -46,10 +47,20 @@ def holds(evidence: Evidence) -> list[Hold]:
         alike = [h for h in found if (h.node, h.resource) == (node, resource)]
         _make_room(evidence, alike)
     found += _label_holds(evidence)
+    if evidence.retired is not None:
+        found = [hold for hold in found if hold.start < evidence.retired]
+        for hold in found:
+            _retire(hold, evidence.retired)
     for hold in found:
         if hold.start < hold.end:
             hold.places = _places_of(evidence, hold)
     return found
+
+
+def _retire(hold: Hold, at: int) -> None:
+    """The end of a cluster ends what is still held there (N38)."""
+    if hold.ended is None or hold.ended > at:
+        hold.end, hold.ended, hold.ended_by = min(hold.end, at), at, "retired"
 
 
 def _kube_holds(evidence: Evidence, pod: Pod) -> Iterable[Hold]:
@@ -58,19 +69,17 @@ def _kube_holds(evidence: Evidence, pod: Pod) -> Iterable[Hold]:
 
 
 def _kube_hold(evidence: Evidence, pod: Pod, resource: str, units: int) -> Hold:
-    start = pod.on_node if pod.scheduled is None else pod.scheduled
-    assert start is not None
-    last = max(pod.seen)
+    start, last = pod.start, max(pod.seen)
     step = evidence.step_of_scrapers(pod.seen[last], last)
     ends: list[tuple[int, int, str]] = []
     if pod.terminal is not None:
         ended = pod.completion[1] if pod.completion else pod.terminal[0]
         ends.append((ended, 0, pod.terminal[1]))
-    if evidence.scrapes_after(last):
+    if any(at > last for at in evidence.lacking(pod.seen)):
         ends.append((last + step, 1, "gone"))
-    first = min(pod.seen)
+    shown = max(pod.nodes[pod.node])
     for life in lives_of(evidence, pod.node):
-        if life.end is not None and life.first <= first <= life.last:
+        if life.end is not None and life.end > shown:
             ends.append((life.end, 1, "gone"))
     hold = Hold(
         uid=pod.uid,
@@ -90,7 +99,8 @@ def _kube_hold(evidence: Evidence, pod: Pod, resource: str, units: int) -> Hold:
     )
     if not ends:
         unseen = next((e for s, e in evidence.seen if s <= last < e), last + step)
-        hold.end = max(unseen, _kept_until(evidence, hold, unseen, None))
+        back = evidence.seen_again(unseen)  # by a shard of other objects
+        hold.end = max(unseen, _kept_until(evidence, hold, unseen, back))
         if hold.end > unseen:
             hold.inferred_from = unseen
     else:
@@ -105,7 +115,7 @@ def _kube_hold(evidence: Evidence, pod: Pod, resource: str, units: int) -> Hold:
 
 def _keep_by_label(evidence: Evidence, hold: Hold) -> None:
     """A label keeps a hold that was there when kube-state was last seen (N13)."""
-    back = min((s for s, _ in evidence.seen if s > hold.end), default=None)
+    back = evidence.seen_again(hold.end)
     kept = _kept_until(evidence, hold, hold.end, back)
     if kept > hold.end:
         hold.inferred_from, hold.end = hold.end, kept
@@ -117,7 +127,7 @@ def _kept_until(evidence: Evidence, hold: Hold, since: int, back: int | None) ->
         proof.at + proof.step
         for proof in evidence.proofs
         if proof.node == hold.node
-        and names(proof.label, hold)
+        and is_of(evidence, proof, hold)
         and counts(evidence, proof)
         and proof.at >= hold.start
         and (back is None or proof.at < back)
@@ -127,10 +137,25 @@ def _kept_until(evidence: Evidence, hold: Hold, since: int, back: int | None) ->
 
 
 def names(label: Label | None, hold: Hold) -> bool:
-    """True when a label means this pod: by uid where it carries one (N17)."""
+    """True when a label names this pod: by uid where it carries one (N22)."""
     if label is None or (label.namespace, label.pod) != (hold.namespace, hold.name):
         return False
     return not label.uid or label.uid == hold.uid
+
+
+def is_of(evidence: Evidence, proof: Proof, hold: Hold) -> bool:
+    """True when a sample's label is that of this hold (N13, N17).
+
+    One without uid is that of the hold of that name bound last before the sample.
+    """
+    label = proof.label
+    if label is None or not names(label, hold):
+        return False
+    if label.uid or hold.uid not in evidence.pods:  # that one is made by labels
+        return True
+    binds = evidence.binds[label.namespace, label.pod]
+    before = [bind for bind in binds if bind[0] <= proof.at]
+    return bool(before) and hold.uid == max(before)[1]
 
 
 def _make_room(evidence: Evidence, here: list[Hold]) -> None:
@@ -163,19 +188,24 @@ def _make_room(evidence: Evidence, here: list[Hold]) -> None:
 
 def _label_holds(evidence: Evidence) -> list[Hold]:
     """Pods that kube-state never shows, named while it is not seen (N13)."""
-    shown = {(pod.node, pod.namespace, pod.name) for pod in evidence.pods.values()}
     found: dict[Whose, list[Proof]] = defaultdict(list)
     for proof in evidence.proofs:
         label = proof.label
-        if label is None or evidence.is_seen(proof.at) or label.uid in evidence.pods:
+        if label is None or evidence.is_seen(proof.at):
             continue
-        if not label.uid and (proof.node, label.namespace, label.pod) in shown:
-            continue
-        if counts(evidence, proof):
-            back = min((s for s, _ in evidence.seen if s > proof.at), default=None)
+        if not _is_shown(evidence, proof.node, label) and counts(evidence, proof):
+            back = evidence.seen_again(proof.at)
             profile = proof.place.part.profile
             found[proof.node, label, profile, back].append(proof)
     return [_label_hold(evidence, whose, proofs) for whose, proofs in found.items()]
+
+
+def _is_shown(evidence: Evidence, node: str, label: Label) -> bool:
+    """True for a pod that kube-state ever shows on a node; Pending is on none (N13)."""
+    if label.uid:
+        pod = evidence.pods.get(label.uid)
+        return pod is not None and node in pod.nodes
+    return (node, label.namespace, label.pod) in evidence.shown_on
 
 
 def _label_hold(evidence: Evidence, whose: Whose, proofs: list[Proof]) -> Hold:
@@ -209,6 +239,9 @@ def _label_hold(evidence: Evidence, whose: Whose, proofs: list[Proof]) -> Hold:
 
 def unit_at(place: Place, said: Said) -> str:
     """The resource that a unit at a place is of."""
+    is_amd = said.capacity.get(AMD) or place.part.profile in PARTITIONS
+    if is_amd:
+        return AMD
     if place.part.profile and not said.profile:
         return "nvidia_com_mig_" + place.part.profile.replace(".", "_")
     is_renamed = said.capacity.get("nvidia_com_gpu_shared", 0) > 0
@@ -220,7 +253,9 @@ def _places_of(evidence: Evidence, hold: Hold) -> list[Place]:
     named: dict[Place, set[int]] = defaultdict(set)
     for proof in evidence.proofs:
         is_inside = hold.start <= proof.at < hold.end and proof.node == hold.node
-        if is_inside and names(proof.label, hold) and counts(evidence, proof):
+        if not is_inside or not counts(evidence, proof):
+            continue
+        if is_of(evidence, proof, hold):
             named[proof.place].add(proof.at)
     most = sorted(named, key=lambda place: (-len(named[place]), place))
     return most[: hold.units]

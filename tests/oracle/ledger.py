@@ -12,11 +12,14 @@ from fractions import Fraction
 from tests.oracle.division import divided
 from tests.oracle.evidence import Evidence
 from tests.oracle.holds import Hold
+from tests.oracle.lifecycles import held_by_lifecycle
 from tests.oracle.measures import Measures
 from tests.oracle.samples import UTIL, WHOLE, WINDOW, Sample, window_of
 from tests.oracle.seats import ESTIMATED, Seat, Share
+from tests.oracle.setup import PLAIN, Setup
 
 STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
+HELD = STATES[:3]
 Key = tuple[int, str, int, str]  # window start, GPU, instance, pod uid ("" = nobody)
 Known = dict[int, tuple[tuple[object, ...], dict[Key, "Fact"]]]  # what was read, facts
 
@@ -31,24 +34,25 @@ class Fact:
 
 @dataclass
 class Ledger:
-    """Every fact that is not all zero, and every hold."""
+    """Every fact that is not all zero, every hold, and held time by lifecycle."""
 
     facts: dict[Key, Fact] = field(default_factory=dict)
     holds: list[Hold] = field(default_factory=list)
+    held: dict[str, int] = field(default_factory=dict)
 
 
 def ledger(
-    samples: Iterable[Sample], interval: int | None = None, known: Known | None = None
+    samples: Iterable[Sample], setup: Setup = PLAIN, known: Known | None = None
 ) -> Ledger:
     """The ledger of a fleet.
 
     Args:
         samples: all of them.
-        interval: in seconds, where its source declares one.
+        setup: what a person set up of it.
         known: the windows of an earlier call. One of which all that is read is still the
             same, value by value, is not computed again; those that are get remembered.
     """
-    return _Book(Evidence(samples, interval)).write({} if known is None else known)
+    return _Book(Evidence(samples, setup)).write({} if known is None else known)
 
 
 class _Book(Measures):
@@ -62,6 +66,10 @@ class _Book(Measures):
             if window not in known or known[window][0] != read:
                 known[window] = read, self._window(uuids, window)
             book.facts.update(known[window][1])
+        held: dict[tuple[int, str], int] = defaultdict(int)
+        for (window, uuid, _, _), fact in book.facts.items():
+            held[window, uuid] += sum(fact.states[: len(HELD)])
+        book.held = held_by_lifecycle(self.evidence, self.presences, held)
         return book
 
     def _read_in(self, window: int) -> tuple[object, ...]:

@@ -145,7 +145,7 @@ class Measures(Seats):
         )
         if util and sum(util) / len(util) >= 2 * 10**8:
             return True
-        return bool(power and limit) and (
+        return bool(part == WHOLE and power and limit) and (
             2 * sum(power) / len(power) > sum(limit) / len(limit)
         )
 

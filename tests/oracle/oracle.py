@@ -12,4 +12,4 @@ def settled(plan: Plan) -> tuple[list[Sample], Ledger]:
     """Samples and ledger; a fleet without a metric is no case."""
     samples = scrape(plan)
     assume(any(sample.name != "up" for sample in samples))
-    return samples, ledger(samples, plan.interval)
+    return samples, ledger(samples, plan.setup)

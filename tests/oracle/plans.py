@@ -1,10 +1,14 @@
-"""Random small fleets: what happened, as Hypothesis draws it, so that failures shrink."""
+"""What happened in a random small fleet: values only. `draws` draws them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from hypothesis import strategies as st
+from tests.builders import HOUR_ZERO
+from tests.oracle.samples import SECOND
+from tests.oracle.setup import Setup
+from tests.oracle.shapes import WHOLE_GPUS, Shape
 
-from tests.oracle.shapes import WHOLE_GPUS, Shape, shapes
+START = HOUR_ZERO  # seconds
+PENDING = 45  # seconds from creation to bind, usually
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,9 @@ class Span:
         return self.start <= at < self.end
 
 
+NEVER = Span(0, 0)
+
+
 @dataclass(frozen=True)
 class PodPlan:
     """What one pod does; times in seconds after the fleet's start."""
@@ -30,12 +37,13 @@ class PodPlan:
     bound: int
     end: int | None
     how: str  # Succeeded, Failed or gone
-    labels: str  # of its GPUs: all, none, some, stale
+    labels: str  # of its GPUs: all, none, some, stale, early
     init: int = 0  # units of an init container
     has_schedule: bool = True
     has_uid: bool = False  # its GPUs' samples carry its uid
     resource: str = "nvidia_com_gpu"
     is_listed: bool = True  # kube-state knows it; else only labels ever show it
+    pending: int = PENDING  # seconds from creation to bind
 
     def holds(self, at: float) -> bool:
         """True while it runs."""
@@ -54,9 +62,63 @@ class NodePlan:
     silent_until: int  # no sample of its last GPU before
     swap: int | None  # its first GPU is another one from here on
     restart: int | None  # the exporter has another instance from here on
-    gone: Span | None  # the node is away
+    gone: Span | None  # the node is away, with its pods
     outage: Span | None  # of its exporter
     shape: Shape = WHOLE_GPUS
+    missing: Span | None = None  # kube-state shows its pods, but not its object
+    returns: bool = False  # what is gone comes back with the same pods
+    grows: int | None = None  # it has one GPU more from here on
+    fakes: int = 0  # UUIDs that an exporter invents
+    faked: Span = NEVER  # when it does
+    fake_name: str = "GPU-z"  # how they begin
+    fake_pod: str = ""  # whose label they bear
+    has_ratios: bool = False  # names of exporter 4.9, whose values are ratios
+    percent: Span = NEVER  # values are percent all the same
+    zeros: str = ""  # what contradicts its zeros on MIG: util, power
+    lifecycle: tuple[str, str] | None = None  # a label of the node
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A second kube-state, under a job of its own.
+
+    Attributes:
+        job: its name; empty where its samples have none.
+        span: when it is scraped.
+        shows: copies (the fleet's pods, and one of its own), nodes (its nodes too),
+            strangers (a node and a pod that nobody else shows).
+    """
+
+    job: str
+    span: Span
+    shows: str
+
+
+@dataclass(frozen=True)
+class KubePlan:
+    """How a fleet's kube-state is scraped.
+
+    Attributes:
+        step: seconds between scrapes.
+        replicas: of each shard.
+        shards: each object is shown by one of them.
+        has_jobs: each shard is a job of its own.
+        outages: of all.
+        quiet: of one shard, with its number.
+        restart: it has another instance from here on, after so many silent seconds.
+        renamed: its job has another name then; until the end where that ends later.
+        foreign: another kube-state beside it.
+    """
+
+    step: int = 30
+    replicas: int = 1
+    shards: int = 1
+    has_jobs: bool = False
+    outages: tuple[Span, ...] = ()
+    quiet: tuple[int, Span] | None = None
+    restart: Span | None = None
+    renamed: Span | None = None
+    foreign: Foreign | None = None
 
 
 @dataclass(frozen=True)
@@ -68,9 +130,7 @@ class Plan:
     nodes: tuple[NodePlan, ...]
     pods: tuple[PodPlan, ...]
     move: int | None  # the first node's last GPU is on the second one from here on
-    kube_step: int
-    kube_replicas: int
-    kube_outages: tuple[Span, ...]
+    kube: KubePlan
     has_kube: bool
     lost: float  # share of scrapes that never came
     jitter: int  # milliseconds
@@ -78,88 +138,17 @@ class Plan:
     twice: float  # share of samples that come twice
     seed: int
     interval: int | None  # seconds, as the source declares
+    scales: tuple[tuple[str, str], ...] = field(default=())
+    jobs: tuple[str, ...] = ()
+    retired: int | None = None  # the cluster ends here
 
-
-def maybe(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
-    """Nothing, usually."""
-    return st.one_of(st.none(), st.none(), strategy)
-
-
-@st.composite
-def spans(draw: st.DrawFn, length: int) -> Span:
-    """A part of a fleet's time."""
-    start = draw(st.integers(0, length - 60))
-    return Span(start, start + draw(st.integers(40, 900)))
-
-
-@st.composite
-def node_plans(draw: st.DrawFn, length: int, *, is_shaped: bool = False) -> NodePlan:
-    """A node; its GPUs are whole, or of any shape."""
-    return NodePlan(
-        gpus=draw(st.integers(1, 3)),
-        step=draw(st.sampled_from([30, 15, 60, 20])),
-        metrics=draw(st.sampled_from(["engine", "util", "both", "mixed"])),
-        naming=draw(st.sampled_from(["plain", "exported", "target"])),
-        replicas=draw(st.sampled_from([1, 1, 1, 2])),
-        silent_until=draw(st.sampled_from([0, 0, 0, 200, 700])),
-        swap=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
-        restart=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
-        gone=draw(maybe(spans(length))),  # type: ignore[arg-type]
-        outage=draw(maybe(spans(length))),  # type: ignore[arg-type]
-        shape=draw(shapes(length)) if is_shaped else WHOLE_GPUS,
-    )
-
-
-@st.composite
-def pod_plans(
-    draw: st.DrawFn, i: int, nodes: tuple[NodePlan, ...], length: int
-) -> PodPlan:
-    """A pod; names repeat, uids do not."""
-    node = draw(st.integers(0, len(nodes) - 1))
-    shape = nodes[node].shape
-    most = 3 if shape.kind != "whole" else nodes[node].gpus
-    bound = draw(st.integers(-300, length - 20))
-    lasts = draw(st.one_of(st.none(), st.integers(0, 120), st.integers(60, length)))
-    return PodPlan(
-        name=draw(st.sampled_from(["train", f"pod-{i}", f"pod-{i}"])),
-        uid=f"uid-{i}",
-        node=node,
-        units=draw(st.integers(1, most)),
-        bound=bound,
-        end=None if lasts is None else bound + lasts,
-        how=draw(st.sampled_from(["gone", "Succeeded", "Failed"])),
-        labels=draw(st.sampled_from(["all", "all", "none", "some", "stale"])),
-        init=draw(st.sampled_from([0, 0, 0, 2])) if nodes[node].gpus > 1 else 0,
-        has_schedule=draw(st.sampled_from([True, True, True, False])),
-        has_uid=draw(st.booleans()),
-        resource=draw(st.sampled_from(shape.resources)),
-        is_listed=draw(st.sampled_from([True, True, True, False])),
-    )
-
-
-@st.composite
-def plans(draw: st.DrawFn, *, is_shaped: bool = False) -> Plan:
-    """A fleet; its GPUs are whole, or of any shape."""
-    length = draw(st.sampled_from([600, 1200, 2400]))
-    each = node_plans(length, is_shaped=is_shaped)
-    nodes = tuple(draw(st.lists(each, min_size=1, max_size=2)))
-    count = draw(st.integers(0, 4))
-    return Plan(
-        length=length,
-        offset=draw(st.integers(0, 299)),
-        nodes=nodes,
-        pods=tuple(draw(pod_plans(i, nodes, length)) for i in range(count)),
-        move=draw(maybe(st.integers(60, length))),  # type: ignore[arg-type]
-        kube_step=draw(st.sampled_from([30, 15, 60])),
-        kube_replicas=draw(st.sampled_from([1, 1, 1, 2])),
-        kube_outages=()
-        if is_shaped
-        else tuple(draw(st.lists(spans(length), max_size=3))),
-        has_kube=is_shaped or draw(st.sampled_from([True] * 5 + [False])),
-        lost=draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])),
-        jitter=draw(st.sampled_from([0, 0, 700, 3000])),
-        odd=draw(st.sampled_from([0.0, 0.0, 0.05])),
-        twice=draw(st.sampled_from([0.0, 0.0, 0.1])),
-        seed=draw(st.integers(0, 2**16)),
-        interval=draw(st.sampled_from([None, None, None, 15, 30, 60])),
-    )
+    @property
+    def setup(self) -> Setup:
+        """What a person set up of it."""
+        end = self.retired
+        return Setup(
+            interval=self.interval,
+            scales=dict(self.scales),
+            jobs=self.jobs,
+            retired=None if end is None else (START + self.offset + end) * SECOND,
+        )

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.oracle.evidence import Evidence
 from tests.oracle.samples import SECOND
@@ -38,15 +38,14 @@ def lives_of(evidence: Evidence, node: str) -> list[Life]:
     lives: list[Life] = []
     first = None
     times = sorted(seen)
+    scrapes = evidence.lacking(seen) if seen else ()
     for at, following in zip(times, [*times[1:], None], strict=False):
         first = at if first is None else first
         step = evidence.step_of_scrapers(seen[at], at)
-        later = evidence.scrapes_after(at)
-        if following is not None:
-            is_lacking = any(t < following for t in later)
-            if is_near(following - at, step) or not is_lacking:
-                continue
-        lives.append(Life(first, at, step, at + step if later else None))
+        is_lacking = any(at < t and (not following or t < following) for t in scrapes)
+        if following is not None and (is_near(following - at, step) or not is_lacking):
+            continue
+        lives.append(Life(first, at, step, at + step if is_lacking else None))
         first = None
     return lives
 
@@ -129,10 +128,12 @@ def presences(evidence: Evidence) -> list[Presence]:
     nodes = {p.node for p in evidence.proofs} | set(evidence.objects)
     found: list[Presence] = []
     for node in sorted(nodes):
-        real = _Presences(evidence, node).play()
-        found += [p for p in real if p.start < p.end]
+        found += [p for p in _Presences(evidence, node).play() if p.start < p.end]
         found += _placeholders(evidence, node, found)
-    return found
+    until = evidence.retired
+    if until is None:
+        return found
+    return [replace(p, end=min(p.end, until)) for p in found if p.start < until]
 
 
 def _placeholders(
@@ -146,7 +147,7 @@ def _placeholders(
         inside = sorted(t for t in capacity if life.first <= t <= life.last)
         if not inside:
             continue
-        end = evidence.end if life.end is None else life.end
+        end = evidence.end if life.end is None else min(life.end, evidence.end)
         edges = {
             inside[0],
             end,

@@ -15,8 +15,22 @@ ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 UTIL = "DCGM_FI_DEV_GPU_UTIL"
 POWER = "DCGM_FI_DEV_POWER_USAGE"
 LIMIT = "DCGM_FI_DEV_POWER_MGMT_LIMIT"
+UTIL_RATIO = "DCGM_FI_DEV_GPU_UTIL_RATIO"  # of exporter 4.9
+ENGINE_RATIO = "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"
+AMD_ENGINE = "gpu_gfx_activity"
+AMD_POWER = "gpu_package_power"
+METRICS = {  # names of what is read, and what they are read as
+    UTIL_RATIO: UTIL,
+    ENGINE_RATIO: ENGINE,
+    AMD_ENGINE: ENGINE,
+    AMD_POWER: POWER,
+}
+PERCENT = frozenset({UTIL, AMD_ENGINE})  # scales of names, where none is declared
+OF_FIRST_PARTITION = frozenset({AMD_ENGINE, AMD_POWER})  # 0 on all others says nothing
+PARTITIONS = {"spx": 1, "dpx": 2, "tpx": 3, "qpx": 4, "cpx": 8}  # of an AMD card
 BILLION = 10**9
 ANY = ""
+Scales = Mapping[str, str]  # ratio or percent, by the names that a source declares
 
 
 @dataclass(frozen=True)
@@ -38,22 +52,56 @@ class Sample:
         return self.name, tuple(sorted(self.labels.items())), self.at
 
     @cached_property
-    def reading(self) -> int | None:
-        """What it counts for, None when it is no data; duty in billionths (N8)."""
-        value = self.value
-        if math.isnan(value) or math.isinf(value) or value < 0:
-            return None
-        if self.name not in {ENGINE, UTIL}:
-            return round(Fraction(value) * 1000) if value < 2**47 else None
-        ratio = Fraction(value) / (100 if self.name == UTIL else 1)
-        if ratio > Fraction(11, 10):
-            return None
-        return min(round(ratio * BILLION), BILLION)
+    def metric(self) -> str:
+        """What it measures, whatever its exporter calls it."""
+        return METRICS.get(self.name, self.name)
 
     @cached_property
-    def rank(self) -> tuple[bool, float]:
+    def is_of_another_partition(self) -> bool:
+        """True for what only partition 0 of an AMD card shows, on another one."""
+        return self.name in OF_FIRST_PARTITION and self.part.number > 0
+
+    @cached_property
+    def is_duty(self) -> bool:
+        """True for a share of time."""
+        return self.metric in {ENGINE, UTIL} and not self.is_of_another_partition
+
+    def ratio(self, scales: Scales) -> Fraction | None:
+        """Its duty as a ratio of any size; None for what is no duty or no number (N8)."""
+        value = self.value
+        if not self.is_duty or math.isnan(value) or math.isinf(value) or value < 0:
+            return None
+        known = "percent" if self.name in PERCENT else "ratio"
+        is_percent = scales.get(self.name, known) == "percent"
+        return Fraction(value) / (100 if is_percent else 1)
+
+    def reading(self, scales: Scales) -> int | None:
+        """What it counts for, None when it is no data; duty in billionths (N8)."""
+        scale = scales.get(self.name)
+        if scale not in self._readings:
+            self._readings[scale] = self._reading(scales)
+        return self._readings[scale]
+
+    @cached_property
+    def _readings(self) -> dict[str | None, int | None]:
+        """What it counts for, by the scale that its source declares."""
+        return {}
+
+    def _reading(self, scales: Scales) -> int | None:
+        if self.is_duty:
+            ratio = self.ratio(scales)
+            if ratio is None or ratio > Fraction(11, 10):
+                return None
+            return min(round(ratio * BILLION), BILLION)
+        value, is_silent = self.value, self.is_of_another_partition
+        if is_silent or math.isnan(value) or value < 0 or value >= 2**47:
+            return None
+        return round(Fraction(value) * 1000)
+
+    def rank(self, scales: Scales) -> tuple[bool, bool, float]:
         """Of two samples of a series at one time the lower one counts (N2)."""
-        return self.reading is None, 0.0 if math.isnan(self.value) else self.value
+        is_nan = math.isnan(self.value)
+        return self.reading(scales) is None, is_nan, 0.0 if is_nan else self.value
 
     @cached_property
     def scraper(self) -> "Scraper":
@@ -68,12 +116,24 @@ class Sample:
     @cached_property
     def track(self) -> "Track":
         """The track that an exporter's sample belongs to."""
-        return Track(self.labels["UUID"], self.name, self.scraper, self.part)
+        return Track(self.gpu, self.metric, self.scraper, self.part)
 
     @cached_property
     def proof(self) -> "Track":
         """The track of all metrics together: a proof of presence has no metric (N14)."""
-        return Track(self.labels["UUID"], ANY, self.scraper, WHOLE)
+        return Track(self.gpu, ANY, self.scraper, WHOLE)
+
+    @cached_property
+    def gpu(self) -> str:
+        """The GPU: its UUID; an AMD card is its serial number where samples carry one."""
+        return self.labels.get("UUID") or (
+            self.labels.get("serial_number") or self.labels.get("gpu_uuid", "")
+        )
+
+    @cached_property
+    def partition(self) -> str:
+        """How an AMD card is divided, as its exporter shows it; else empty."""
+        return self.labels.get("gpu_compute_partition_type", "")
 
     @cached_property
     def host(self) -> str:
@@ -124,18 +184,21 @@ class Track(NamedTuple):
     part: Part = WHOLE
 
 
-def one_a_millisecond(samples: Iterable[Sample]) -> list[Sample]:
+def one_a_millisecond(samples: Iterable[Sample], scales: Scales) -> list[Sample]:
     """Of two samples of a series at one time a number, then the smaller (N2)."""
     found: dict[tuple[object, ...], Sample] = {}
     for sample in samples:
         known = found.get(sample.key)
-        if known is None or sample.rank < known.rank:
+        if known is None or sample.rank(scales) < known.rank(scales):
             found[sample.key] = sample
     return sorted(found.values(), key=lambda s: s.at)
 
 
 def part_of(labels: Mapping[str, str]) -> Part:
     """The instance that a sample speaks of, or the whole GPU."""
+    kind = labels.get("gpu_compute_partition_type", "")
+    if PARTITIONS.get(kind, 1) > 1:
+        return Part(int(labels["gpu_partition_id"]), kind)
     if not labels.get("GPU_I_ID"):
         return WHOLE
     return Part(int(labels["GPU_I_ID"]), labels.get("GPU_I_PROFILE", ""))

@@ -3,8 +3,9 @@
 import hypothesis
 from hypothesis import HealthCheck, given, settings
 
+from tests.oracle.draws import plans
 from tests.oracle.fleets import scrape
-from tests.oracle.plans import Plan, plans
+from tests.oracle.plans import Plan
 from tests.oracle.ways import same_ledgers
 
 

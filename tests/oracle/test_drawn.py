@@ -3,56 +3,37 @@
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.oracle.comparison import expected_holds
-from tests.oracle.domain import computed
-from tests.oracle.ledger import Ledger
-from tests.oracle.oracle import settled
-from tests.oracle.plans import Plan, plans
+from tests.oracle.both import differs
+from tests.oracle.comparison import none_of
+from tests.oracle.fleets import scrape
+from tests.oracle.ledger import Ledger, ledger
 from tests.oracle.samples import Sample
+from tests.oracle.seeds import fleet_of
+from tests.oracle.setup import Setup
 from tests.oracle.ways import same_ledgers
 
-COUNT = 15
-Fleet = tuple[list[Sample], Ledger, int | None]
+NUMBERS = range(1, 25)  # two of each theme that is compared
 
 
 @cache
-def drawn(*, is_shaped: bool) -> list[Fleet]:
-    """Fleets and what the rules say of them; drawn and settled once."""
-    found: list[Fleet] = []
-
-    @settings(
-        max_examples=COUNT,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(plans(is_shaped=is_shaped))
-    def draw(plan: Plan) -> None:
-        found.append((*settled(plan), plan.interval))
-
-    draw()
-    return found
+def drawn(number: int) -> tuple[list[Sample], Setup, Ledger]:
+    """A fleet and what the rules say of it; drawn and computed once."""
+    plan = fleet_of(number)
+    samples = scrape(plan)
+    return samples, plan.setup, ledger(samples, plan.setup)
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("is_shaped", [False, True], ids=["whole", "shaped"])
-@pytest.mark.parametrize("n", range(COUNT))
-def test_the_domain_says_what_the_rules_say(n: int, *, is_shaped: bool) -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_domain_says_what_the_rules_say(number: int) -> None:
     """Every hold and every fact to the millisecond, with its flags."""
-    samples, book, interval = drawn(is_shaped=is_shaped)[n]
-    facts, holds = computed(samples, interval)
-    assert holds == expected_holds(book)
-    assert facts == book.facts
+    none_of(differs(*drawn(number)))
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("is_shaped", [False, True], ids=["whole", "shaped"])
-@pytest.mark.parametrize("n", range(COUNT))
-def test_both_ways_give_the_same_ledger(n: int, *, is_shaped: bool) -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_both_ways_give_the_same_ledger(number: int) -> None:
     """The short way of attribution gives the lines and issues of the long one."""
-    samples, _, _ = drawn(is_shaped=is_shaped)[n]
-    same_ledgers(samples)
+    samples, setup, _ = drawn(number)
+    same_ledgers(samples, setup)

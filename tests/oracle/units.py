@@ -1,7 +1,7 @@
 """What units and instances stand for (rules.md, fine print "units" and "MIG").
 
 The oracle's own small table: profiles with one compute instance, `nvidia.com/gpu` in its
-three meanings, renamed shares.
+three meanings, renamed shares, partitions of AMD cards.
 """
 
 import re
@@ -9,17 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from tests.oracle.samples import PARTITIONS
+
+AMD = "amd_com_gpu"
 WHOLE_UNITS = ("nvidia_com_gpu", "nvidia_com_gpu_shared")
+RESOURCES = ("nvidia_com_", "amd_com_")
 _MIG = "nvidia_com_mig_"
 _LABEL = "label_nvidia_com_"
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a node said of itself: units by resource, and its labels."""
+    """What is known of a node: units by resource, its labels, what its exporter shows."""
 
     capacity: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    divided: str = ""  # how its AMD cards are divided, by their exporter
 
     def label(self, name: str) -> str:
         """A label of NVIDIA's, or empty."""
@@ -47,6 +52,13 @@ class Said:
         return self.label("gpu_product").partition("-MIG-")[2]
 
     @property
+    def amd(self) -> str:
+        """How its AMD cards are divided: by its label, else by its exporter."""
+        label = self.labels.get("label_amd_com_compute_memory_partition", "")
+        kind = label.partition("_")[0] or self.divided
+        return kind if PARTITIONS.get(kind, 1) > 1 else ""
+
+    @property
     def slices(self) -> int:
         """Compute slices of one of its GPUs."""
         return slices_of(self.label("gpu_product"))
@@ -58,12 +70,16 @@ def slices_of(model: str) -> int:
 
 
 def part_share(profile: str, slices: int) -> Fraction:
-    """An instance's share of its GPU."""
+    """An instance's share of its GPU, or an AMD partition's of its card."""
+    if profile in PARTITIONS:
+        return Fraction(1, PARTITIONS[profile])
     return Fraction(int(profile.partition("g.")[0]), slices)
 
 
 def kind_of(resource: str, said: Said) -> str:
     """ "" for whole GPUs and replicas, else the profile (N18)."""
+    if resource == AMD:
+        return said.amd
     if resource in WHOLE_UNITS:
         return said.profile
     return resource.removeprefix(_MIG).replace("_", ".")
@@ -72,7 +88,7 @@ def kind_of(resource: str, said: Said) -> str:
 def unit_share(resource: str, said: Said) -> Fraction:
     """One unit's share of a GPU."""
     profile = kind_of(resource, said)
-    if resource.startswith(_MIG):
+    if resource.startswith(_MIG) or (resource == AMD and profile):
         return part_share(profile, said.slices)
     whole = part_share(profile, said.slices) if profile else Fraction(1)
     return whole / said.replicas
@@ -93,6 +109,7 @@ def spelled(resource: str) -> str:
     if resource.startswith(_MIG):
         return "nvidia.com/mig-" + resource.removeprefix(_MIG).replace("_", ".")
     return {
+        AMD: "amd.com/gpu",
         "nvidia_com_gpu": "nvidia.com/gpu",
         "nvidia_com_gpu_shared": "nvidia.com/gpu.shared",
     }[resource]

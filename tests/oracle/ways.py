@@ -11,11 +11,14 @@ from accounting.domain.period import Period, window_of
 from accounting.domain.timeline import node_timelines
 from tests.oracle.domain import reading_of
 from tests.oracle.samples import Sample
+from tests.oracle.setup import PLAIN, Setup
 
 
-def both_ways(samples: Sequence[Sample]) -> list[list[WindowLedger]]:
+def both_ways(
+    samples: Sequence[Sample], setup: Setup = PLAIN
+) -> list[list[WindowLedger]]:
     """The ledgers of samples, the short way and the long way."""
-    reading, inventory = reading_of(samples), Inventory()
+    reading, inventory = reading_of(samples, setup), Inventory()
     times = [s.at for s in samples]
     period = Period(min(times), max(times) + 1)
     observe(inventory, [reading], period)
@@ -38,9 +41,9 @@ def ordered(lines: Sequence[Line]) -> list[Line]:
     )
 
 
-def same_ledgers(samples: Sequence[Sample]) -> list[WindowLedger]:
+def same_ledgers(samples: Sequence[Sample], setup: Setup = PLAIN) -> list[WindowLedger]:
     """The ledgers of the short way; every line and issue of the long one is the same."""
-    short, long = both_ways(samples)
+    short, long = both_ways(samples, setup)
     for a, b in zip(short, long, strict=True):
         assert len(b.table) == 0
         assert ordered(a.lines) == ordered(b.lines)
