@@ -74,8 +74,9 @@ mutation: ## small faults in accounting/domain (MODULES, SAMPLE): do tests find 
 	SAMPLE=$(SAMPLE) SEED=$(SEED) $(DEVELOPMENT) python -m tests.mutation $(MODULES)
 
 soak: ## an hour with a worker killed every 30 s; docs/operations.md names the others
-	@if [ -n "$(STATEFUL_STEPS)" ]; then \
+	@if [ -n "$(STATEFUL_STEPS)$(ORACLE_FLEETS)" ]; then \
 		export STATEFUL_STEPS="$(STATEFUL_STEPS)" STATEFUL_SEED="$(STATEFUL_SEED)"; \
+		export ORACLE_FLEETS="$(ORACLE_FLEETS)" ORACLE_SEED="$(ORACLE_SEED)"; \
 		exec $(DEVELOPMENT) python -m tests.oracle.soak; \
 	elif [ -n "$(PAGE_ADDRESSES)" ]; then \
 		export PAGE_ADDRESSES="$(PAGE_ADDRESSES)" PAGE_SEED="$(PAGE_SEED)"; \

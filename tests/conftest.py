@@ -3,6 +3,7 @@
 import os
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -19,9 +20,29 @@ from tests.programs import obstacle
 TESTS = Path(__file__).resolve().parent
 TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e")}
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
+FLEETS = "test_fleets.py::test_a_fleet"
 ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
 DRAWN_SECONDS = 60  # hundreds of examples; cut short in one, Hypothesis calls it flaky
+
+
+def pytest_configure() -> None:
+    """Draw the number of the first random fleet, for all processes of this run."""
+    os.environ.setdefault("ORACLE_SEED", str(time.time_ns() % 10**6))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the numbers of the random fleets that were compared with the oracle."""
+    ran = [
+        report.nodeid.rpartition("[")[2].rstrip("]")
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        if f"{FLEETS}[" in report.nodeid
+    ]
+    if ran:
+        seeds = " ".join(sorted(ran, key=int))
+        terminalreporter.write_line(f"random fleets compared (ORACLE_SEED): {seeds}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
