@@ -19,7 +19,7 @@ HELD = ("n0", "n1")
 def happens(world: World, dice: random.Random) -> None:
     """Something happens in a cluster."""
     machine = world.machine(dice.choice(HELD))
-    match dice.randrange(8):
+    match dice.randrange(10):
         case 0 | 1:
             node, units = dice.choice([*HELD, DIVIDED]), dice.randint(1, 2)
             name = dice.choice(["train", "serve"])
@@ -35,6 +35,10 @@ def happens(world: World, dice: random.Random) -> None:
             machine.naming = "exported" if machine.naming == "plain" else "plain"
         case 6:
             machine.silent_until = world.now + 30 * dice.randint(1, 30)
+        case 7:
+            world.restarts += 1
+        case 8:
+            machine.hidden_until = world.now + 30 * dice.randint(2, 8)
         case _:
             world.kube_silent_until = world.now + 30 * dice.randint(1, 30)
 

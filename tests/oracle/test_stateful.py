@@ -2,7 +2,8 @@
 
 Rules: time passes, samples are lost, held back, late or come twice; pods start, end and
 move; exporters fall silent, start again, change their labels, reset their counters; GPUs
-are swapped; prices and bindings change; two processes work beside each other, one is killed
+are swapped; kube-state restarts, one of its shards falls silent, a node object vanishes;
+prices and bindings change; two processes work beside each other, one is killed
 at a failpoint. After each step the invariants of docs/architecture.md hold, and the facts
 and holds are the oracle's: I1 replay, I2 order, I3 time, I4 half-open, I5 rollups, I8
 determinism, I9 gaps, I10 backfill, I11 counters, I13 one writer.

@@ -6,7 +6,8 @@ energy can be counted without any rule.
 """
 
 import random
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tests.builders import HOUR_ZERO
@@ -17,7 +18,7 @@ STEP = 30  # seconds between scrapes
 KEPT = 90  # seconds that a finished object stays
 ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
 WITNESS, DIVIDED = "w", "n2"
-KUBE = {"job": "kube-state-metrics", "instance": "10.1.0.1:8080"}
+SHARDS = 3  # of kube-state at most
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Machine:
     naming: str = "plain"
     instance: int = 0
     silent_until: float = 0
+    hidden_until: float = 0  # kube-state does not show its object
 
 
 def _divided(layout: int) -> Shape:
@@ -59,6 +61,8 @@ class World:
 
     Attributes:
         now: seconds; the next scrape is at or after it.
+        restarts: of kube-state, which has another instance each time.
+        quiet: by shard of kube-state, until when it is silent.
         counters: energy of each GPU in millijoules, as its exporter shows it.
         spent: millijoules of the witness between its scrapes, all and across resets.
     """
@@ -68,6 +72,8 @@ class World:
     pods: list[Pod] = field(default_factory=list)
     counters: dict[str, float] = field(default_factory=dict)
     kube_silent_until: float = 0
+    restarts: int = 0
+    quiet: dict[int, float] = field(default_factory=dict)
     made: int = 0
     spent: float = 0
     lost_by_resets: float = 0
@@ -75,6 +81,7 @@ class World:
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
         self.is_reset: set[str] = set()
+        self.shards = 1 + self.seed % SHARDS
         self.machines = [
             Machine("n0", ["GPU-00", "GPU-01"], Shape()),
             Machine("n1", ["GPU-10", "GPU-11"], Shape()),
@@ -198,7 +205,10 @@ class World:
     def _kube(self, at: float) -> Iterator[Sample]:
         when = round(at * SECOND)
         for machine in self.machines:
-            name = KUBE | {"node": machine.name}
+            shard = self._shard(machine.name)
+            if at < max(machine.hidden_until, self.quiet.get(shard, 0)):
+                continue
+            name = self._target(shard) | {"node": machine.name}
             gpus = len(machine.gpus)
             for resource, units in machine.shape.capacity(gpus, at).items():
                 what = {"resource": resource, "unit": "integer"}
@@ -207,14 +217,25 @@ class World:
             labels |= machine.shape.labels(gpus, at)
             yield Sample("kube_node_labels", name | labels, when, 1)
         for pod in self.pods:
-            is_over = pod.ended is not None
+            is_over, shard = pod.ended is not None, self._shard(pod.uid)
             if is_over and (pod.how == "gone" or at >= (pod.ended or 0) + KEPT):
                 continue
-            yield from _pod(pod, when, is_over=is_over)
+            if at >= self.quiet.get(shard, 0):
+                yield from _pod(pod, self._target(shard), when, is_over=is_over)
+
+    def _shard(self, name: str) -> int:
+        """The shard of kube-state that shows an object."""
+        return zlib.crc32(name.encode()) % self.shards
+
+    def _target(self, shard: int) -> dict[str, str]:
+        instance = f"10.1.{self.restarts}.{shard}:8080"
+        return {"job": "kube-state-metrics", "instance": instance}
 
 
-def _pod(pod: Pod, when: int, *, is_over: bool) -> Iterator[Sample]:
-    key = KUBE | {"namespace": "team", "pod": pod.name, "uid": pod.uid}
+def _pod(
+    pod: Pod, target: Mapping[str, str], when: int, *, is_over: bool
+) -> Iterator[Sample]:
+    key = {**target, "namespace": "team", "pod": pod.name, "uid": pod.uid}
     node = {"node": pod.node}
     what = {"container": "m", "resource": pod.resource, "unit": "integer"} | node
     yield Sample("kube_pod_info", key | node, when, 1)
