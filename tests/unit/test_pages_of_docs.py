@@ -58,3 +58,9 @@ def test_places_are_found_at_all() -> None:
     assert {"docs/metering.md", "docs/overview.png"} <= _paths(
         (ROOT / "README.md").read_text()
     )
+
+
+def test_each_decision_has_its_own_number() -> None:
+    numbers = [path.name[:4] for path in (ROOT / "docs/decisions").glob("0*.md")]
+    assert len(numbers) > 10
+    assert sorted(numbers) == sorted(set(numbers))
