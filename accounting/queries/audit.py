@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -31,6 +31,7 @@ class AuditRow:
         what: the kind of object, e.g. `quotatarget`.
         label: insert, update or delete.
         before, after: the columns that differ; all of them where it was made or removed.
+        row: all columns but the long ones, as they were after it.
     """
 
     id: int
@@ -45,6 +46,7 @@ class AuditRow:
     address: str
     before: Mapping[str, Any]
     after: Mapping[str, Any]
+    row: Mapping[str, Any] = field(default_factory=dict)
 
     def fields(self) -> dict[str, Any]:
         """As the API and CSV print it."""
@@ -204,6 +206,7 @@ def _row(
         address=context.get("url") or "",
         before={name: before[name] for name in names if name in before},
         after={name: now[name] for name in names if name in now},
+        row={n: value for n, value in body["row"].items() if n not in _NEVER_SHOWN},
     )
 
 

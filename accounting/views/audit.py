@@ -1,8 +1,7 @@
 """The audit page: who changed what, when and why, from the sealed record."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -14,35 +13,18 @@ from accounting.queries.audit import (
     COLUMNS,
     AuditRow,
     Wish,
-    audit_page,
     audit_rows,
     head,
     kinds,
 )
 from accounting.rights import AUDIT
+from accounting.views.audit_words import group_of, grouped, kind_words, names_now
 from accounting.views.download import csv_streamed
 from accounting.views.gate import Visitor, page, visitor_of
 from accounting.views.pager import size_of
 
+CHUNK = 200  # lines read at a time: about what one page of groups needs
 FILTERS = ("what", "actor", "object", "first", "last")
-
-NAMES = {  # of kinds, where a person would not guess them
-    "addedresource": "resource",
-    "changeset": "change",
-    "changestep": "step",
-    "labelspelling": "label",
-    "quotatarget": "quota",
-    "unitprice": "price",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class FieldMove:
-    """One column of one change; None where it was not there."""
-
-    name: str
-    before: str | None
-    after: str | None
 
 
 @page(AUDIT)
@@ -55,19 +37,20 @@ def audit(request: HttpRequest) -> HttpResponseBase:
         return csv_streamed(
             "audit-log", COLUMNS, (r.fields() for r in audit_rows(every))
         )
-    found = audit_page(wish, size_of(query.dict()))
+    found, older = _groups(wish, size_of(query.dict()))
+    names = names_now()
+    groups = [group_of(one, names) for one in found]
     chosen = {name: query.get(name, "") for name in FILTERS}
     for name in ("first", "last"):  # a date field shows nothing else
         chosen[name] = _iso(chosen[name])
     csv = query.copy()
     csv["csv"] = "audit"
     context = {
-        "lines": [
-            (row, moves(row), NAMES.get(row.what, row.what)) for row in found.rows
-        ],
+        "groups": groups,
+        "changes": [one.change for one in groups if one.change],
         "newest": _address(query) if wish.before is not None else "",
-        "older": _address(query, found.next) if found.next is not None else "",
-        "kinds": sorted((NAMES.get(kind, kind), kind) for kind in kinds()),
+        "older": _address(query, older) if older is not None else "",
+        "kinds": sorted((kind_words(kind, 2), kind) for kind in kinds()),
         "chosen": chosen,
         "is_filtered": any(chosen.values()),
         "note": note,
@@ -77,20 +60,17 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     return render(request, "accounting/audit.html", context)
 
 
-def moves(row: AuditRow) -> list[FieldMove]:
-    """The columns that a change touched, as text."""
-    return [
-        FieldMove(name, _text(row.before, name), _text(row.after, name))
-        for name in {**row.before, **row.after}
-    ]
+def _groups(wish: Wish, limit: int) -> tuple[list[tuple[AuditRow, ...]], int | None]:
+    """Some groups, and the `before` of the page after; None at the end.
 
-
-def _text(values: Mapping[str, Any], name: str) -> str | None:
-    if name not in values:
-        return None
-    value = values[name]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:199]}…"
+    A page ends with a group, so that no group is on two pages.
+    """
+    found: list[tuple[AuditRow, ...]] = []
+    for rows in grouped(audit_rows(wish, CHUNK)):
+        if len(found) == limit:
+            return found, found[-1][-1].id
+        found.append(rows)
+    return found, None
 
 
 def _address(query: QueryDict, before: int | None = None) -> str:
@@ -141,5 +121,5 @@ def _day(
         day = date.fromisoformat(text)
         return midnight(day + timedelta(days=after), visitor.zone)
     except (ValueError, OverflowError):
-        notes.append(f"{text[:20]} is no day; write 2026-10-31.")
+        notes.append(f"{text[:20]} is not a date. Write it as 2026-10-31.")
         return None

@@ -6,7 +6,7 @@ from django.apps import apps
 
 from accounting.models import Team
 from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit, stored_edit
-from scheduler_view.domain.headline import Move, move_of
+from scheduler_view.domain.headline import Move, move_of, title
 from scheduler_view.domain.split import SplitRule
 from scheduler_view.domain.tier import TierSpec
 from scheduler_view.models import ChangeSet
@@ -33,6 +33,17 @@ def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
         ]
         for row in rows
     }
+
+
+def titles_of(numbers: Iterable[int]) -> dict[int, str]:
+    """What change sets are called, by number; four queries."""
+    rows = list(ChangeSet.objects.filter(pk__in=numbers))
+    moves = moves_of(rows)
+    found = {}
+    for row in rows:
+        text = title(moves[row.pk])
+        found[row.pk] = f"Undo of CS-{row.undoes_id}: {text}" if row.undoes_id else text
+    return found
 
 
 def _back(cluster: int, edit: Edit, before: Mapping[Key, Edit]) -> Edit | None:

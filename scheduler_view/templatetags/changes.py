@@ -1,12 +1,14 @@
 """Pieces of the pages of quotas and change sets: bars, reasons, names of pools."""
 
 import re
+from collections.abc import Mapping, Sequence
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from scheduler_view.domain.wording import units
+from scheduler_view.queries.headlines import titles_of
 from scheduler_view.queries.quotas import PoolRow, QuotaRow
 
 register = template.Library()
@@ -44,6 +46,18 @@ _WORDS = {
 def pool_name(pool: str, number: int | None = None) -> str:
     """`GPUs`, `MIG 1g.10gb`: what units of a pool are called; `GPU` for one."""
     return units(pool, number)
+
+
+@register.simple_tag
+def change_titles(numbers: Sequence[int]) -> dict[int, str]:
+    """Titles of the change sets that a page names, by number, in few queries."""
+    return titles_of(numbers)
+
+
+@register.filter
+def title_of(titles: Mapping[int, str], number: int) -> str:
+    """`Forecasting: 24 → 30 GPUs`; empty where the change set is not there."""
+    return titles.get(number, "")
 
 
 @register.filter

@@ -2,14 +2,17 @@
 
 import csv
 import io
+from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
+from structlog.contextvars import bound_contextvars
 
 from accounting.actions.teams import save_team
-from accounting.models import OrganisationRole, Person
+from accounting.audit import act
+from accounting.models import OrganisationRole, Person, Team
 from accounting.queries.audit import Wish, audit_page, audit_rows
 
 CHANGES = 130
@@ -20,13 +23,14 @@ PAGE = 50
 def record(db: None) -> Client:
     """A record of some changes, and a browser of finance."""
     for number in range(CHANGES):
-        save_team(
-            slug="vision",
-            name=f"Vision {number}",
-            department="",
-            cost_centre="",
-            actor="ana",
-        )
+        with bound_contextvars(request_id=f"request-{number}"):  # each on its own row
+            save_team(
+                slug="vision",
+                name=f"Vision {number}",
+                department="",
+                cost_centre="",
+                actor="ana",
+            )
     connection.check_constraints()  # as a commit does: the chain is made then
     user = get_user_model().objects.create_user("fin")
     Person.objects.create(user=user, role=OrganisationRole.FINANCE)
@@ -34,6 +38,25 @@ def record(db: None) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def numbers(answer: Any) -> list[int]:
+    """The changes of a page, in its order."""
+    return [line.row.id for group in answer.context["groups"] for line in group.lines]
+
+
+def test_a_page_ends_with_a_whole_request(record: Client) -> None:
+    with bound_contextvars(request_id="many"), act("ana", "Teams of the year"):
+        for number in range(PAGE + 5):
+            Team.objects.create(slug=f"t{number}", name="New")
+    connection.check_constraints()
+    answer = record.get("/audit?what=team")
+    first = answer.context["groups"][0]
+    assert len(first.lines) == PAGE + 5
+    assert first.summary == (f"{PAGE + 5} teams added",)
+    assert len(answer.context["groups"]) == PAGE
+    older = record.get(f"/audit{answer.context['older']}")
+    assert numbers(older)[0] == numbers(answer)[-1] - 1
 
 
 def test_pages_are_all_of_the_list(record: Client) -> None:
@@ -54,7 +77,7 @@ def test_the_page_goes_back_to_the_first_change(record: Client) -> None:
     address, seen = "?what=team", []
     for _ in range(CHANGES):
         answer = record.get(f"/audit{address}")
-        seen += [row.id for row, _, _ in answer.context["lines"]]
+        seen += numbers(answer)
         if not answer.context["older"]:
             break
         address = answer.context["older"]
@@ -62,7 +85,7 @@ def test_the_page_goes_back_to_the_first_change(record: Client) -> None:
     assert seen == sorted(seen, reverse=True)
     assert "The first change on record" in answer.content.decode()
     newest = record.get(f"/audit{answer.context['newest']}")
-    assert [row.id for row, _, _ in newest.context["lines"]] == seen[:PAGE]
+    assert numbers(newest) == seen[:PAGE]
 
 
 def test_rest_goes_back_to_the_first_change_and_no_cursor_grows_stale(
@@ -122,4 +145,4 @@ def test_a_file_of_nothing_has_a_head(record: Client) -> None:
 def test_an_odd_place_in_the_list_is_said(record: Client) -> None:
     page = record.get("/audit?before=x").content.decode()
     assert "&#x27;before&#x27; in the address is not a number" in page
-    assert record.get("/audit?before=0").context["lines"] == []
+    assert record.get("/audit?before=0").context["groups"] == []

@@ -546,6 +546,13 @@ def test_the_record_names_who_what_and_why(desk: Office, sign_in: SignIn) -> Non
     page = text(fin.get("/audit?what=quotatarget&actor=ana"))
     assert "gpus: 24 → 16" in page
     assert "OPS-4812" in page
+    whole = fin.get("/audit?actor=ana")
+    applied = next(one for one in whole.context["groups"] if one.states)
+    assert applied.change == change.pk
+    assert applied.states.endswith("→ applied")
+    assert "Quota of Vision changed" in applied.summary
+    assert len(applied.lines) > 3  # folded beneath one row
+    assert f"CS-{change.pk} Vision: 24 → 16 GPUs" in text(whole)
     change_lines = text(fin.get("/audit?what=changeset"))
     assert "state: applying → applied" in change_lines
     assert "lease_until" not in change_lines  # a worker's own, in the chain only
@@ -553,7 +560,7 @@ def test_the_record_names_who_what_and_why(desk: Office, sign_in: SignIn) -> Non
     nothing = fin.get("/audit?actor=nobody")
     assert "Nothing on record matches" in text(nothing)
     odd = fin.get("/audit?what=x&first=31.10.&object=one")
-    assert "is no day" in text(odd)
+    assert "is not a date" in text(odd)
     file = fin.get("/audit?what=quotatarget&csv=audit")
     assert file.headers["Content-Type"].startswith("text/csv")
     assert "OPS-4812" in file.getvalue().decode()

@@ -1,0 +1,260 @@
+"""The audit log in words: what a kind of object is called, and which one it is.
+
+The chain holds rows of tables. A reader sees what was done to what: lines of one request
+belong together, and numbers of teams, people and clusters are shown as their names.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from accounting.models import Cluster, Team
+from accounting.queries.audit import AuditRow
+
+LONGEST = 200  # characters of one value
+MOST_LINES = 1_000  # of one group
+TOGETHER = timedelta(minutes=15)  # lines without a request, as those of a worker
+
+KINDS: Mapping[str, tuple[str, str]] = {  # one, several
+    "account": ("account", "accounts"),
+    "addedresource": ("GPU resource", "GPU resources"),
+    "apitoken": ("API token", "API tokens"),
+    "billing": ("billing setting", "billing settings"),
+    "binding": ("attribution rule", "attribution rules"),
+    "changeset": ("quota change", "quota changes"),
+    "changestep": ("step of a quota change", "steps of quota changes"),
+    "cluster": ("cluster", "clusters"),
+    "labelspelling": ("label setting", "label settings"),
+    "membership": ("team membership", "team memberships"),
+    "person": ("role", "roles"),
+    "quotatarget": ("quota", "quotas"),
+    "sharepolicy": ("rule for shared GPUs", "rules for shared GPUs"),
+    "signinrecord": ("sign-in", "sign-ins"),
+    "source": ("metrics source", "metrics sources"),
+    "team": ("team", "teams"),
+    "tier": ("priority tier", "priority tiers"),
+    "unitprice": ("price", "prices"),
+}
+ACTIONS = {
+    "insert": "added",
+    "update": "changed",
+    "delete": "removed",
+    "password": "got a new password",
+}
+OUTCOMES = {
+    "signed-in": "succeeded",
+    "failed": "failed",
+    "link": "allowed by a password link",
+}
+_OF = frozenset({"person", "quotatarget", "signinrecord", "unitprice"})
+_OWN_PAGE = frozenset({"changeset", "changestep"})
+_NAMING = ("name", "username", "account", "model", "glob", "label", "resource")
+
+
+def kind_words(kind: str, number: int = 1) -> str:
+    """`attribution rule`, `attribution rules`: what one or several objects are called."""
+    one, several = KINDS.get(kind, (kind, kind))
+    return one if number == 1 else several
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What numbers in rows of the log stand for."""
+
+    teams: Mapping[int, str]
+    people: Mapping[int, str]
+    clusters: Mapping[int, str]
+
+    def of(self, column: str, value: Any) -> str | None:
+        """The name behind a reference; None where the column is none."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        if column == "team_id":
+            return self.teams.get(value)
+        if column in ("user_id", "author_id"):
+            return self.people.get(value)
+        if column == "cluster_id":
+            return self.clusters.get(value)
+        if column in ("change_set_id", "undoes_id"):
+            return f"CS-{value}"
+        return None
+
+
+def names_now() -> Names:
+    """Names of all teams, people and clusters; three queries."""
+    people = get_user_model().objects.values_list("pk", "username")
+    return Names(
+        dict(Team.objects.values_list("pk", "name")),
+        dict(people),
+        dict(Cluster.objects.values_list("pk", "name")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMove:
+    """One column of one change, in words; None where it was not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the log in words: `quota of Vision`, `changed`."""
+
+    row: AuditRow
+    kind: str
+    object: str
+    action: str
+    moves: tuple[FieldMove, ...]
+
+    @property
+    def words(self) -> str:
+        """`Quota of Vision changed`."""
+        joint = " of " if self.row.what in _OF else " "
+        text = f"{self.kind}{joint}{self.object}" if self.object else self.kind
+        return f"{text[:1].upper()}{text[1:]} {self.action}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Lines of one request, or of one piece of work, the newest first.
+
+    Attributes:
+        change: number of the quota change that they belong to; None for others.
+    """
+
+    lines: tuple[Line, ...]
+    change: int | None
+
+    @property
+    def newest(self) -> AuditRow:
+        """Its last line, which says who, when and why."""
+        return self.lines[0].row
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What was done: each object where there are few, else how many of each kind."""
+        told = [one for one in self.lines if one.row.what not in _OWN_PAGE]
+        found = Counter((one.row.what, one.action) for one in told)
+        single = {key for key, number in found.items() if number == 1}
+        words = [one.words for one in told if (one.row.what, one.action) in single]
+        for (kind, action), number in found.items():
+            if number > 1:
+                words.append(f"{number:,} {kind_words(kind, number)} {action}")
+        return tuple(words)
+
+    @property
+    def states(self) -> str:
+        """`planned → applied`: how far its quota change went; empty for others."""
+        moved = [
+            move
+            for one in reversed(self.lines)
+            if one.row.what == "changeset"
+            for move in one.moves
+            if move.name == "state"
+        ]
+        if not moved:
+            return ""
+        first, last = moved[0].before, moved[-1].after
+        return f"{first} → {last}" if first else f"{last}"
+
+    @property
+    def first(self) -> AuditRow:
+        """Its oldest line."""
+        return self.lines[-1].row
+
+
+def grouped(rows: Iterable[AuditRow]) -> Iterator[tuple[AuditRow, ...]]:
+    """Rows, newest first, by the request that made them; of very many, some at a time."""
+    found: list[AuditRow] = []
+    change: int | None = None  # that the rows so far belong to
+    for row in rows:
+        own = _change(row)
+        fits = own is None or change is None or own == change
+        is_full = len(found) >= MOST_LINES
+        if found and (is_full or not _belongs(found[-1], row, fits=fits)):
+            yield tuple(found)
+            found, change = [], None
+        found.append(row)
+        change = change or own
+    if found:
+        yield tuple(found)
+
+
+def _belongs(later: AuditRow, row: AuditRow, *, fits: bool) -> bool:
+    if (later.actor, later.reason) != (row.actor, row.reason):
+        return False
+    if later.request_id or row.request_id:
+        return later.request_id == row.request_id
+    return fits and later.at - row.at <= TOGETHER
+
+
+def group_of(rows: Sequence[AuditRow], names: Names) -> Group:
+    """Rows of one request in words."""
+    lines = tuple(line_of(row, names) for row in rows)
+    changes = {_change(row) for row in rows} - {None}
+    return Group(lines, changes.pop() if len(changes) == 1 else None)
+
+
+def _change(row: AuditRow) -> int | None:
+    if row.what == "changeset":
+        return row.object_id
+    if row.what == "changestep":
+        return row.row.get("change_set_id")
+    return None
+
+
+def line_of(row: AuditRow, names: Names) -> Line:
+    """One row in words."""
+    moves = tuple(
+        FieldMove(
+            _column(name),
+            _text(row.before, name, names),
+            _text(row.after, name, names),
+        )
+        for name in {**row.before, **row.after}
+    )
+    action = ACTIONS.get(row.action, row.action)
+    if row.what == "signinrecord":
+        action = OUTCOMES.get(str(row.row.get("outcome")), action)
+    return Line(row, kind_words(row.what), _object(row, names), action, moves)
+
+
+def _object(row: AuditRow, names: Names) -> str:
+    said = row.row
+    if row.what == "membership":
+        person, team = (
+            names.of(name, said.get(name)) for name in ("user_id", "team_id")
+        )
+        return f"{person} in {team}" if person and team else ""
+    if row.what in _OWN_PAGE:
+        return names.of("change_set_id", _change(row)) or ""
+    for column in ("user_id", "team_id"):
+        if row.what in ("person", "quotatarget") and column in said:
+            return names.of(column, said[column]) or ""
+    if row.what == "signinrecord" and not said.get("account"):
+        return "an unknown account"
+    found = next((str(said[name]) for name in _NAMING if said.get(name)), "")
+    return found if len(found) <= LONGEST else f"{found[: LONGEST - 1]}…"
+
+
+def _column(name: str) -> str:
+    return name.removesuffix("_id").replace("_", " ")
+
+
+def _text(values: Mapping[str, Any], name: str, names: Names) -> str | None:
+    if name not in values:
+        return None
+    value = values[name]
+    known = names.of(name, value)
+    if known is not None:
+        return known
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
