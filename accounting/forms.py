@@ -169,7 +169,8 @@ class PriceForm(AccessibleForm):
     valid_from = DayField(
         label="Valid from",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="A billing day; an earlier day changes money that is already shown.",
+        help_text="A billing day. An earlier day changes money that is already shown; of a model "
+        "without a price, the first day that it was seen leaves no hour without money.",
     )
     source_note = forms.CharField(
         max_length=500, required=False, label="Source", help_text="Contract or list."

@@ -1,6 +1,7 @@
 """GPU models that are there now, or were in the rolled-up days."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from django.db import connection
 
@@ -25,3 +26,31 @@ def models_in_use() -> list[ModelInUse]:
             """
         )
         return [ModelInUse(*row) for row in cursor.fetchall()]
+
+
+def first_seen(model: str) -> datetime | None:
+    """When the first GPU of a model came; None where none was ever there."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT min(p.start_ms) FROM accounting_gpupresence p
+            JOIN accounting_gpu g ON g.id = p.gpu_id WHERE g.model = %s
+            """,
+            [model],
+        )
+        (start_ms,) = cursor.fetchone()
+    return None if start_ms is None else datetime.fromtimestamp(start_ms / 1000, UTC)
+
+
+def unpriced_before(model: str, since: datetime) -> int:
+    """Held GPU-milliseconds of a model without a price in rolled-up hours before a time."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT coalesce(sum(busy_ms + idle_ms + unknown_ms), 0)::bigint
+            FROM usage_hour
+            WHERE model = %s AND namespace_id <> 0 AND rate IS NULL AND hour_start < %s
+            """,
+            [model, since],
+        )
+        return int(cursor.fetchone()[0])

@@ -255,7 +255,7 @@ def moment_day(instant: datetime | None) -> SafeString | str:
     if instant is None:
         return "\N{EM DASH}"
     if instant.year <= 1970:
-        return "the beginning"
+        return "No start date"
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',
         instant.isoformat(timespec="seconds"),

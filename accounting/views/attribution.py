@@ -13,11 +13,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.actions.bindings import add_binding, end_binding
 from accounting.domain.calendar import midnight
-from accounting.domain.period import Period
+from accounting.domain.period import HOUR_MS, Period, to_ms
 from accounting.domain.report import UNMAPPED, UsageRow
 from accounting.forms import BindingForm, EndForm, tomorrow
 from accounting.models import Binding, BindingKind
 from accounting.queries.directory import binding_rows, unmapped_rows
+from accounting.queries.namespaces import namespace_hints
 from accounting.queries.teams import visible_teams
 from accounting.queries.usage import usage_rows
 from accounting.views.gate import Visitor, admin_form, sees_all, visitor_of
@@ -41,11 +42,35 @@ def attribution(request: HttpRequest) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What a new rule, which comes last, would have done in the last days."""
+class Moved:
+    """Usage of one namespace without a team that a new rule matches.
 
-    moves: tuple[UsageRow, ...]  # unmapped usage of matching namespaces
-    stays: tuple[UsageRow, ...]  # matching, but an earlier rule decides
+    Attributes:
+        recent: of the last days, whatever day the rule begins on.
+        since: of the days that the rule holds for; None where there is none.
+    """
+
+    namespace: str
+    recent: UsageRow | None
+    since: UsageRow | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a new rule, which comes last, would do.
+
+    Attributes:
+        moves: by namespace.
+        stays: matching in the last days, but an earlier rule decides.
+    """
+
+    moves: tuple[Moved, ...]
+    stays: tuple[UsageRow, ...]
+
+    @property
+    def since_ms(self) -> int:
+        """GPU time that is already computed and that saving would move."""
+        return sum(one.since.allocated_ms for one in self.moves if one.since)
 
 
 @admin_form
@@ -82,20 +107,39 @@ def binding_add(request: HttpRequest) -> HttpResponse:
 
 
 def _trial(request: HttpRequest, chosen: dict[str, Any]) -> Trial | None:
-    """For a rule on namespaces: what the last days hold; None for labels."""
+    """For a rule on namespaces: what the last days and its own hold; None for labels."""
     state = PageState(request, compares=False)
     until = state.chip.until
     if chosen["kind"] != BindingKind.NAMESPACE or until is None:
         return None
-    period = Period.of(until - timedelta(days=TRIAL_DAYS), until)
-    hours = Period(period.start_ms - period.start_ms % 3_600_000, period.end_ms)
-    whole = Period(hours.start_ms, hours.end_ms - hours.end_ms % 3_600_000)
-    rows = usage_rows(replace(state.selection(), period=whole), ("team", "namespace"))
-    matching = [r for r in rows if fnmatchcase(r.key["namespace"], chosen["glob"])]
-    return Trial(
-        tuple(row for row in matching if row.key["team"] == UNMAPPED),
-        tuple(row for row in matching if row.key["team"] != UNMAPPED),
+    recent = _matching(state, chosen, to_ms(until - timedelta(days=TRIAL_DAYS)))
+    begins = midnight(chosen["valid_from"], state.visitor.billing.zone)
+    since = _matching(state, chosen, to_ms(begins))
+    of_recent, of_since = (
+        {row.key["namespace"]: row for row in rows if row.key["team"] == UNMAPPED}
+        for rows in (recent, since)
     )
+    names = sorted({*of_recent, *of_since})
+    return Trial(
+        tuple(Moved(one, of_recent.get(one), of_since.get(one)) for one in names),
+        tuple(row for row in recent if row.key["team"] != UNMAPPED),
+    )
+
+
+def _matching(
+    state: PageState, chosen: dict[str, Any], start_ms: int
+) -> list[UsageRow]:
+    """Usage of matching namespaces in the whole hours from a time to the newest."""
+    until = state.chip.until
+    end_ms = to_ms(until) if until else 0
+    whole = Period(
+        start_ms - start_ms % HOUR_MS,
+        max(end_ms - end_ms % HOUR_MS, start_ms - start_ms % HOUR_MS),
+    )
+    if not whole.length_ms:
+        return []
+    rows = usage_rows(replace(state.selection(), period=whole), ("team", "namespace"))
+    return [r for r in rows if fnmatchcase(r.key["namespace"], chosen["glob"])]
 
 
 @admin_form
@@ -136,6 +180,7 @@ def _form(
         "days": TRIAL_DAYS,
         "currency": visitor.billing.currency,
         "unmapped": unmapped_rows(PageState(request, compares=False).selection()),
+        "hints": namespace_hints(str(form["glob"].value() or ""), visitor.scope),
     }
     status = 422 if form.errors else 200
     return render(request, "accounting/binding_form.html", context, status=status)

@@ -1,6 +1,7 @@
 """Prices: what teams are charged and what GPUs cost; a change is shown before it is saved."""
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +16,12 @@ from accounting.domain.calendar import midnight
 from accounting.forms import PriceForm, tomorrow
 from accounting.queries.directory import PriceRow, price_rows
 from accounting.queries.facets import values_held
-from accounting.queries.models import models_in_use
+from accounting.queries.models import (
+    ModelInUse,
+    first_seen,
+    models_in_use,
+    unpriced_before,
+)
 from accounting.queries.price_effect import PriceEffect, price_effect
 from accounting.views import figures
 from accounting.views.gate import Visitor, admin_form, signed_in, visitor_of
@@ -50,7 +56,8 @@ def price_add(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
     today = visitor.now.astimezone(visitor.billing.zone).date()
     if request.method != "POST":
-        start = _start(request, visitor) | {"valid_from": tomorrow(today)}
+        start = _start(request, visitor)
+        start["valid_from"] = _first_day(visitor, start["model"]) or tomorrow(today)
         return _form(request, visitor, PriceForm(initial=start))
     form = PriceForm(request.POST)
     if not form.is_valid():
@@ -86,6 +93,49 @@ def _start(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
         if str(row.id) == chosen:
             return {name: getattr(row, name) for name in _OF_ROW}
     raise Http404("no such price")
+
+
+def _first_day(visitor: Visitor, model: str) -> date | None:
+    """Where a first price begins: with the model, so that no hour of it stays without."""
+    if not model or any(row.model == model for row in price_rows(visitor.scope)):
+        return None
+    since = first_seen(model)
+    return since.astimezone(visitor.billing.zone).date() if since else None
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What of a price may be a slip; nothing of it is refused.
+
+    Attributes:
+        model, tier: that nothing was ever seen of; empty where it is known.
+        unpriced_ms: held GPU time before its first day that stays without money.
+        first_seen: of the model, where time before its first day stays without money.
+    """
+
+    model: str = ""
+    tier: str = ""
+    unpriced_ms: int = 0
+    first_seen: datetime | None = None
+
+
+def _doubts(
+    visitor: Visitor,
+    chosen: dict[str, Any],
+    models: list[ModelInUse],
+    tiers: list[str],
+) -> Doubts:
+    model, tier = chosen["model"], chosen["tier"]
+    seen = first_seen(model)
+    is_known = seen is not None or any(one.name == model for one in models)
+    since = midnight(chosen["valid_from"], visitor.billing.zone)
+    unpriced = unpriced_before(model, since)
+    return Doubts(
+        model="" if is_known else model,
+        tier="" if not tier or tier in tiers else tier,
+        unpriced_ms=unpriced,
+        first_seen=seen if unpriced else None,
+    )
 
 
 def _effect(visitor: Visitor, chosen: dict[str, Any]) -> PriceEffect:
@@ -127,12 +177,16 @@ def _form(
     effect: PriceEffect | None = None,
 ) -> HttpResponse:
     held = values_held(PageState(request, compares=False).selection(), ("tier",))
+    models, tiers = models_in_use(), [tier for tier in held["tier"] if tier]
     context = {
         "form": form,
         "effect": effect,
         "currency": visitor.billing.currency,
-        "models": models_in_use(),
-        "tiers": [tier for tier in held["tier"] if tier],
+        "models": models,
+        "tiers": tiers,
+        "doubts": _doubts(visitor, form.cleaned_data, models, tiers)
+        if effect
+        else None,
     }
     status = 422 if form.errors else 200
     return render(request, "accounting/price_form.html", context, status=status)

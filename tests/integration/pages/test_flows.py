@@ -8,9 +8,18 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.models import ApiToken, Binding, DirtyHour, Person, UnitPrice
+from accounting.models import (
+    ApiToken,
+    Binding,
+    DirtyHour,
+    Namespace,
+    NamespaceLabels,
+    Person,
+    UnitPrice,
+)
+from accounting.templatetags.units import gpu_hours
 from tests.integration.pages.conftest import SignIn
-from tests.story import Story
+from tests.story import ZONE, Story
 
 REASON = "Agreed in the finance round of November"
 PRICE = {
@@ -151,12 +160,75 @@ def test_a_rule_is_tried_before_it_is_saved(sign_in: SignIn, story: Story) -> No
     values = RULE | {"valid_from": f"{story.since:%Y-%m-%d}"}
     tried = client.post("/attribution/new", values)
     trial = tried.context["trial"]
-    assert [row.key["namespace"] for row in trial.moves] == ["scratch"]
+    assert [one.namespace for one in trial.moves] == ["scratch"]
     assert not Binding.objects.filter(glob="scratch").exists()
     client.post("/attribution/new", values | {"confirm": "yes"})
     rule = Binding.objects.get(glob="scratch")
     assert rule.team.slug == "sandbox"
     assert rule.position > Binding.objects.exclude(pk=rule.pk).count() - 1
+
+
+def test_a_trial_tells_what_saving_moves_from_the_last_days(
+    sign_in: SignIn, story: Story
+) -> None:
+    """A rule from today moves little of the week; one from long ago more than a week."""
+    client = sign_in("ana")
+    long_ago = client.post(
+        "/attribution/new", RULE | {"valid_from": f"{story.since:%Y-%m-%d}"}
+    )
+    (whole,) = long_ago.context["trial"].moves
+    assert whole.recent is not None
+    assert whole.since is not None
+    assert whole.since.allocated_ms > 4 * whole.recent.allocated_ms
+    words = f"Saving it moves {gpu_hours(whole.since.allocated_ms)} GPU-h"
+    assert words in long_ago.content.decode()
+    day = f"{story.until + timedelta(days=1):%Y-%m-%d}"
+    later = client.post("/attribution/new", RULE | {"valid_from": day})
+    (none,) = later.context["trial"].moves
+    assert none.recent == whole.recent
+    assert none.since is None
+    assert "moves nothing that is already computed" in later.content.decode()
+
+
+def test_a_rule_says_what_is_known_of_its_namespace(sign_in: SignIn) -> None:
+    space = Namespace.objects.get(name="scratch")
+    NamespaceLabels.objects.create(
+        namespace=space, valid_from="2026-11-01T00:00Z", labels={"label_owner": "mara"}
+    )
+    page = sign_in("ana").get("/attribution/new?namespace=scratch").content.decode()
+    assert "What is known of scratch" in page
+    assert "Deployment old-experiment" in page
+    assert "<code>owner=mara</code>" in page
+    other = sign_in("ana").get("/attribution/new?namespace=nowhere").content.decode()
+    assert "What is known of" not in other
+
+
+def test_a_first_price_begins_with_its_model(sign_in: SignIn, story: Story) -> None:
+    client = sign_in("ana")
+    bare = client.get("/prices/new?model=NVIDIA-A10").context["form"]
+    first = story.since.astimezone(ZONE).date()
+    assert bare["valid_from"].initial == first
+    priced = client.get("/prices/new?model=NVIDIA-L40S").context["form"]
+    assert priced["valid_from"].initial > story.until.date()
+    late = client.post("/prices/new", PRICE | {"valid_from": "2026-11-10"})
+    assert late.context["doubts"].unpriced_ms > 0
+    assert "GPU-h of this model before that day stay without a price" in (
+        late.content.decode()
+    )
+    whole = client.post("/prices/new", PRICE | {"valid_from": f"{first}"})
+    assert whole.context["doubts"].unpriced_ms == 0
+
+
+def test_a_price_of_something_never_seen_is_doubted(sign_in: SignIn) -> None:
+    odd = PRICE | {"model": "NVIDIA-A01", "tier": "gld", "valid_from": "2026-11-01"}
+    page = sign_in("ana").post("/prices/new", odd).content.decode()
+    assert "No GPU of the model NVIDIA-A01 has been seen" in page
+    assert "No pod of the tier gld held a GPU" in page
+    known = PRICE | {"valid_from": "2026-11-01"}
+    assert (
+        "has been seen"
+        not in sign_in("ana").post("/prices/new", known).content.decode()
+    )
 
 
 def test_a_rule_offers_what_is_there_and_chooses_no_team(sign_in: SignIn) -> None:
