@@ -87,8 +87,8 @@ def history() -> int:
     from accounting.actions.configure import read_configuration  # noqa: PLC0415
     from accounting.actions.setup import apply_configuration  # noqa: PLC0415
     from accounting.audit import SYSTEM  # noqa: PLC0415
+    from portal.demo.fill import fill  # noqa: PLC0415
     from portal.demo.memory import Memory  # noqa: PLC0415
-    from portal.demo.run import Plan, fill  # noqa: PLC0415
     from portal.demo.setup import set_up, table  # noqa: PLC0415
 
     memory = Memory.load(HOME)
@@ -99,7 +99,7 @@ def history() -> int:
     apply_configuration(read_configuration(SOURCES), actor=SYSTEM)
     _say(f"{settings.PUBLIC_URL}\n{table(sign_ins)}")
     memory.reach(int(time.time()))
-    fill(Plan(HOME, settings.SECRET_KEY, 0, PORT, memory.story), _say)
+    fill(HOME, _say)
     return 0
 
 

@@ -16,11 +16,10 @@ from urllib.parse import urlsplit
 from accounting.models import Cluster, Source, SourceKind
 from portal.demo.edits import load
 from portal.demo.engine import Engine
-from portal.demo.history import Stretch
-from portal.demo.load import load_next, progress, share
+from portal.demo.load import load_next, progress, share, words_of
 from portal.demo.memory import Memory
 from portal.demo.ports import Ports, claim
-from portal.demo.quotas import establish, is_due, look_now
+from portal.demo.quotas import is_due
 from portal.demo.server import HOST
 from portal.demo.setup import CLUSTER, Api, set_up, table
 from portal.demo.story import Story
@@ -121,8 +120,8 @@ class Demo:
         self.memory.reach(now_s)
         engine = Engine(story, load(self.plan.home))
         if is_new:  # later starts show what there is at once
-            self.say(f"Importing {_words(self.memory.missing[0])} of metrics ...")
-            load_next(engine, self.memory, lambda *_: None)
+            self.say(f"Importing {words_of(self.memory.missing[0])} of metrics ...")
+            load_next(engine, self.memory)
         share(self.memory)
 
     def _look_at_filler(self) -> None:
@@ -148,27 +147,6 @@ class Demo:
             self.say(
                 f"History stopped ({code}); see {filler.log}. A new start resumes it"
             )
-
-
-def fill(plan: Plan, say: Say) -> None:
-    """Import all that is missing, newest first: what runs behind the first page."""
-    memory = Memory.load(plan.home)
-    if memory is None:
-        return
-    if words := establish(memory.story):
-        say(words)
-    look_now()
-    engine = Engine(memory.story, load(plan.home))
-    engine.advance(memory.until_s)
-
-    def tell(stretch: Stretch, what: str, done: int, of: int) -> None:
-        share(memory)
-
-    while memory.missing:
-        began = time.monotonic()
-        words = _words(memory.missing[0])
-        load_next(engine, memory, tell)
-        say(f"{words} imported in {time.monotonic() - began:.1f} s")
 
 
 def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
@@ -212,12 +190,6 @@ def _last_cluster_port() -> int | None:
     targets = source.settings.get("targets", []) if source else []
     urls = [url for group in targets for url in group["urls"]]
     return urlsplit(urls[0]).port if urls else None
-
-
-def _words(stretch: Stretch) -> str:
-    day = time.strftime("%d %b", time.gmtime(stretch.last_s))
-    hours = (stretch.last_s - stretch.start_s) / 3600
-    return f"{hours:.0f} h up to {day}" if hours >= 1 else "the last minutes"
 
 
 def _alone(home: Path) -> IO[bytes]:

@@ -4,13 +4,15 @@ import sys
 import time
 from argparse import ArgumentParser
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from portal.demo.fill import compute, fill
 from portal.demo.memory import MemoryFault
-from portal.demo.run import Plan, fill, prepare
+from portal.demo.run import Plan, prepare
 from portal.demo.story import WHOLE_FLEET, Story
 from portal.services.errors import ServicesError
 from portal.services.supervisor import Stopped, stopping_signals
@@ -42,6 +44,12 @@ class Command(BaseCommand):
             "--fast", action="store_true", help="one week and a small fleet, for tests"
         )
         parser.add_argument("--fill", action="store_true", help="only load the history")
+        parser.add_argument(
+            "--compute",
+            type=Path,
+            metavar="HOME",
+            help="only compute what --fill brings in for this home",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start, watch, stop."""
@@ -49,14 +57,17 @@ class Command(BaseCommand):
         try:
             with stopping_signals(), ExitStack() as stack:
                 if options["fill"]:
-                    fill(plan, self._say)
+                    fill(plan.home, self._say)
+                    return
+                if options["compute"]:
+                    compute(options["compute"])
                     return
                 demo = prepare(plan, self._say, stack)
                 stack.callback(demo.stop)
                 demo.start()
                 demo.watch()
         except Stopped:
-            if not options["fill"]:
+            if not options["fill"] and not options["compute"]:
                 self._say("Stopped; the next start goes on from here")
         except (ServicesError, MemoryFault) as error:
             self.stderr.write(f"demo: {error}")
