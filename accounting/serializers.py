@@ -62,6 +62,12 @@ class UsageRowSerializer(_Dimensions):
     dram_active = serializers.FloatField(allow_null=True)
 
 
+_DIMENSIONS = frozenset(map(str, _Dimensions().fields))
+USAGE_MEASURES: tuple[str, ...] = tuple(
+    name for name in map(str, UsageRowSerializer().fields) if name not in _DIMENSIONS
+)
+
+
 class _LedgerDimensions(serializers.Serializer):  # type: ignore[type-arg]
     gpu = serializers.CharField(required=False)
     node = serializers.CharField(required=False)

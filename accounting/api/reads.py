@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from accounting import serializers
 from accounting.access import scope_of
-from accounting.api.rows import CsvRenderer, RowsView
+from accounting.api.rows import CsvRenderer, Rows, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit import COLUMNS, Wish, audit_page, audit_rows, kinds
 from accounting.queries.directory import cluster_rows
@@ -35,7 +35,7 @@ class UsageView(RowsView):
     """Held time and its money, by any dimensions."""
 
     subject = "usage"
-    parameters = ("by", "only", *REPORT)
+    parameters = ("by", "only", "columns", *REPORT)
 
     @lists(serializers.UsageRowSerializer, parameters)
     def get(self, request: Request) -> Response:
@@ -43,7 +43,28 @@ class UsageView(RowsView):
         selection, by = self.selection(request), self.by(request, "team")
         rows = with_hardness(usage_rows(selection, by), selection, by)
         found = only_pointless(rows, request.query_params.get("only"))
-        return self.answer(request, [usage_fields(row) for row in found])
+        fields = [usage_fields(row) for row in found]
+        return self.answer(request, self._in_columns(request, fields))
+
+    def _in_columns(self, request: Request, rows: Rows) -> Rows:
+        """Rows of a CSV file with their dimensions and the columns asked for, in that order."""
+        text = request.query_params.get("columns")
+        if text is None:
+            return rows
+        if not isinstance(request.accepted_renderer, CsvRenderer):
+            raise SelectionError(
+                "columns are those of a CSV file; add format=csv", parameter="columns"
+            )
+        names = list(dict.fromkeys(text.split(",")))
+        for name in names:
+            check_word("columns", name, serializers.USAGE_MEASURES)
+        return [
+            {
+                **{k: v for k, v in row.items() if k not in serializers.USAGE_MEASURES},
+                **{name: row[name] for name in names},
+            }
+            for row in rows
+        ]
 
 
 class LedgerView(RowsView):

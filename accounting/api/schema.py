@@ -41,6 +41,7 @@ _TEXTS = {
     "from": "ISO 8601 time with offset on a five-minute border, or a billing day",
     "to": "the first moment that is not included, written as `from`",
     "by": "dimensions, separated by commas",
+    "columns": "of a CSV file, after its dimensions, separated by commas; all without it",
     "only": "`pointless`: rows that were busy without tensor or memory work",
     "state": "of an issue; open ones without it",
     "step": "how long a row is: an hour without it",

@@ -50,6 +50,10 @@ WRONG: tuple[tuple[str, str, str, list[str] | None], ...] = (
     (f"usage?limit={'9' * 5000}", "limit", "1 to 5000", None),
     ("usage?limit=5&limit=6", "limit", "twice", None),
     ("usage?format=xml", "format", "'xml'", ["json", "csv"]),
+    ("usage?columns=charge", "columns", "add format=csv", None),
+    ("usage?format=csv&columns=colour", "columns", "'colour'", None),
+    ("usage?format=csv&columns=", "columns", "''", None),
+    ("ledger?format=csv&columns=wall_ms", "columns", "unknown parameter", None),
     ("usage?cursor=xyz", "cursor", "not one of ours", None),
 )
 

@@ -13,6 +13,7 @@ import time_machine
 
 from accounting.charts.bars import WORDS
 from accounting.models import Source
+from accounting.templatetags.pages import TABLE_COLUMNS
 from tests.integration.pages.conftest import NOW, SignIn
 
 WEEK = "range=last-7-days"
@@ -102,6 +103,17 @@ def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None
     for link in links:
         assert "team=vision" in link
         assert rows_of(client.get(link.replace("&amp;", "&")))
+
+
+def test_a_file_of_usage_has_the_columns_of_its_table(sign_in: SignIn) -> None:
+    """It had 20 columns, milliseconds and hardware counters among them (C17)."""
+    client = sign_in("ana")
+    page = client.get(f"/teams?{WEEK}").content.decode()
+    link = re.search(r'href="(/api/v1/usage\?by=team&amp;[^"]+format=csv)"', page)
+    assert link is not None
+    rows = rows_of(client.get(link[1].replace("&amp;", "&")))
+    assert list(rows[0]) == ["team", *TABLE_COLUMNS]
+    assert {row["team"] for row in rows} >= {"vision", "search"}
 
 
 def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
