@@ -195,6 +195,26 @@ class PriceForm(AccessibleForm):
         return found | {"profile": profile}
 
 
+class RetirementForm(AccessibleForm):
+    """From when on a cluster is retired; empty while it is in use."""
+
+    retired = forms.DateTimeField(
+        required=False,
+        label="Retired from",
+        help_text="The first moment that does not count any more.",
+        validators=between(FIRST + DAY, LAST - DAY),
+        widget=forms.DateTimeInput(
+            attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
+        ),
+    )
+    reason = forms.CharField(
+        min_length=10,
+        max_length=200,
+        help_text=REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+
 class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """A choice of teams by the name that people know, not by slug."""
 

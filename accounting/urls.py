@@ -6,6 +6,7 @@ from accounting.views import (
     account,
     attribution,
     audit,
+    clusters,
     explain,
     fleet,
     gpu,
@@ -23,6 +24,7 @@ urlpatterns = [
     path("explain", explain.explanation, name="explain"),
     path("prices", prices.price_list, name="prices"),
     path("prices/new", prices.price_add, name="price-add"),
+    path("clusters/retire", clusters.cluster_retire, name="cluster-retire"),
     path("attribution", attribution.attribution, name="attribution"),
     path("attribution/new", attribution.binding_add, name="binding-add"),
     path(

@@ -34,6 +34,7 @@ PAGES = {
     f"/gpus/{GPU}": GPU,
     f"/gpus/{GPU}?range=today": GPU,
     "/data-health": "Data health",
+    "/clusters/retire?cluster=north": "Retire cluster north",
     "/setup": "Setup",
     "/prices": "Prices",
     "/prices/new": "Set a price",

@@ -68,6 +68,9 @@ PAGES: dict[str, Route] = {
     "freshness": Route("/freshness", ALL),
     "data-health": Route("/data-health", ALL),
     "data-health/proofs": Route("/data-health/proofs", WHOLE),
+    "clusters/retire": Route(
+        "/clusters/retire?cluster=north", ADMIN, (403, 403, 403, 403, 422)
+    ),
     "setup": Route("/setup", ADMIN),
     "quotas": Route("/quotas", ALL),
     "quotas/yaml": Route("/quotas/yaml?cluster=north&team=vision", TEAM),

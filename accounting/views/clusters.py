@@ -1,0 +1,63 @@
+"""Retire a cluster from a time on, or take that back; shown before it is saved (rules.md N38)."""
+
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from accounting.actions.retirement import RetirementError, retire
+from accounting.forms import RetirementForm
+from accounting.models import Cluster
+from accounting.queries.retirement import RetirementEffect, retirement_effect
+from accounting.queries.selection import SelectionError
+from accounting.views.gate import admin_form, visitor_of
+
+
+@admin_form
+def cluster_retire(request: HttpRequest) -> HttpResponse:
+    """The end of one cluster: first what it would change, then saved."""
+    cluster = get_object_or_404(Cluster, name=request.GET.get("cluster", ""))
+    if request.method != "POST":
+        form = RetirementForm(initial={"retired": cluster.retired_at})
+        return _form(request, cluster, form)
+    form = RetirementForm(request.POST)
+    if not form.is_valid():
+        return _form(request, cluster, form)
+    at: datetime | None = form.cleaned_data["retired"]
+    try:
+        effect = retirement_effect(cluster, at)
+        if "confirm" not in request.POST:
+            return _form(request, cluster, form, effect)
+        retire(
+            cluster,
+            at,
+            actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
+            reason=form.cleaned_data["reason"],
+        )
+    except (RetirementError, SelectionError) as error:
+        form.add_error("retired", str(error))
+        return _form(request, cluster, form)
+    state = "is in use" if at is None else "is retired"
+    messages.success(
+        request,
+        f"The cluster {cluster.name} {state}. Workers bring about what this changes, a day of "
+        "data at a time, within minutes.",
+    )
+    return redirect("data-health")
+
+
+def _form(
+    request: HttpRequest,
+    cluster: Cluster,
+    form: RetirementForm,
+    effect: RetirementEffect | None = None,
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "cluster": cluster,
+        "effect": effect,
+        "zone": visitor_of(request).zone.key,
+    }
+    status = 422 if form.errors else 200
+    return render(request, "accounting/cluster_retire.html", context, status=status)
