@@ -14,6 +14,7 @@ _QUERY = """
        FROM accounting_source WHERE is_active AND last_error <> ''),
       (SELECT count(*) FROM accounting_gpu WHERE NOT is_placeholder),
       (SELECT count(*) FROM accounting_gpu WHERE is_placeholder),
+      (SELECT count(DISTINCT gpu_id) FROM accounting_gpupresence WHERE end_ms IS NULL),
       (SELECT count(*) FROM accounting_scraper WHERE is_kube_state),
       (SELECT count(*) FROM accounting_podhold),
       (SELECT count(*) FROM accounting_team),
@@ -74,11 +75,11 @@ def setup_steps() -> list[Step]:
     return [
         _administrator(names),
         _source(counts[:3]),
-        _gpu_metrics(counts[3], counts[4]),
-        _kube_state(counts[5], counts[6]),
-        _mapped(counts[7], week),
+        _gpu_metrics(*counts[3:6]),
+        _kube_state(*counts[6:8]),
+        _mapped(counts[8], week),
         _priced(week),
-        _computed(counts[8]),
+        _computed(counts[9]),
     ]
 
 
@@ -130,7 +131,7 @@ def _source(found: tuple[int, int, str | None]) -> Step:
     )
 
 
-def _gpu_metrics(gpus: int, placeholders: int) -> Step:
+def _gpu_metrics(gpus: int, placeholders: int, present: int) -> Step:
     looked_for = (
         "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else "
         "DCGM_FI_DEV_GPU_UTIL."
@@ -139,7 +140,11 @@ def _gpu_metrics(gpus: int, placeholders: int) -> Step:
     if gpus:
         more = f"; {placeholders} are known from nodes only" if placeholders else ""
         return Step(
-            "GPU metrics are seen", "done", f"{gpus} GPUs{more}.", looked_for, query
+            "GPU metrics are seen",
+            "done",
+            f"{present} GPUs are there now, {gpus} have been sampled at some time{more}.",
+            looked_for,
+            query,
         )
     state = "bad" if placeholders else "todo"
     found = f"{placeholders} GPUs are known from nodes, none from an exporter."

@@ -313,6 +313,16 @@ def test_a_form_without_its_token_is_refused(sign_in: SignIn) -> None:
     assert "The form has expired" in answer.content.decode()
 
 
+def test_the_setup_counts_the_gpus_as_the_page_of_gpus_does(sign_in: SignIn) -> None:
+    """It showed all that were ever sampled, without saying so."""
+    client = sign_in("ana")
+    shown = client.get("/gpus").context["fleet"].gpus
+    steps = client.get("/setup").context["steps"]
+    [found] = [step.found for step in steps if step.name == "GPU metrics are seen"]
+    assert found.startswith(f"{shown} GPUs are there now, ")
+    assert "have been sampled at some time" in found
+
+
 def test_the_setup_steps_see_what_is_there(sign_in: SignIn) -> None:
     answer = sign_in("ana").get("/setup", headers={"HX-Request": "true"})
     states = {step.name: step.state for step in answer.context["steps"]}
