@@ -49,6 +49,7 @@ _PRICE_KEYS = (
     "rate_per_gpu_hour",
     "cost_per_gpu_hour",
     "valid_from",
+    "source",
 )
 
 
@@ -248,6 +249,7 @@ def _price(entry: Entry, clusters: set[str], zone: ZoneInfo) -> PriceSpec:
         rate=entry.money("rate_per_gpu_hour") or Decimal(0),
         cost=entry.money("cost_per_gpu_hour"),
         valid_from=entry.instant("valid_from", zone, default=LONG_AGO),
+        source=entry.text("source", default="", longest=500),
     )
 
 

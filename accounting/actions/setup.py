@@ -243,6 +243,7 @@ def _prices(wanted: Sequence[PriceSpec], currency: str, changes: list[str]) -> N
             "cost_per_gpu_hour": spec.cost,
             "valid_from": spec.valid_from,
             "valid_to": end,
+            "source_note": spec.source,
         }
         for spec, end in zip(wanted, ends, strict=True)
     ]

@@ -55,7 +55,7 @@ class BindingSpec:
 
 @dataclass(frozen=True, slots=True)
 class PriceSpec:
-    """One price, as configured."""
+    """One price, as configured; `source` is the contract or list that it comes from."""
 
     model: str
     profile: str
@@ -65,6 +65,7 @@ class PriceSpec:
     rate: Decimal
     cost: Decimal | None
     valid_from: datetime
+    source: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:

@@ -113,6 +113,13 @@ def test_numbers_are_kept_as_they_are_written(configure: Configure) -> None:
         assert written in row
 
 
+def test_a_price_says_where_it_comes_from(configure: Configure) -> None:
+    content, _ = price("source: Contract 4711")
+    configure(content)
+    [row] = database()["accounting_unitprice"]
+    assert "Contract 4711" in row
+
+
 def test_a_date_is_midnight_in_the_billing_time_zone(configure: Configure) -> None:
     """Of the file, and where it says nothing of bills, of those in force."""
     dated, _ = price("valid_from: 2026-10-01")
