@@ -97,7 +97,9 @@ def store_inferred(
 ) -> list[Period]:
     """Put inferred holds in place of what is stored of them in the reach of the labels.
 
-    Only of pods whose labels are at hand: what is stored of others nobody looked at.
+    Only of pods whose labels are at hand: what is stored of others nobody looked at. Labels
+    are loaded by the hour, so some lie in a silence beside the reach; its holds stay as they
+    are.
     """
     names = {
         (key.pod.namespace, key.pod.pod)
@@ -109,7 +111,11 @@ def store_inferred(
         for row in overlapping(cluster, inventory.reach)
         if (row.pod.namespace.name, row.pod.name) in names
     }
-    holds = [hold for hold in derived.holds if hold.is_inferred]
+    holds = [
+        hold
+        for hold in derived.holds
+        if hold.is_inferred and _touches(hold, inventory.reach)
+    ]
     _ensure_inferred_pods(cluster, holds, ids)
     changed: list[Period] = []
     rows: list[PodHold] = []
@@ -137,6 +143,11 @@ def overlapping(cluster: Cluster, period: Period) -> QuerySet[PodHold]:
         booked_until_ms__gte=period.start_ms,
     )
     return rows.select_related("pod__namespace")
+
+
+def _touches(hold: Hold, period: Period) -> bool:
+    """As `overlapping` asks of what is stored."""
+    return hold.bound_ms < period.end_ms and hold.booked_until_ms >= period.start_ms
 
 
 def _ensure_inferred_pods(cluster: Cluster, holds: Sequence[Hold], ids: Ids) -> None:

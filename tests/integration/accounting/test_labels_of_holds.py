@@ -198,3 +198,34 @@ def test_what_is_kept_by_the_hour_expires_with_the_facts(tmp_path: Path) -> None
     kept = dict(PodHold.objects.values_list("pod__name", "label_counts"))
     assert kept["p"] is not None
     assert kept["short"] is None
+
+
+def two_silences() -> Scene:
+    """kube-state is silent from 10:10 to 10:25, and from 10:40 on; a label names `q` all the time.
+
+    kube-state never shows `q`: only labels make its holds, one in each silence.
+    """
+    told = Scene(5 * HOUR, step=60)
+    every = told.scrapes
+    told.scrapes = [
+        t for t in every if t < START + 600 or START + 1500 <= t < START + 2400
+    ]
+    told.node("n1", 1)
+    told.scrapes = every
+    told.gpu("GPU-1", 0.5, {"namespace": "vision", "pod": "q"})
+    return told
+
+
+def test_an_hour_beside_a_short_silence_finds_its_holds_once(tmp_path: Path) -> None:
+    """Labels are loaded by the hour: those of the first silence, too, which ended before.
+
+    The import of 13:00 wrote the hold of 10:10 once more, and ended with an IntegrityError.
+    """
+    told = two_silences()
+    read([told.openmetrics()], tmp_path)
+    whole = facts()
+    assert PodHold.objects.filter(is_inferred=True).count() == 2
+    for order in (parts(told, 5), parts(told, 5)[::-1]):
+        clear()
+        read(order, tmp_path)
+        assert facts() == whole
