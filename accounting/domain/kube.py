@@ -93,12 +93,17 @@ class KubeState:
         return False
 
     def _is_read(self, scraper: Scraper, first_ms: int, last_ms: int) -> bool:
-        """True when a scraper was read in [first_ms, last_ms], also before what was loaded."""
+        """True when a scraper was read in [first_ms, last_ms], also before what was loaded.
+
+        From the first loaded scrape on, all of them are loaded; before it, spans tell.
+        """
         steps = self.steps.get(scraper)
-        if steps is not None:
+        if steps is not None and len(steps.times):
             i = bisect_left(steps.times, first_ms)
             if i < len(steps.times) and steps.times[i] <= last_ms:
                 return True
+            if steps.times[0] <= first_ms:
+                return False
         spans = self.spans.get(scraper, [])
         i = bisect_left(spans, first_ms, key=lambda span: span.last_ms)
         if i == len(spans) or spans[i].first_ms > last_ms:

@@ -52,6 +52,19 @@ def test_a_shard_of_other_objects_lacks_nothing() -> None:
     assert found.is_lacked(shown(0, 60, ONE, TWO), 60_000)  # a replica
 
 
+def test_a_gap_between_two_loaded_scrapes_lacks_nothing() -> None:
+    """Scrapes of a replica were lost: nobody was read in between, whatever its step is."""
+    inventory = Inventory()
+    inventory.scrapers[ONE] = ScraperRecord(
+        ONE,
+        spans=[Span(420_000, 465_000, 15_000)],
+        kube_times=np.array([420_000, 465_000], np.int64),
+    )
+    found = kube_state(inventory)
+    assert not found.is_lacked(shown(0, 432, ONE), 432_125, 462_125)
+    assert found.is_lacked(shown(0, 432, ONE), 432_125, 465_001)
+
+
 def test_a_scraper_that_began_later_lacks_what_is_gone() -> None:
     """A restarted kube-state: nobody can say that it is a shard of other objects."""
     found = state({ONE: [0, 30, 60], TWO: [95, 125]})
