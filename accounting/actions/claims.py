@@ -15,7 +15,7 @@ from accounting.domain.inventory import ClaimRecord, Device, Inventory
 from accounting.domain.period import HOUR_MS, Period
 from accounting.models import Cluster, ResourceClaim
 
-_FIELDS = ["devices", "pods", "is_observed", "is_extended"]
+_FIELDS = ["devices", "pods", "is_observed", "is_extended", "is_shown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ def load(cluster: Cluster, inventory: Inventory) -> None:
             set(row.pods),
             row.is_observed,
             row.is_extended,
+            row.is_shown,
         )
 
 
@@ -124,6 +125,7 @@ def _record(claim: ObservedClaim, known: ResourceClaim | None) -> ClaimRecord:
         set(claim.pods),
         is_observed=True,
         is_extended=claim.is_extended,
+        is_shown=known is not None and known.is_shown,
     )
 
 
@@ -139,6 +141,7 @@ def _row(cluster: Cluster, record: ClaimRecord) -> ResourceClaim:
         pods=sorted(record.pods),
         is_observed=record.is_observed,
         is_extended=record.is_extended,
+        is_shown=record.is_shown,
     )
 
 

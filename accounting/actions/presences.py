@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_nodes
 from accounting.domain.period import FAR_MS, Period
-from accounting.domain.presence import Presence
+from accounting.domain.presence_record import Presence
 from accounting.models import Cluster, Gpu, GpuPresence, NodeFact
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from accounting.actions import issues
 from accounting.actions.observing import State
 from accounting.domain.attribution import WindowLedger
+from accounting.domain.capacity import beyond_capacity
 from accounting.domain.condition import conditions, told_twice
 from accounting.domain.issue import Issue
 from accounting.domain.period import Period
@@ -33,6 +34,7 @@ def issues_of(
         *told_twice(readings, period),
         *state.derived.issues,
         *misplaced(state.inventory, period, is_seen=seen),
+        *beyond_capacity(state.inventory, state.derived.presences, period),
     ]
 
 

@@ -151,6 +151,12 @@ TEXTS: Mapping[str, Text] = {
         " says so.",
         "the time of its samples",
     ),
+    "gpu_beyond_capacity": Text(
+        "A GPU that its node has no room for",
+        "It is in no bill. Look which exporter sends its samples; where the GPU is real, look"
+        " why the node's capacity does not have it.",
+        "the time of its samples without a place",
+    ),
     "gpu_in_two_places": Text(
         "One GPU on two nodes",
         "It is booked where it was sampled last. Look for a copied UUID or an exporter"

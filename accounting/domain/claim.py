@@ -53,8 +53,7 @@ class Claims:
             keys = {(pod.namespace, name) for name in pod.claims} | reserved[pod.uid]
             for key in sorted(keys):
                 record = inventory.claims.get(key) or ClaimRecord(*key)
-                is_extended = record.is_extended or _EXTENDED in record.name
-                if not (pod.requests and is_extended):
+                if not (pod.requests and is_behind_resource(record)):
                     found._of_pod[pod.uid].append(record)
                     found._pods_of[key].append(pod.uid)
         return found
@@ -93,6 +92,11 @@ class Claims:
         members = self._pods_of[record.namespace, record.name]
         times = [spans[other] for other in members if other in spans and other != uid]
         return 1 + sum(other[0] < end and start < other[1] for other in times)
+
+
+def is_behind_resource(record: ClaimRecord) -> bool:
+    """True for a claim that the scheduler made for an extended resource."""
+    return record.is_extended or _EXTENDED in record.name
 
 
 def _devices(record: ClaimRecord, pod: PodRecord) -> set[Device]:

@@ -11,7 +11,8 @@ from accounting.domain.kube_hold import derive_holds
 from accounting.domain.label import Labels, labels_of
 from accounting.domain.observe import kube_steps
 from accounting.domain.period import Period
-from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.presence import derive_presences
+from accounting.domain.presence_record import Presence
 from accounting.domain.retired import holds_until, presences_until
 from accounting.domain.unbooked import unbooked
 

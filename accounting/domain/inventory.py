@@ -83,6 +83,7 @@ class ClaimRecord:
         pods: uids that the API says it is reserved for.
         is_observed: by the API.
         is_extended: the scheduler made it for an extended resource (trap T21).
+        is_shown: kube-state shows that a pod has it.
     """
 
     namespace: str
@@ -91,6 +92,7 @@ class ClaimRecord:
     pods: set[str] = field(default_factory=set)
     is_observed: bool = False
     is_extended: bool = False
+    is_shown: bool = False
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from accounting.domain.fold import (
     spans_of,
     within,
 )
-from accounting.domain.inventory import Inventory, Span
+from accounting.domain.inventory import ClaimRecord, Inventory, Span
 from accounting.domain.kube_label import object_labels
 from accounting.domain.observe_gpus import observe_gpus
 from accounting.domain.observe_nodes import observe_node
@@ -47,9 +47,21 @@ def observe(
     ]
     _kube_times(inventory, everything, period, touched)
     _objects(inventory, everything, period, touched)
+    _show_claims(inventory, touched)
     observe_gpus(inventory, everything, period, touched)
     touched.nodes |= note_partitions(inventory)
     return touched
+
+
+def _show_claims(inventory: Inventory, touched: Touched) -> None:
+    """Keep which claims kube-state shows: what exporters say of others is not borne out."""
+    for uid in touched.pods:
+        pod = inventory.pods[uid]
+        for key in {(pod.namespace, name) for name in pod.claims}:
+            record = inventory.claims.setdefault(key, ClaimRecord(*key))
+            if not record.is_shown:
+                record.is_shown = True
+                touched.claims.add(key)
 
 
 def _kube_times(

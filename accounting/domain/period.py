@@ -4,7 +4,7 @@ Every period here is [start, end): the start belongs to it, the end does not. Wi
 five minutes on the UTC grid (rules.md N1).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -93,6 +93,37 @@ class Period:
         while start < self.end_ms:
             yield Period(start, start + size_ms)
             start += size_ms
+
+
+def union(periods: Iterable[Period]) -> list[Period]:
+    """The same time, ascending and disjoint; periods that touch are one."""
+    merged: list[Period] = []
+    for period in sorted(periods):
+        if not period.length_ms:
+            continue
+        if merged and period.start_ms <= merged[-1].end_ms:
+            end_ms = max(period.end_ms, merged[-1].end_ms)
+            merged[-1] = Period(merged[-1].start_ms, end_ms)
+        else:
+            merged.append(period)
+    return merged
+
+
+def without(periods: Iterable[Period], taken: Iterable[Period]) -> list[Period]:
+    """What periods have beside others, ascending and disjoint."""
+    found: list[Period] = []
+    others = union(taken)
+    for period in union(periods):
+        start_ms = period.start_ms
+        for other in others:
+            if other.end_ms <= start_ms or other.start_ms >= period.end_ms:
+                continue
+            if start_ms < other.start_ms:
+                found.append(Period(start_ms, other.start_ms))
+            start_ms = max(start_ms, other.end_ms)
+        if start_ms < period.end_ms:
+            found.append(Period(start_ms, period.end_ms))
+    return found
 
 
 def window_of(instant_ms: int) -> Period:

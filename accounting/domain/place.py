@@ -111,4 +111,5 @@ def _foreign(uuid: str, node: str, spans: Sequence[Span], period: Period) -> Iss
         first_ms=first,
         last_ms=last,
         at_stake_ms=max(0, last - first),
+        severity="error",
     )

@@ -5,30 +5,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from accounting.domain.capacity import (
+    claimed_gpus,
+    most_gpus,
+    room_of,
+    unknown_nodes,
+    within_capacity,
+)
 from accounting.domain.inventory import Inventory, NodeRecord, Span
 from accounting.domain.kube import KubeState
 from accounting.domain.node import NodeLife, node_facts, node_lives
 from accounting.domain.period import HOUR_MS
 from accounting.domain.place import in_one_place
+from accounting.domain.presence_record import Presence
 from accounting.domain.track import far_apart
 from accounting.domain.unit import gpu_count
 
 Added = Mapping[str, Fraction]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Presence:
-    """One GPU on one node in [start_ms, end_ms); `end_ms` None: still there.
-
-    Attributes:
-        uuid: the GPU's UUID, or a placeholder `<node>/<n>` (N16).
-    """
-
-    node: str
-    uuid: str
-    start_ms: int
-    end_ms: int | None
-    is_placeholder: bool = False
 
 
 def derive_presences(
@@ -52,13 +45,14 @@ def derive_presences(
                 firsts = [span.first_ms for spans in others for span in spans]
                 elsewhere[node][gpu.uuid] = firsts
     found: list[Presence] = []
-    for name in {*by_node, *inventory.nodes}:
+    unknown, claimed = unknown_nodes(inventory, by_node), claimed_gpus(inventory)
+    for name in {*by_node, *inventory.nodes} - unknown:
         record = inventory.nodes.get(name)
         lives = node_lives(record, state)
-        there = _Node(
-            name, by_node.get(name, {}), elsewhere[name], record, lives, inventory.added
-        )
-        real = there.play(until_ms)
+        sampled, added = by_node.get(name, {}), inventory.added
+        played = _Node(name, sampled, elsewhere[name], record, lives, added)
+        room = room_of(record, sampled, added, claimed)
+        real = within_capacity(played.play(until_ms), sampled, room)
         found.extend(real)
         if record is not None:
             found.extend(_placeholders(record, real, lives, until_ms, inventory.added))
@@ -150,7 +144,7 @@ class _Node:
 
     def _too_many(self, at: int) -> None:
         """End the longest silent UUIDs beyond what the capacity ever stood for."""
-        most = _most_gpus(self.record, at, self.added)
+        most = most_gpus(self.record, at, self.added)
         if most is None or len(self.there) <= most:
             return
         silent = [gpu for gpu in self.there.values() if gpu.is_silent(at)]
@@ -158,24 +152,6 @@ class _Node:
             if len(self.there) <= most:
                 return
             self._end(gpu.uuid, gpu.span.last_ms + gpu.span.step_ms)
-
-
-def _most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | None:
-    """The highest number of GPUs that a node's capacity has stood for.
-
-    Labels say what a unit of it is, and may change while the number of units stays.
-    """
-    if record is None or not record.capacity:
-        return None
-    first_ms = record.capacity[0][0]
-    changes = {at for at, _ in (*record.capacity, *record.labels)}
-    changes.update(item.from_ms for item in record.partitions)
-    counts = [
-        gpu_count(node_facts(record, at), added)
-        for at in sorted(changes)
-        if first_ms <= at <= until_ms
-    ]
-    return max(counts, default=None)
 
 
 def _placeholders(

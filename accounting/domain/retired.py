@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from accounting.domain.hold import Hold
-from accounting.domain.presence import Presence
+from accounting.domain.presence_record import Presence
 
 RETIRED = "retired"  # how such holds ended
 

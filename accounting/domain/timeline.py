@@ -24,7 +24,7 @@ from accounting.domain.mapping import NOT_CLAIMED, Place, claimed_parts, mapped_
 from accounting.domain.node import model_in
 from accounting.domain.period import Period
 from accounting.domain.policy import factors_of, memory_of, policy_at
-from accounting.domain.presence import Presence
+from accounting.domain.presence_record import Presence
 from accounting.domain.segment import Pooled, Segment
 from accounting.domain.track import MAX_STEP_MS
 

@@ -148,6 +148,7 @@ class ResourceClaim(models.Model):
     pods = models.JSONField(default=list)
     is_observed = models.BooleanField(default=False)  # by the API
     is_extended = models.BooleanField(default=False)  # behind an extended resource
+    is_shown = models.BooleanField(default=False)  # kube-state shows it of a pod
 
     class Meta:
         constraints = [

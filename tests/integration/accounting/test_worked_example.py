@@ -86,3 +86,12 @@ def test_silence_of_kube_state_comes_out_of_the_importer(tmp_path: Path) -> None
         for wanted in expected:
             for name, value in wanted.items():
                 assert str(rows[wanted[by]][name]) == value, f"{wanted[by]} {name}"
+
+
+def test_a_gpu_that_nobody_has_comes_out_of_the_importer(tmp_path: Path) -> None:
+    _import(tmp_path, "invented")
+    [row] = report("ledger", by="gpu")
+    [expected] = _table("invented-ledger")
+    assert {name: str(row[name]) for name in expected} == expected
+    [issue] = [r for r in report("issues") if r["code"] == "gpu_beyond_capacity"]
+    assert (issue["subject"], issue["at_stake_ms"]) == ("GPU-z", 180_000)

@@ -11,7 +11,8 @@ from accounting.domain.inventory import (
     Span,
 )
 from accounting.domain.kube import kube_state
-from accounting.domain.presence import Presence, derive_presences
+from accounting.domain.presence import derive_presences
+from accounting.domain.presence_record import Presence
 from accounting.domain.series import Scraper
 
 KSM, DCGM = Scraper("ksm"), Scraper("dcgm")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from accounting.domain.hold import Hold
-from accounting.domain.presence import Presence
+from accounting.domain.presence_record import Presence
 from accounting.domain.retired import holds_until, presences_until
 
 RETIRED = 1000
