@@ -19,6 +19,7 @@ urlpatterns = [
         ("teams", writes.TeamsView.as_view()),
         ("bindings", writes.BindingsView.as_view()),
         ("prices", writes.PricesView.as_view()),
+        ("kube-state-jobs", writes.KubeStateJobsView.as_view()),
         ("clusters", reads.ClustersView.as_view()),
         ("audit", reads.AuditView.as_view()),
         ("data-issues", reads.IssuesView.as_view()),

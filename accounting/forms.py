@@ -284,6 +284,20 @@ class EndForm(AccessibleForm):
     )
 
 
+class KubeStateJobForm(AccessibleForm):
+    """Whether a job of kube-state is accepted, and why."""
+
+    accepted = forms.ChoiceField(
+        choices=[("yes", "yes"), ("no", "no")], widget=forms.HiddenInput
+    )
+    reason = forms.CharField(
+        min_length=10,
+        max_length=200,
+        help_text=REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+
 def tomorrow(today: date) -> date:
     """The usual first day of a change: nothing that is shown moves."""
     return today + timedelta(days=1)

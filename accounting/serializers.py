@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounting.domain.kube_jobs import Role
 from accounting.domain.profile import fault_of
 from accounting.models import BindingKind, Cluster, Team
 from accounting.queries.billing import billing_at
@@ -367,6 +368,39 @@ class IssueSerializer(serializers.Serializer):  # type: ignore[type-arg]
     at_stake_charge = serializers.CharField(allow_null=True)
     count = serializers.IntegerField()
     resolved_at = serializers.CharField(allow_null=True)
+
+
+class KubeStateJobSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """A scrape job that sent kube-state-metrics of a cluster."""
+
+    cluster = serializers.CharField()
+    job = serializers.CharField(
+        allow_blank=True, help_text="empty for samples without a job"
+    )
+    role = serializers.ChoiceField(
+        choices=[role.name.lower() for role in Role],
+        help_text="at its last sample; `other` counts for nothing",
+    )
+    counts = serializers.BooleanField(help_text="whether its last sample counts")
+    accepted = serializers.BooleanField(help_text="by a person or the setup file")
+    listed = serializers.BooleanField(help_text="in `jobs` of a source")
+    applied = serializers.BooleanField(
+        help_text="false until the windows that the last change affects are due again"
+    )
+    first_sample = serializers.CharField()
+    last_sample = serializers.CharField()
+    shares = serializers.CharField(
+        allow_blank=True, help_text="an object that the leading jobs show as well"
+    )
+
+
+class KubeStateJobBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """Whether a job is accepted."""
+
+    cluster = serializers.SlugRelatedField("name", queryset=Cluster.objects.all())
+    job = serializers.CharField(max_length=500, allow_blank=True, trim_whitespace=False)
+    accepted = serializers.BooleanField()
+    reason = serializers.CharField(max_length=200)
 
 
 class FaultSerializer(serializers.Serializer):  # type: ignore[type-arg]

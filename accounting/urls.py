@@ -10,6 +10,7 @@ from accounting.views import (
     explain,
     fleet,
     gpu,
+    kube_state_jobs,
     prices,
     teams,
 )
@@ -31,6 +32,11 @@ urlpatterns = [
         "attribution/<int:binding_id>/end", attribution.binding_end, name="binding-end"
     ),
     path("audit", audit.audit, name="audit"),
+    path(
+        "data-health/kube-state-job",
+        kube_state_jobs.kube_state_job,
+        name="kube-state-job",
+    ),
     path("account", account.account, name="account"),
     path("account/preferences", account.preferences, name="preferences"),
     path("account/password", account.password_change, name="password-change"),

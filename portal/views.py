@@ -33,6 +33,7 @@ from accounting.queries.freshness import (
     source_rows,
 )
 from accounting.queries.issues import issue_rows
+from accounting.queries.kube_state_jobs import kube_state_job_rows
 from accounting.queries.ledger import ledger_rows, ledger_total
 from accounting.queries.ranking import largest, moved_most
 from accounting.queries.selection import Selection
@@ -228,6 +229,8 @@ def data_health(request: HttpRequest) -> HttpResponse:
         "currency": state.currency,
         "resolved": [row for row in issues if row.resolved_at is not None],
         "sees_all": sees_all,
+        "kube_jobs": kube_state_job_rows(scope),
+        "can_edit": scope.is_admin,
         "own": None if sees_all else unobserved(state, span),
     }
     return render(request, "portal/data_health.html", context)

@@ -6,7 +6,7 @@ their time: so a late sample can still change its windows.
 
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import itemgetter
@@ -90,6 +90,22 @@ def _unfold_around(source: Source, hour_ms: int) -> None:
         hour_start__lte=to_instant(hour_ms + HOUR_MS),
         folded_as__isnull=False,
     ).update(folded_as=None)
+
+
+def unfold(cluster_id: int, periods: Iterable[Period]) -> None:
+    """Let samples of some periods be folded again: some of the evidence was taken back.
+
+    In the transaction that took it back, under the cluster's `evidence` lock.
+    """
+    for period in periods:
+        BufferBlock.objects.filter(
+            source__cluster=cluster_id,
+            hour_start__gte=to_instant(period.start_ms - period.start_ms % HOUR_MS),
+            hour_start__lt=period.end,
+            first_ms__lt=period.end_ms,
+            last_ms__gte=period.start_ms,
+            folded_as__isnull=False,
+        ).update(folded_as=None)
 
 
 def _blocks(source: Source, period: Period) -> QuerySet[BufferBlock]:

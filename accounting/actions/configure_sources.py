@@ -30,7 +30,7 @@ _SOURCE_KEYS = (
 
 
 def read_cluster(entry: Entry, zone: ZoneInfo) -> ClusterSpec:
-    entry.allow("name", "sources", "kubernetes", "share", "retired")
+    entry.allow("name", "sources", "kubernetes", "share", "retired", "kube_state_jobs")
     entries = list(entry.entries("sources"))
     sources = tuple(_source(item) for item in entries)
     names: set[str] = set()
@@ -47,6 +47,9 @@ def read_cluster(entry: Entry, zone: ZoneInfo) -> ClusterSpec:
         else None,
         sets_retired="retired" in entry.values,
         retired=entry.instant_or_none("retired", zone),
+        kube_state_jobs=tuple(entry.texts("kube_state_jobs"))
+        if "kube_state_jobs" in entry.values
+        else None,
     )
 
 

@@ -266,3 +266,21 @@ def compute_lost(cluster_id: int, hours: Sequence[datetime]) -> None:
             """,
             [list(hours), cluster_id],
         )
+
+
+def at_hand_from(cluster_id: int) -> int:
+    """From when on the samples of a cluster's windows can still be read, in ms."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT coalesce((extract(epoch FROM min(window_start)) * 1000)::bigint, 0)
+            FROM accounting_ingestwindow
+            WHERE cluster_id = %(cluster)s AND shard = 0 AND {_AT_HAND}
+            """,  # a constant
+            {
+                "cluster": cluster_id,
+                "kept_days": FACT_DAYS,
+                "again_days": ASKED_AGAIN_DAYS,
+            },
+        )
+        return int(cursor.fetchone()[0])

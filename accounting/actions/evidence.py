@@ -155,7 +155,7 @@ def _load_geometries(cluster: Cluster, inventory: Inventory) -> None:
 _PODS = """
     SELECT p.id, p.uid, n.name, p.name, p.first_ms, p.last_ms, p.record
     FROM accounting_pod p JOIN accounting_namespace n ON n.id = p.namespace_id
-    WHERE p.cluster_id = %(cluster)s AND NOT p.is_inferred
+    WHERE p.cluster_id = %(cluster)s AND NOT p.is_inferred AND p.first_ms IS NOT NULL
       AND ((p.last_ms >= %(since)s AND p.first_ms < %(until)s)
            OR p.id IN (SELECT pod_id FROM accounting_podhold
                        WHERE NOT is_inferred
@@ -189,7 +189,7 @@ def _load_pods(
         pk, uid, namespace, name, first, last, record = row
         ids.pods[uid] = pk
         inventory.pods[uid] = pod_from_row(
-            uid, namespace, name, first or 0, last or 0, msgspec.json.decode(record)
+            uid, namespace, name, first, last, msgspec.json.decode(record)
         )
         _forget_uncounted(inventory.pods[uid], inventory.added)
     for name, at, labels in rows_of(_NAMESPACE_LABELS, cluster):

@@ -232,7 +232,7 @@ _SHOWN = """
     FROM accounting_pod p
     JOIN accounting_namespace s ON s.id = p.namespace_id
     JOIN accounting_node n ON n.id = p.node_id
-    WHERE p.cluster_id = %(cluster)s AND NOT p.is_inferred
+    WHERE p.cluster_id = %(cluster)s AND NOT p.is_inferred AND p.first_ms IS NOT NULL
       AND (s.name, p.name) IN (SELECT * FROM unnest(%(spaces)s::text[], %(pods)s::text[]))
 """
 

@@ -19,6 +19,7 @@ from accounting.actions import (
     windows,
 )
 from accounting.actions.evidence_ids import Ids
+from accounting.actions.kube_job_changes import bring_about
 from accounting.actions.names import look_for_unknown
 from accounting.actions.observing import State, observe_period
 from accounting.actions.outcomes import write_windows
@@ -166,6 +167,7 @@ def ingest_all(
     """
     total = Ingested(0, 0, 0)
     end = time.monotonic() + for_s
+    bring_about(cluster)
     retirement.work_off(cluster, for_s=for_s)
     as_of = as_of or database_now()
     for _ in range(MOST_ROUNDS):

@@ -16,6 +16,7 @@ from accounting.actions import (
 from accounting.actions.evidence_ids import Ids
 from accounting.actions.evidence_labels import label_period
 from accounting.actions.holds import overlapping
+from accounting.actions.kube_job_changes import judge
 from accounting.actions.locks import lock
 from accounting.actions.pause import no_cycle_search
 from accounting.actions.reading import ClusterReader
@@ -23,6 +24,7 @@ from accounting.actions.workloads import resolve_pods
 from accounting.domain.derived import Derived, data_end_ms, derive
 from accounting.domain.fold import Touched
 from accounting.domain.inventory import Inventory
+from accounting.domain.issue import Issue
 from accounting.domain.observe import observe
 from accounting.domain.period import FAR_MS, Period, to_ms
 from accounting.domain.series import Reading
@@ -34,12 +36,17 @@ from accounting.queries.windows import database_now
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A cluster's evidence and what it says, for one period."""
+    """A cluster's evidence and what it says, for one period.
+
+    Attributes:
+        issues: jobs of kube-state beside those that lead.
+    """
 
     inventory: Inventory
     ids: Ids
     derived: Derived
     until_ms: int
+    issues: Sequence[Issue] = ()
 
 
 @no_cycle_search()
@@ -59,7 +66,8 @@ def observe_period(
 
     Args:
         cluster, reader, readings, period: whose samples, and of which time.
-        is_observed: the samples are in the evidence already.
+        is_observed: the samples were in the evidence when they were read; they are folded
+            again where some was taken out of it since (rules.md N40).
         computed: the windows that the caller computes; all of `period` without any.
     """
     uids = {
@@ -70,6 +78,10 @@ def observe_period(
     }
     with transaction.atomic():
         lock("evidence", cluster.pk)
+        is_observed = is_observed and reader.is_folded(period)  # asked under the lock
+        jobs = judge(cluster, readings, period, is_known=is_observed)
+        is_observed = is_observed and not jobs.again
+        readings = jobs.readings
         inventory, ids = evidence.load(cluster, period, uids)
         touched = Touched()
         if not is_observed:
@@ -91,10 +103,12 @@ def observe_period(
         if not is_observed:
             resolve_pods(cluster, holding)
         changed.extend(_moved_end(cluster, until))
+        changed.extend(jobs.again)
         outside = _outside(changed, _stretches(computed or [period]))
         due.mark_existing(cluster.pk, outside, "late")
         reach("folded")
-    return State(inventory, ids, now, until)
+    found = jobs.issues(period, inventory.added_names)
+    return State(inventory, ids, now, until, found)
 
 
 def derive_again(cluster: Cluster, period: Period) -> None:

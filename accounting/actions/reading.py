@@ -20,7 +20,7 @@ from accounting.sources.prometheus import Prometheus
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
 AFTER_MS = 600_000
-FOLDING = 1  # raised when `domain.observe` learns more from the same samples
+FOLDING = 2  # raised when `domain.observe` learns more from the same samples
 
 _ACCESS_KEYS = (
     "headers",
@@ -45,7 +45,13 @@ class ClusterReader:
             SourceError: a source that is asked over the network did not answer.
         """
         wide = Period(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
-        return [read_source(source, wide) for source in self.sources]
+        return [
+            replace(
+                read_source(source, wide),
+                is_file=source.kind == SourceKind.OPENMETRICS,
+            )
+            for source in self.sources
+        ]
 
     @property
     def is_asked(self) -> bool:

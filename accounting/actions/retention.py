@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Max, Min
 
-from accounting.actions import buffer, partitions
+from accounting.actions import buffer, kube_job_objects, partitions
 from accounting.actions.rollup import FACTS
 from accounting.models import DirtyHour, IngestWindow
 from accounting.queries.windows import database_now
@@ -35,6 +35,7 @@ def keep() -> list[str]:
     for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
         dropped += partitions.drop_expired(table, newest - HOURS_KEPT)
     buffer.forget(before)
+    kube_job_objects.forget_pods(before)
     return dropped
 
 

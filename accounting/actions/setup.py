@@ -11,6 +11,7 @@ from django.db import models
 
 from accounting.actions import lifecycles
 from accounting.actions.bindings import rebind
+from accounting.actions.kube_state_jobs import set_accepted
 from accounting.actions.prices import reprice
 from accounting.actions.resources import set_resources
 from accounting.actions.retirement import retire
@@ -134,6 +135,11 @@ def _cluster(spec: ClusterSpec, changes: list[str], actor: Actor) -> None:
             else f"retired {spec.retired:%Y-%m-%dT%H:%M:%SZ}"
         )
         changes.append(f"cluster {spec.name} is {end}")
+    if spec.kube_state_jobs is not None and set_accepted(
+        cluster, spec.kube_state_jobs, actor=actor, reason="configure"
+    ):
+        jobs = ", ".join(spec.kube_state_jobs) or "none"
+        changes.append(f"cluster {spec.name} accepts jobs of kube-state: {jobs}")
     for source in spec.sources:
         values = {
             "kind": source.kind,

@@ -29,6 +29,7 @@ class ClusterSpec:
     share: str | None = None  # the policy; None leaves what is set
     sets_retired: bool = False  # False leaves what is set
     retired: datetime | None = None  # None: it goes on
+    kube_state_jobs: tuple[str, ...] | None = None  # accepted; None leaves what is set
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ SCOPES = (
     "read:prices",
     "read:clusters",
     "read:data-issues",
+    "read:kube-state-jobs",
     "read:quotas",
     "read:queues",
     "read:waiting",
@@ -33,6 +34,7 @@ SCOPES = (
     "write:teams",
     "write:bindings",
     "write:prices",
+    "write:kube-state-jobs",
     "write:change-sets",
 )
 LONGEST = timedelta(days=365)

@@ -35,6 +35,7 @@ def issues_of(
         *state.derived.issues,
         *misplaced(state.inventory, period, is_seen=seen),
         *beyond_capacity(state.inventory, state.derived.presences, period),
+        *state.issues,
     ]
 
 

@@ -1,4 +1,4 @@
-"""Teams, bindings and prices: lists that admins may add to."""
+"""Teams, bindings, prices and jobs of kube-state: lists that admins may change."""
 
 from typing import Any
 
@@ -9,11 +9,14 @@ from rest_framework.response import Response
 from accounting import serializers
 from accounting.access import scope_of
 from accounting.actions.bindings import add_binding
+from accounting.actions.kube_state_jobs import accept
 from accounting.actions.prices import set_unit_price
 from accounting.actions.teams import save_team
 from accounting.api.rows import RowsView, admin_of
 from accounting.api.schema import lists, takes
 from accounting.queries.directory import binding_rows, price_rows, team_rows
+from accounting.queries.kube_state_jobs import kube_state_job_rows
+from accounting.rights import DATA_ISSUES
 
 
 def checked(body: type[Any], request: Request) -> dict[str, Any]:
@@ -116,3 +119,34 @@ class PricesView(RowsView):
         )
         row = next(r for r in price_rows(scope_of(actor)) if r.id == price.pk)
         return Response(row.fields(), status=status.HTTP_201_CREATED)
+
+
+class KubeStateJobsView(RowsView):
+    """Scrape jobs of kube-state, and which of them count."""
+
+    subject = "kube-state-jobs"
+    right = DATA_ISSUES
+    parameters = ("cluster",)
+
+    @lists(serializers.KubeStateJobSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Every job that sent kube-state-metrics, for finance and admins."""
+        clusters = self.selection(request).filters.get("cluster", ())
+        rows = kube_state_job_rows(scope_of(request.user), clusters)
+        return self.answer(request, [row.fields() for row in rows])
+
+    @takes(serializers.KubeStateJobBodySerializer, serializers.KubeStateJobSerializer)
+    def post(self, request: Request) -> Response:
+        """Accept a job, or take that back; the windows it affects are computed again."""
+        actor = admin_of(request)
+        values = checked(serializers.KubeStateJobBodySerializer, request)
+        cluster, job = values["cluster"], values["job"]
+        accept(
+            cluster,
+            job,
+            is_accepted=values["accepted"],
+            actor=actor,
+            reason=values["reason"],
+        )
+        rows = kube_state_job_rows(scope_of(actor), [cluster.name])
+        return Response(next(row.fields() for row in rows if row.job == job))

@@ -44,6 +44,24 @@ TEXTS: Mapping[str, Text] = {
         "Nothing of it is counted. Add the job to `jobs` of the source if it is yours;"
         " else look who writes it.",
     ),
+    "other_kube_state": Text(
+        "A job that is not known sends kube-state-metrics",
+        "Nothing of it counts. Accept the job on the data health page, or in"
+        " `kube_state_jobs` of the setup file, if it is yours; else find out who sends it.",
+        "the GPU time that its pods ask for",
+    ),
+    "kube_state_shard": Text(
+        "A shard of kube-state-metrics under a job of its own",
+        "It counts, because it shows other objects only. Accept the job on the data health"
+        " page if it is yours; else find out who sends it.",
+        "the GPU time that its pods ask for",
+    ),
+    "kube_state_renamed": Text(
+        "Another job took over from kube-state-metrics",
+        "It counts since the jobs before it were silent for an hour. Accept it on the data"
+        " health page if the job was renamed: then that hour counts too.",
+        "the GPU time that its pods ask for",
+    ),
     "label_too_long": Text(
         "A label is longer than any name can be",
         "Its series are left out. Look at what the exporter writes into that label.",

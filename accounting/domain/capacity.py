@@ -42,10 +42,10 @@ def most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | N
 
 
 def claimed_gpus(inventory: Inventory) -> dict[str, set[str]]:
-    """The UUIDs that claims of pods were given, by node ("" where nobody said): a capacity does
-    not stand for them.
+    """The UUIDs that claims were given, by node ("" where nobody said).
 
-    Only of claims that the API or kube-state shows; not of those behind an extended resource.
+    The capacity of a node does not stand for them. Only of claims that the API or kube-state
+    shows; not of those behind an extended resource.
     """
     found: dict[str, set[str]] = defaultdict(set)
     for claim in inventory.claims.values():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from accounting.domain.inventory import EVER, Inventory, NodeRecord, PodRecord, Span
 from accounting.domain.observe import kube_steps
-from accounting.domain.period import FAR_MS, Period
+from accounting.domain.period import FAR_MS, Period, union
 from accounting.domain.series import Scraper
 from accounting.domain.track import Steps, far_apart
 
@@ -174,13 +174,7 @@ def _has(times: list[int], instant_ms: int) -> bool:
 
 
 def _union(pieces: Iterable[tuple[int, int]]) -> list[Period]:
-    merged: list[Period] = []
-    for start, end in sorted(piece for piece in pieces if piece[0] < piece[1]):
-        if merged and start <= merged[-1].end_ms:
-            merged[-1] = Period(merged[-1].start_ms, max(end, merged[-1].end_ms))
-        else:
-            merged.append(Period(start, end))
-    return merged
+    return union(Period(low, high) for low, high in pieces if low < high)
 
 
 def kube_state(inventory: Inventory) -> KubeState:

@@ -100,6 +100,7 @@ class Reading:
         notes: faults met on the way, as (code, subject, message).
         interval_ms: the source's configured interval, or None (rules.md N4).
         declared: names whose scale the source declares (rules.md N8).
+        is_file: of files that somebody imported, not of a source that is read live.
     """
 
     series: tuple[Series, ...]
@@ -107,6 +108,7 @@ class Reading:
     notes: tuple[tuple[str, str, str], ...] = ()
     interval_ms: int | None = None
     declared: frozenset[str] = frozenset()
+    is_file: bool = False
 
 
 def content_hash(readings: Iterable[Reading]) -> bytes:

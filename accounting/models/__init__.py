@@ -24,6 +24,10 @@ from accounting.models.cluster import (
 )
 from accounting.models.evidence import (
     GpuLabelHour,
+    KubeJob,
+    KubeJobObject,
+    KubeJobOverlap,
+    KubeJobRun,
     NodeScraper,
     OwnPod,
     ScrapeHour,
@@ -98,6 +102,10 @@ __all__ = [
     "GpuSpan",
     "IngestWindow",
     "IssueSeverity",
+    "KubeJob",
+    "KubeJobObject",
+    "KubeJobOverlap",
+    "KubeJobRun",
     "LabelPurpose",
     "LabelSpelling",
     "Membership",

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 
 
-@pghistory.track(exclude=["data_end_ms"])
+@pghistory.track(exclude=["data_end_ms", "kube_jobs_in_force"])
 class Cluster(models.Model):
     """One Kubernetes cluster.
 
@@ -15,6 +15,8 @@ class Cluster(models.Model):
     `kube_state_jobs`: scrape jobs of kube-state that a person accepted beside those that the
     data show first (N40). `is_confirmed`: `configure` named it, or a person said that it is
     new (N39). `data_end_ms`: where its data end (N1); null without data.
+    `kube_jobs_in_force`: the jobs that people named, as far as that is brought about
+    (`queries.kube_jobs`); null before any sample.
     """
 
     id = models.SmallAutoField(primary_key=True)
@@ -26,6 +28,7 @@ class Cluster(models.Model):
     kube_state_jobs = models.JSONField(default=list, blank=True)
     is_confirmed = models.BooleanField(default=False)
     data_end_ms = models.BigIntegerField(null=True)
+    kube_jobs_in_force = models.JSONField(null=True)
 
     class Meta:
         ordering = ["name"]

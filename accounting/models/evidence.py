@@ -132,3 +132,79 @@ class OwnPod(models.Model):
                 fields=["cluster", "namespace", "pod"], name="own_pod_unique"
             )
         ]
+
+
+class KubeJob(models.Model):
+    """Evidence: a scrape job of kube-state (rules.md N40).
+
+    `is_late`: as files show it that came when a live source had been read; they say nothing
+    of the windows that it computed.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    job = models.CharField(max_length=500, blank=True)
+    is_late = models.BooleanField(default=False)
+    first_node_ms = models.BigIntegerField(null=True)  # its first sample of a node
+    first_live_ms = models.BigIntegerField(null=True)  # first sample of a live source
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job", "is_late"], name="kube_job_unique"
+            )
+        ]
+
+
+class KubeJobRun(models.Model):
+    """Evidence: a job was sampled from `first_ms` to `last_ms` without an hour of silence."""
+
+    kube_job = models.ForeignKey(KubeJob, on_delete=models.CASCADE, related_name="runs")
+    first_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kube_job", "first_ms"], name="kube_job_run_unique"
+            )
+        ]
+
+
+class KubeJobObject(models.Model):
+    """Evidence: a job showed an object first at `first_ms`, or something that refers to it.
+
+    Kept only where a cluster has several jobs: of one alone it is asked nowhere.
+    """
+
+    kube_job = models.ForeignKey(
+        KubeJob, on_delete=models.CASCADE, related_name="shown"
+    )
+    name = models.CharField(max_length=600)  # as `domain.kube_job_samples.Object`
+    is_reference = models.BooleanField(default=False)
+    first_ms = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kube_job", "name", "is_reference"], name="kube_object_unique"
+            )
+        ]
+        indexes = [models.Index(fields=["name"], name="kube_object_by_name")]
+
+
+class KubeJobOverlap(models.Model):
+    """Derived: since when a job has shown an object that another one knows, and which."""
+
+    kube_job = models.ForeignKey(
+        KubeJob, on_delete=models.CASCADE, related_name="overlaps"
+    )
+    other = models.ForeignKey(KubeJob, on_delete=models.CASCADE, related_name="+")
+    first_ms = models.BigIntegerField()
+    name = models.CharField(max_length=600)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kube_job", "other"], name="kube_overlap_unique"
+            )
+        ]

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from accounting.actions.configure import read_configuration
 from accounting.actions.document import DocumentError, decode
 from accounting.actions.ingest import ingest_all
+from accounting.actions.kube_job_changes import bring_about
 from accounting.actions.retirement import RetirementError, work_off
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.setup import apply_configuration
@@ -73,13 +74,14 @@ class Command(BaseCommand):
             self.stdout.write("nothing to change")
 
     def _bring_about(self, cluster: Cluster) -> None:
-        """What a cluster that was retired, or is in use again, changes in the past."""
+        """What other jobs of kube-state, or another end, change in a cluster's past."""
         with Progress(self.stderr) as progress:
-            changed = work_off(
+            of_jobs = bring_about(cluster)
+            of_end = work_off(
                 cluster,
                 on_progress=lambda done, of: progress.tell("Retirement", done, of),
             )
-            if changed is not None:
+            for changed in filter(None, (of_jobs, of_end)):
                 ingest_all(
                     cluster,
                     within=changed,

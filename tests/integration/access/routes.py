@@ -67,6 +67,11 @@ PAGES: dict[str, Route] = {
     "find": Route("/find?q=re", ALL),
     "freshness": Route("/freshness", ALL),
     "data-health": Route("/data-health", ALL),
+    "data-health/kube-state-job": Route(
+        "/data-health/kube-state-job?cluster=north&job=unknown",
+        (403, 403, 403, 403, 404),
+        (403, 403, 403, 403, 404),
+    ),
     "data-health/proofs": Route("/data-health/proofs", WHOLE),
     "clusters/retire": Route(
         "/clusters/retire?cluster=north", ADMIN, (403, 403, 403, 403, 422)
@@ -141,6 +146,7 @@ REST: dict[str, Route] = {
     "teams": Route(f"{API}teams", ALL, (403, 403, 403, 403, 400)),
     "bindings": Route(f"{API}bindings", ALL, (403, 403, 403, 403, 400)),
     "prices": Route(f"{API}prices", ALL, (403, 403, 403, 403, 400)),
+    "kube-state-jobs": Route(f"{API}kube-state-jobs", ROWS, (404, 404, 404, 403, 400)),
     "clusters": Route(f"{API}clusters", ALL),
     "audit": Route(f"{API}audit", ROWS),
     "data-issues": Route(f"{API}data-issues", ROWS),

@@ -1,8 +1,4 @@
-"""Nobody gets into a bill by claiming it: another kube-state, invented GPUs (rules.md N40).
-
-The attack that was measured on the first version: a second job that told of pods moved 40
-GPU-hours to a team of its choice, and two invented UUIDs added 24 GPU-hours of wall time.
-"""
+"""Nobody gets into a bill with invented GPUs (rules.md N40)."""
 
 from pathlib import Path
 from typing import Any

@@ -52,6 +52,7 @@ def test_every_list_of_the_design_is_there() -> None:
             "bindings",
             "prices",
             "change-sets",
+            "kube-state-jobs",
         }
         assert set(operations) == ({"get", "post"} if writes else {"get"})
     one = {p: set(found) for p, found in schema()["paths"].items() if "{" in p}

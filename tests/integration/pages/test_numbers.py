@@ -210,7 +210,7 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
         ("/gpus", 23),
         ("/prices", 9),
         ("/attribution", 11),
-        ("/data-health", 14),
+        ("/data-health", 18),
         ("/setup", 10),  # who can administer
         ("/account", 9),  # the latest sign-ins
     ],

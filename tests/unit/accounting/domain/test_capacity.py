@@ -94,18 +94,19 @@ def test_a_capacity_of_nothing_says_nothing() -> None:
     assert issues(cluster) == []
 
 
-def claim(cluster: Cluster, name: str, uuid: str, **facts: bool) -> None:
+def claim(cluster: Cluster, name: str, uuid: str) -> ClaimRecord:
     """A claim that was given a GPU of node `n`."""
     device = Device("gpu.nvidia.com", "n", uuid.lower(), uuid)
-    record = ClaimRecord("vision", name, {device}, **facts)
+    record = ClaimRecord("vision", name, {device})
     cluster.inventory.claims["vision", name] = record
+    return record
 
 
 @pytest.mark.parametrize("fact", ["is_shown", "is_observed"])
 def test_what_a_claim_was_given_is_there_beside_the_capacity(fact: str) -> None:
     cluster = two_of_two()
     cluster.gpu("A", "n", (120, 570))
-    claim(cluster, "x", "C", **{fact: True})
+    setattr(claim(cluster, "x", "C"), fact, True)
     assert cluster.real() == [
         ("A", "n", 120, None),
         ("B", "n", 0, None),
@@ -121,7 +122,7 @@ def test_claims_that_nobody_bears_out_make_no_room() -> None:
     cluster = two_of_two()
     cluster.gpu("A", "n", (120, 570))
     claim(cluster, "x", "A")
-    claim(cluster, "pod-extended-resources-x7", "C", is_shown=True)
+    claim(cluster, "pod-extended-resources-x7", "C").is_shown = True
     assert [p[0] for p in cluster.real()] == ["B", "C"]
 
 

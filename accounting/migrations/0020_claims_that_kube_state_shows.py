@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounting', '0018_labels_of_holds'),
+        ('accounting', '0019_folded_blocks'),
     ]
 
     operations = [

@@ -1,0 +1,49 @@
+"""Accepts scrape jobs of kube-state beside those that the data show first (rules.md N40).
+
+Only the wish is kept, so that a page answers at once; `kube_job_changes.bring_about` does the
+rest before the cluster's next windows are computed.
+"""
+
+from collections.abc import Iterable
+
+from django.core.exceptions import ValidationError
+
+from accounting.audit import Actor, act
+from accounting.models import Cluster
+from accounting.queries.kube_jobs import known_jobs
+
+
+def set_accepted(
+    cluster: Cluster, jobs: Iterable[str], *, actor: Actor, reason: str
+) -> bool:
+    """Let exactly these jobs be accepted; True when that changes something.
+
+    Jobs that were never sampled may be named: they count once they are.
+    """
+    wanted = sorted(set(jobs))
+    with act(actor, reason):
+        row = Cluster.objects.select_for_update().get(pk=cluster.pk)
+        if row.kube_state_jobs == wanted:
+            return False
+        row.kube_state_jobs = cluster.kube_state_jobs = wanted
+        row.save(update_fields=["kube_state_jobs"])
+    return True
+
+
+def accept(
+    cluster: Cluster, job: str, *, is_accepted: bool, actor: Actor, reason: str
+) -> bool:
+    """Accept one job, or take that back; True when that changes something.
+
+    Raises:
+        ValidationError: the cluster has no such job.
+    """
+    with act(actor, reason):
+        row = Cluster.objects.select_for_update().get(pk=cluster.pk)
+        known = set(row.kube_state_jobs)
+        if job not in known_jobs(cluster.pk).names:
+            raise ValidationError(
+                {"job": f"no job {job!r} sent kube-state-metrics of {cluster.name}"}
+            )
+        wanted = known | {job} if is_accepted else known - {job}
+        return set_accepted(cluster, wanted, actor=actor, reason=reason)

@@ -1,0 +1,175 @@
+"""What is known of a cluster's kube-state jobs, and what each of them is (rules.md N40)."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import connection
+
+from accounting.domain.kube_job_samples import Side, merged
+from accounting.domain.kube_jobs import (
+    NOBODY,
+    JobRecord,
+    Named,
+    Role,
+    Roles,
+    Run,
+    changed_at,
+    roles_of,
+)
+from accounting.models import Cluster, Source
+
+
+@dataclass(slots=True)
+class KnownJobs:
+    """The jobs of a cluster, as they are stored.
+
+    Attributes:
+        sides: when each was sampled.
+        ids: of their rows.
+        overlaps: since when one shows what the other knows, and which object.
+        live_ms: the first sample of a live source; None before one was read.
+        named: the jobs that people named, as far as that is brought about.
+        wanted: as they name them now.
+        is_in_force: these are the same, and stored.
+    """
+
+    sides: dict[Side, JobRecord] = field(default_factory=dict)
+    ids: dict[Side, int] = field(default_factory=dict)
+    overlaps: dict[tuple[Side, Side], tuple[int, str]] = field(default_factory=dict)
+    live_ms: int | None = None
+    named: Named = NOBODY
+    wanted: Named = NOBODY
+    is_in_force: bool = False
+
+    @property
+    def names(self) -> set[str]:
+        """Every job that was sampled."""
+        return {side.job for side in self.sides}
+
+    def copy(self) -> "KnownJobs":
+        """The same, to be changed."""
+        return replace(
+            self,
+            sides=dict(self.sides),
+            ids=dict(self.ids),
+            overlaps=dict(self.overlaps),
+        )
+
+    def records(self, sides: Iterable[Side] | None = None) -> dict[str, JobRecord]:
+        """When each job was sampled, by all sides or some."""
+        found: dict[str, JobRecord] = {}
+        for side in self.sides if sides is None else sides:
+            known, own = found.get(side.job), self.sides[side]
+            found[side.job] = own if known is None else merged(known, own)
+        return found
+
+    def roles(self) -> Roles:
+        """What each job is at any time.
+
+        In the windows of a live source, files that came after it change nothing.
+        """
+        every = self._roles(self.sides)
+        if self.live_ms is None or not any(side.is_late for side in self.sides):
+            return every
+        early = [side for side in self.sides if not side.is_late]
+        return changed_at(every, self._roles(early), self.live_ms)
+
+    def _roles(self, sides: Collection[Side]) -> Roles:
+        shared: dict[tuple[str, str], int] = {}
+        for (one, other), (at, _) in self.overlaps.items():
+            if one in sides and other in sides and one.job != other.job:
+                pair = (one.job, other.job)
+                shared[pair] = min(at, shared.get(pair, at))
+        return roles_of(self.records(sides), shared, self.named)
+
+    def shared(self, roles: Roles) -> dict[str, str]:
+        """An object of each job that those that lead know."""
+        found: dict[str, tuple[int, str]] = {}
+        for (one, other), (at, name) in self.overlaps.items():
+            leads = roles.get(other.job, ())[:1]
+            if leads and leads[0].role is Role.LEADS and one.job != other.job:
+                found[one.job] = min((at, name), found.get(one.job, (at, name)))
+        return {job: name for job, (_, name) in found.items()}
+
+
+_JOBS = """
+    SELECT j.cluster_id, j.id, j.job, j.is_late, j.first_node_ms, j.first_live_ms,
+           coalesce(array_agg(r.first_ms ORDER BY r.first_ms)
+                    FILTER (WHERE r.id IS NOT NULL), '{}'),
+           coalesce(array_agg(r.last_ms ORDER BY r.first_ms)
+                    FILTER (WHERE r.id IS NOT NULL), '{}')
+    FROM accounting_kubejob j LEFT JOIN accounting_kubejobrun r ON r.kube_job_id = j.id
+    WHERE j.cluster_id = ANY(%s) GROUP BY j.id
+"""
+_OVERLAPS = """
+    SELECT j.cluster_id, o.kube_job_id, o.other_id, o.first_ms, o.name
+    FROM accounting_kubejoboverlap o JOIN accounting_kubejob j ON j.id = o.kube_job_id
+    WHERE j.cluster_id = ANY(%s)
+"""
+
+
+def known_jobs(cluster_id: int) -> KnownJobs:
+    """What is known of a cluster's jobs, and which of them people named."""
+    return known_jobs_of([cluster_id])[cluster_id]
+
+
+def known_jobs_of(cluster_ids: Collection[int]) -> dict[int, KnownJobs]:
+    """The same of several clusters, by id."""
+    found = {pk: KnownJobs() for pk in cluster_ids}
+    with connection.cursor() as cursor:
+        cursor.execute(_JOBS, [list(found)])
+        for cluster, pk, job, is_late, node, live, *runs in cursor.fetchall():
+            own, side = found[cluster], Side(job, is_late)
+            spans = [Run(a, b) for a, b in zip(*runs, strict=True)]
+            own.sides[side], own.ids[side] = JobRecord(spans, node), pk
+            if live is not None:
+                own.live_ms = min(live, own.live_ms or live)
+        several = [pk for pk, own in found.items() if len(own.names) > 1]
+        if several:
+            by_id = {pk: side for own in found.values() for side, pk in own.ids.items()}
+            cursor.execute(_OVERLAPS, [several])
+            for cluster, pk, other, at, name in cursor.fetchall():
+                found[cluster].overlaps[by_id[pk], by_id[other]] = (at, name)
+    _put_named(found)
+    return found
+
+
+def _put_named(found: Mapping[int, KnownJobs]) -> None:
+    settings: dict[int, list[Mapping[str, Any]]] = {pk: [] for pk in found}
+    sources = Source.objects.filter(cluster_id__in=settings, is_active=True)
+    for pk, given in sources.values_list("cluster_id", "settings"):
+        settings[pk].append(given)
+    stored = Cluster.objects.filter(pk__in=settings).values_list(
+        "pk", "kube_state_jobs", "kube_jobs_in_force"
+    )
+    for pk, accepted, in_force in stored:
+        own = found[pk]
+        own.wanted = _named(accepted, settings[pk])
+        own.named = own.wanted if in_force is None else named_from(in_force)
+        own.is_in_force = in_force is not None and own.named == own.wanted
+
+
+def _named(accepted: Iterable[str], settings: Iterable[Mapping[str, Any]]) -> Named:
+    lists = [one.get("jobs") or () for one in settings]
+    return Named(
+        frozenset(accepted),
+        frozenset(job for jobs in lists for job in jobs),
+        is_closed=bool(lists) and all(lists),
+    )
+
+
+def named_from(stored: Mapping[str, Any]) -> Named:
+    """The jobs that people named, as `Cluster.kube_jobs_in_force` keeps them."""
+    return Named(
+        frozenset(stored["accepted"]), frozenset(stored["listed"]), stored["is_closed"]
+    )
+
+
+def stored_named(named: Named) -> dict[str, Any]:
+    """The same, to be kept."""
+    return {
+        "accepted": sorted(named.accepted),
+        "listed": sorted(named.listed),
+        "is_closed": named.is_closed,
+    }

@@ -1,0 +1,102 @@
+"""The scrape jobs of kube-state of every cluster, and which of them count (rules.md N40)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from accounting.access import Scope
+from accounting.domain.kube_jobs import JobRecord, Role, Roles
+from accounting.domain.period import to_instant, to_ms
+from accounting.models import Cluster
+from accounting.queries.fields import instant
+from accounting.queries.kube_jobs import KnownJobs, known_jobs_of
+from accounting.rights import DATA_ISSUES
+
+
+@dataclass(frozen=True, slots=True)
+class KubeStateJobRow:
+    """One job that sent kube-state-metrics of a cluster.
+
+    Attributes:
+        job: empty for samples without a job.
+        role: at its last sample: leads, shard, took_over or other; all but other count.
+        is_accepted: by a person, or the setup file.
+        is_listed: in `jobs` of a source.
+        is_applied: False until the windows of a change of these two are due again.
+        first_sample, last_sample: of all its samples.
+        shares: an object that it shows and that those that lead know, e.g. `node n1`.
+    """
+
+    cluster: str
+    job: str
+    role: str
+    is_accepted: bool
+    is_listed: bool
+    is_applied: bool
+    first_sample: datetime
+    last_sample: datetime
+    shares: str
+
+    @property
+    def counts(self) -> bool:
+        """True where its last sample counts."""
+        return self.role != Role.OTHER.name.lower()
+
+    def fields(self) -> dict[str, Any]:
+        """As the API and CSV print it."""
+        return {
+            "cluster": self.cluster,
+            "job": self.job,
+            "role": self.role,
+            "counts": self.counts,
+            "accepted": self.is_accepted,
+            "listed": self.is_listed,
+            "applied": self.is_applied,
+            "first_sample": instant(to_ms(self.first_sample)),
+            "last_sample": instant(to_ms(self.last_sample)),
+            "shares": self.shares,
+        }
+
+
+def kube_state_job_rows(
+    scope: Scope, clusters: Iterable[str] = ()
+) -> list[KubeStateJobRow]:
+    """Every job, by cluster and name; for those who may see faults in the data.
+
+    Args:
+        scope: of who asks.
+        clusters: only these; all without any.
+    """
+    if not DATA_ISSUES.allows(scope):
+        return []
+    chosen = Cluster.objects.order_by("name").values_list("pk", "name")
+    if names := tuple(clusters):
+        chosen = chosen.filter(name__in=names)
+    names_of = dict(chosen)
+    known = known_jobs_of(names_of)
+    return [row for pk, name in names_of.items() for row in _rows(name, known[pk])]
+
+
+def _rows(cluster: str, known: KnownJobs) -> Iterable[KubeStateJobRow]:
+    roles, records = known.roles(), known.records()
+    shared = known.shared(roles)
+    for job in sorted(records):
+        runs = records[job].runs
+        yield KubeStateJobRow(
+            cluster=cluster,
+            job=job,
+            role=_role(job, roles, records),
+            is_accepted=job in known.wanted.accepted,
+            is_listed=job in known.wanted.listed,
+            is_applied=known.is_in_force,
+            first_sample=to_instant(runs[0].first_ms),
+            last_sample=to_instant(runs[-1].last_ms),
+            shares=shared.get(job, ""),
+        )
+
+
+def _role(job: str, roles: Roles, records: Mapping[str, JobRecord]) -> str:
+    at = records[job].runs[-1].last_ms
+    role = next(one.role for one in roles[job] if one.period.contains(at))
+    return role.name.lower()
