@@ -1,4 +1,4 @@
-"""Which GPUs were there, and when, by rules.md N14-N16."""
+"""Which GPUs were there, and when, by rules.md N14-N16 and N40."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tests.oracle.evidence import Evidence
 from tests.oracle.samples import SECOND
-from tests.oracle.steps import is_near
+from tests.oracle.steps import is_near, union, validity
 
 HOUR = 3600 * SECOND
 
@@ -128,12 +128,59 @@ def presences(evidence: Evidence) -> list[Presence]:
     nodes = {p.node for p in evidence.proofs} | set(evidence.objects)
     found: list[Presence] = []
     for node in sorted(nodes):
-        found += [p for p in _Presences(evidence, node).play() if p.start < p.end]
+        if _is_nobodys(evidence, node):
+            continue
+        real = _with_room(evidence, node, _Presences(evidence, node).play())
+        found += [p for p in real if p.start < p.end]
         found += _placeholders(evidence, node, found)
     until = evidence.retired
     if until is None:
         return found
     return [replace(p, end=min(p.end, until)) for p in found if p.start < until]
+
+
+def _is_nobodys(evidence: Evidence, node: str) -> bool:
+    """True for a node that kube-state does not show within an hour, and it shows others."""
+    if node in evidence.objects or not evidence.objects:
+        return False
+    proofs = [proof for proof in evidence.proofs if proof.node == node]
+    for uuid in {proof.uuid for proof in proofs}:
+        steps = {proof.at: proof.step for proof in proofs if proof.uuid == uuid}
+        times = sorted(steps)
+        there = union(
+            (at, at + validity(at, following, steps[at]))
+            for at, following in zip(times, [*times[1:], None], strict=True)
+        )
+        together = sum(
+            max(0, min(end, seen_end) - max(start, seen_start))
+            for start, end in there
+            for seen_start, seen_end in evidence.seen
+        )
+        if together >= HOUR:
+            return True
+    return False
+
+
+def _with_room(evidence: Evidence, node: str, real: list[Presence]) -> list[Presence]:
+    """At no time more UUIDs than the capacity ever stood for: the first ones (N40)."""
+    most = max(evidence.gpu_counts(node).values(), default=0)
+    if not most:
+        return real
+    first: dict[str, int] = {}
+    for proof in evidence.proofs:
+        if proof.node == node:
+            first[proof.uuid] = min(proof.at, first.get(proof.uuid, proof.at))
+    cuts = sorted({p.start for p in real} | {p.end for p in real})
+    parts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        there = {p.uuid for p in real if p.start <= start < p.end}
+        for uuid in sorted(there, key=lambda uuid: (first[uuid], uuid))[:most]:
+            parts[uuid].append((start, end))
+    return [
+        Presence(uuid, node, start, end)
+        for uuid, found in parts.items()
+        for start, end in union(found)
+    ]
 
 
 def _placeholders(
