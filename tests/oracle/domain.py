@@ -1,12 +1,15 @@
 """The product's domain functions over raw samples in memory: no text, no database."""
 
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 
 from accounting.domain.attribution import attribute
 from accounting.domain.derived import data_end_ms, derive
 from accounting.domain.inventory import Inventory
+from accounting.domain.kube_job_samples import EVER, counting, objects, records
+from accounting.domain.kube_jobs import roles_of
 from accounting.domain.line import STATES, Line
 from accounting.domain.observe import observe
 from accounting.domain.period import Period, window_of
@@ -38,7 +41,33 @@ def reading_of(samples: Sequence[Sample], setup: Setup = PLAIN) -> Reading:
         np.array([s.value for s in samples], np.float64),
     )
     interval_ms = None if setup.interval is None else setup.interval * 1000
-    return build_reading(batch, scales=setup.scales, interval_ms=interval_ms)
+    reading = build_reading(batch, scales=setup.scales, interval_ms=interval_ms)
+    return reading if setup.jobs else _counting(reading)
+
+
+def _counting(reading: Reading) -> Reading:
+    """The samples of kube-state that count, where no source lists its jobs (N40)."""
+    jobs = {side.job: found for side, found in records([reading], EVER, _never).items()}
+    shown = {
+        side.job: found for side, found in objects([reading], EVER, _never).items()
+    }
+    overlaps: dict[tuple[str, str], int] = {}
+    for (one, own), (other, theirs) in permutations(shown.items(), 2):
+        first: dict[str, int] = {}
+        for thing, at in theirs.items():
+            first[thing.name] = min(at, first.get(thing.name, at))
+        common = [
+            max(at, first[thing.name])
+            for thing, at in own.items()
+            if not thing.is_reference and thing.name in first
+        ]
+        if common:
+            overlaps[one, other] = min(common)
+    return counting([reading], roles_of(jobs, overlaps))[0]
+
+
+def _never(_reading: Reading) -> bool:
+    return False
 
 
 def computed(

@@ -8,14 +8,14 @@ from tests.oracle.dice import OfNumber, simplest
 from tests.oracle.fleets import scrape
 from tests.oracle.ledger import ledger
 from tests.oracle.plans import Plan
-from tests.oracle.themes import COMPARED, a_fleet
+from tests.oracle.themes import NAMES, a_fleet
 
 APART = 10**9  # between the seeds of a number whose first fleet has no metric
 
 
 def theme_of(number: int) -> str:
-    """The theme of a number: all that are compared, in turn."""
-    return COMPARED[number % len(COMPARED)]
+    """The theme of a number: all of them in turn."""
+    return NAMES[number % len(NAMES)]
 
 
 def seed_of(number: int) -> int:

@@ -196,8 +196,25 @@ HOUR = 3600
 
 def test_a_job_of_other_objects_only_is_a_shard_and_counts() -> None:
     samples = node("n1", 2, ALL) + pod("train", "n1", ALL, bound=0)
-    samples += pod("tune", "n1", ALL, EVIL, bound=0)
+    samples += pod("tune", "n2", ALL, EVIL, bound=0)
     assert sorted(held(both(samples))) == ["u-train", "u-tune"]
+
+
+def test_a_job_that_books_a_pod_on_a_known_node_is_no_shard() -> None:
+    samples = node("n1", 2, ALL) + pod("train", "n1", ALL, bound=0)
+    samples += pod("tune", "n1", ALL, EVIL, bound=0)
+    assert list(held(both(samples))) == ["u-train"]
+
+
+def test_a_renamed_job_takes_over_when_the_first_was_silent_for_an_hour() -> None:
+    """The first is sampled last at 3900, so the new name counts from 7500 on."""
+    new = {"job": "new", "instance": "k1"}
+    samples = node("n1", 2, every(60, 0, 3900)) + node(
+        "n1", 2, every(60, 4200, 9000), new
+    )
+    samples += pod("late", "n1", every(60, 4200, 9000), new, bound=8100)
+    samples += pod("short", "n1", every(60, 4200, 7200), new, bound=4200)
+    assert held(both(samples)) == {"u-late": (8100, None, "")}
 
 
 def test_jobs_that_show_nodes_in_the_first_hour_all_speak_and_a_missing_job_is_one() -> (

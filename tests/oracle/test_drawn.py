@@ -13,7 +13,7 @@ from tests.oracle.seeds import fleet_of
 from tests.oracle.setup import Setup
 from tests.oracle.ways import same_ledgers
 
-NUMBERS = range(1, 25)  # two of each theme that is compared
+NUMBERS = range(1, 31)  # two of each theme
 
 
 @cache
