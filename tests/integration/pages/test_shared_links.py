@@ -5,14 +5,23 @@ stays hidden.
 """
 
 import re
+from collections.abc import Iterator
 from html import unescape
 
 import pytest
+import time_machine
 from django.test import Client
 
-from tests.integration.pages.conftest import SignIn
+from tests.integration.pages.conftest import NOW, SignIn
 
 SECRET, INVENTED = "search", "no-such-team"  # one is a team, the other is not
+
+
+@pytest.fixture(autouse=True)
+def clock_stands_still() -> Iterator[None]:
+    """A page says when it was made; two pages are compared."""
+    with time_machine.travel(NOW, tick=False):
+        yield
 
 
 def said(client: Client, path: str) -> tuple[str, str]:
