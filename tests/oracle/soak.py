@@ -176,15 +176,11 @@ class Soak:
 
     def _tell(self, out: TextIO) -> None:
         passed = time.monotonic() - self.began
-        rate = self.done / passed
-        left = max(0, self.wanted - self.done) / rate if rate else 0
+        left = time_left(self.done, self.wanted, passed)
         seeds = ", ".join(str(worker.seed) for worker in self.workers)
-        time_left = (
-            f"{left / 3600:.1f} hours" if left > 3600 else f"{left / 60:.0f} min"
-        )
         out.write(
-            f"{self.done:,} of {self.wanted:,} {self.kind.unit}, {rate:.1f} a second, "
-            f"seeds {seeds}, {time_left} left\n"
+            f"{self.done:,} of {self.wanted:,} {self.kind.unit}, "
+            f"{self.done / passed:.1f} a second, seeds {seeds}, {left}\n"
         )
         out.flush()
 
@@ -209,6 +205,16 @@ class Soak:
             return 130
         out.write(f"{self.done:,} {kind.unit}, {kind.all_right}\n")
         return 0
+
+
+def time_left(done: int, wanted: int, passed: float) -> str:
+    """How long the rest takes; `passed` seconds have."""
+    if not done:
+        return "time left not known yet"
+    left = max(0, wanted - done) * passed / done
+    if left > 3600:
+        return f"{left / 3600:.1f} hours left"
+    return f"{left / 60:.0f} min left"
 
 
 def _database(number: int) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.soak import Kind, Soak
+from tests.oracle.soak import Kind, Soak, time_left
 
 TINY = """
 import os
@@ -61,3 +61,9 @@ def test_a_soak_ends_with_the_first_seed_that_fails_and_says_how_to_repeat_it(
     assert words.endswith(
         "Seed 12 fails. To repeat it:\n  make soak TINY_THINGS=1 TINY_SEED=12\n"
     )
+
+
+def test_time_left_is_not_known_before_anything_is_done() -> None:
+    assert time_left(0, 500, 40) == "time left not known yet"
+    assert time_left(100, 500, 60) == "4 min left"
+    assert time_left(10, 500, 900) == "12.2 hours left"
