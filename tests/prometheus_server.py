@@ -17,6 +17,7 @@ from tests.processes import wait_until
 
 VERSIONS = {2: programs.prometheus2, 3: programs.prometheus3}
 READY_S = 60.0
+MADE_S = 240.0  # a store of a day is made in seconds, where nobody else computes
 STOP_S = 20.0
 PORT_TRIES = 5  # somebody else may take a free port before the server does
 
@@ -49,7 +50,7 @@ def serving(version: int, store: Path, folder: Path) -> Iterator[str]:
         _stop(server)
 
 
-def make_history(source: Path, store: Path, seconds: float = READY_S) -> Path:
+def make_history(source: Path, store: Path, seconds: float = MADE_S) -> Path:
     """A store with the samples of an OpenMetrics file, made as operators make one."""
     promtool = programs.promtool()
     assert promtool is not None, "promtool is not installed"

@@ -5,6 +5,7 @@ when they are computed already. Each door gets one command.
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from tests.prometheus_server import make_history, serving
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.prometheus,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
 ]
 
 RANGE = ("--from=2022-09-11T01:00Z", "--to=2022-09-12T00:30Z")
 HOURS_AWAY = 9.99
+LAST_WINDOW = datetime(2022, 9, 12, tzinfo=UTC)  # it has 57 seconds of the file
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,11 @@ def configure(folder: Path, source: str) -> None:
     run("configure", folder / "setup.yaml")
 
 
+def until_the_end(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The facts of whole windows of the file: behind it a Prometheus has dark time."""
+    return [row for row in rows if row[0] < LAST_WINDOW]
+
+
 def by_pod_and_hour() -> list[dict[str, Any]]:
     """The time of each pod in each hour."""
     return report("usage", by="pod,hour")
@@ -69,7 +76,7 @@ def test_one_ingest_gives_the_ledger_of_the_file(
     run("ingest", "--cluster=genai", *RANGE)
     assert by_pod_and_hour() == usage
     assert report("holds") == holds
-    assert facts() == every
+    assert until_the_end(facts()) == until_the_end(every)
     assert set(IngestWindow.objects.values_list("state", flat=True)) == {"done"}
     away = next(row for row in report("usage", by="pod") if row["pod"][:8] == AWAY)
     assert away["unknown_ms"] / 3_600_000 == pytest.approx(HOURS_AWAY, abs=0.1)
