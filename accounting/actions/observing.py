@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -19,7 +20,6 @@ from accounting.actions.holds import overlapping
 from accounting.actions.kube_job_changes import judge
 from accounting.actions.locks import lock
 from accounting.actions.pause import no_cycle_search
-from accounting.actions.reading import ClusterReader
 from accounting.actions.workloads import resolve_pods
 from accounting.domain.derived import Derived, data_end_ms, derive
 from accounting.domain.fold import Touched
@@ -32,6 +32,9 @@ from accounting.domain.track import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import Cluster
 from accounting.queries.windows import database_now
+
+if TYPE_CHECKING:  # the web process derives again, and loads no door to a cluster
+    from accounting.actions.reading import ClusterReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class State:
 @no_cycle_search()
 def observe_period(
     cluster: Cluster,
-    reader: ClusterReader,
+    reader: "ClusterReader",
     readings: Sequence[Reading],
     period: Period,
     *,
