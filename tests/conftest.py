@@ -56,7 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if tier == "unit" and item.get_closest_marker("timeout") is None:
             is_drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
             seconds = DRAWN_SECONDS if is_drawn else UNIT_SECONDS
-            item.add_marker(pytest.mark.timeout(seconds))
+            # of the test alone: the last one of a run also ends what all have shared
+            item.add_marker(pytest.mark.timeout(seconds, func_only=True))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
