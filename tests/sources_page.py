@@ -4,7 +4,6 @@
 """
 
 import csv
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -24,11 +23,11 @@ from accounting.sources.catalogue import (
     metric_of,
 )
 from accounting.sources.exposition import Parser, limited_lines
+from tests import shared_data
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "sources.md"
-SHARED = os.environ.get("GPU_LEDGER_SHARED", ROOT.parent / "shared")
-RECORDED = Path(SHARED) / "data" / "exposition"
+RECORDED = shared_data.DATA / "exposition"
 HEALTH = ROOT / "docs" / "data-health.md"
 METERING = ROOT / "docs" / "metering.md"
 CATALOGUE, FILES, CODES, PROFILES = "catalogue", "files", "codes", "profiles"

@@ -6,24 +6,20 @@ They are not part of the project: a test whose data are absent is skipped by nam
 import csv
 import gzip
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-DATA = (
-    Path(os.environ.get("GPU_LEDGER_SHARED", Path(__file__).parents[3] / "shared"))
-    / "data"
-)
+from tests import shared_data
 
 
 def data(name: str) -> Path:
     """A folder of shared data, or the test is skipped."""
-    folder = DATA / name
+    folder = shared_data.DATA / name
     if not folder.is_dir():
-        pytest.skip(f"{name} is not at hand (GPU_LEDGER_SHARED)")
+        pytest.skip(shared_data.missing(name))
     return folder
 
 

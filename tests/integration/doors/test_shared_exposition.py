@@ -4,7 +4,6 @@ The data are not part of the project: a test whose data are absent is skipped by
 """
 
 import csv
-import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
@@ -20,13 +19,13 @@ from accounting.sources.catalogue import (
     is_unknown_gpu_metric,
 )
 from accounting.sources.exposition import Parser, RawSeries, limited_lines
+from tests import shared_data
 from tests.builders import HOUR_ZERO, times
 from tests.integration.accounting.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SHARED = os.environ.get("GPU_LEDGER_SHARED", Path(__file__).parents[4] / "shared")
-FOLDER = Path(SHARED) / "data" / "exposition"
+FOLDER = shared_data.DATA / "exposition"
 SECONDS = 600
 
 
@@ -34,7 +33,7 @@ def text_of(name: str) -> str:
     """A file's text, or the test is skipped."""
     path = FOLDER / name
     if not path.is_file():
-        pytest.skip(f"exposition/{name} is not at hand (GPU_LEDGER_SHARED)")
+        pytest.skip(shared_data.missing(f"exposition/{name}"))
     return path.read_text()
 
 

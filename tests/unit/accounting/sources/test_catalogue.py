@@ -10,7 +10,7 @@ from accounting.sources.catalogue import (
     is_kept,
     is_unknown_gpu_metric,
 )
-from tests import sources_page
+from tests import shared_data, sources_page
 
 WRITE = "out of date: python -m tests.sources_page"
 
@@ -38,14 +38,14 @@ def test_the_page_shows_every_code_of_an_issue() -> None:
 
 def test_the_page_shows_what_every_recorded_file_says() -> None:
     if not sources_page.RECORDED.is_dir():
-        pytest.skip("data/exposition is not at hand (GPU_LEDGER_SHARED)")
+        pytest.skip(shared_data.missing("exposition"))
     page = sources_page.PAGE.read_text()
     assert sources_page.part(page, "files") == sources_page.files(), WRITE
 
 
 def test_every_recorded_name_is_known() -> None:
     if not sources_page.RECORDED.is_dir():
-        pytest.skip("data/exposition is not at hand (GPU_LEDGER_SHARED)")
+        pytest.skip(shared_data.missing("exposition"))
     for path in sources_page.recorded():
         names = sources_page.names_of(path)
         assert names, path
