@@ -1,7 +1,7 @@
 """What each GPU is called: as its samples do, else as its node does.
 
 A price needs a name. Samples of Gaudi name no model, guests do not see that of an AMD card, and
-GPUs that no exporter reads have no samples (semantics.md sections 3 and 7.2).
+GPUs that no exporter reads have no samples.
 """
 
 from collections.abc import Iterable, Mapping

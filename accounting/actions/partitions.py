@@ -10,7 +10,7 @@ from psycopg import sql
 from accounting.actions import memory
 from accounting.actions.locks import lock
 
-FACT_DAYS = 35  # design.md section 4
+FACT_DAYS = 35  # rules.md N32
 HOUR_MONTHS = 13
 
 

@@ -44,7 +44,7 @@ def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
     Args:
         inventory: the evidence.
         period: for which `seen` is wanted.
-        until_ms: where the cluster's data end (rules.md fine print N1).
+        until_ms: where the cluster's data end (rules.md N1).
     """
     state, labels = kube_state(inventory), labels_of(inventory)
     far = labels_of(inventory, is_far=True) if inventory.far_labels else labels
@@ -69,7 +69,7 @@ def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
 def data_end_ms(inventory: Inventory) -> int:
     """Where a cluster's data end: the latest of all tracks' last sample plus its step.
 
-    Those of kube-state included (rules.md fine print N1); 0 without any.
+    Those of kube-state included (rules.md N1); 0 without any.
     """
     ends = [
         spans[-1].last_ms + spans[-1].step_ms

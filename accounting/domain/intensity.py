@@ -1,10 +1,10 @@
-"""The second column: how hard GPUs worked, never called busy (semantics.md section 0).
+"""The second column: how hard GPUs worked, never called busy (docs/decisions/0010).
 
 SM, tensor and DRAM activity, memory, power, energy, temperature, NVLink and throttled clocks
 of every line of a window, over the time that was observed. Activity and memory belong to an
 instance; the rest to the whole GPU: it is taken once and divided over the GPU's lines as its
-time is, in proportion to held time x share; what nobody held is the platform's (rules.md, fine
-print "energy"). Sums are exact integers, so that a window does not depend on how its time was
+time is, in proportion to held time x share; what nobody held is the platform's (rules.md
+"Energy"). Sums are exact integers, so that a window does not depend on how its time was
 cut; a share is applied to them once.
 """
 

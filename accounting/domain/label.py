@@ -17,7 +17,7 @@ NO_TIMES: Times = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Which labels are an exporter's own and no workload (trap T6, fine print N3).
+    """Which labels are an exporter's own and no workload (trap T6, N3).
 
     Attributes:
         renaming: scrapers that ever showed `exported_pod`: their plain workload labels are
@@ -70,7 +70,7 @@ def label_of(series: Series) -> LabelKey | None:
 
 
 def is_own(label: LabelKey, inventory: Inventory) -> bool:
-    """True where a label names the exporter's own pod (trap T6, fine print N3).
+    """True where a label names the exporter's own pod (trap T6, N3).
 
     Where a scraper ever shows `exported_pod`, its plain workload labels are its own; else
     a pod that an `up` series names is.
@@ -119,7 +119,7 @@ class Labels:
         whose: which labels are an exporter's own.
         binds: by namespace and pod name, when holds of that name were bound, and their uids,
             in order. Names are used again; a label without uid is that of the hold of its
-            name that was bound last before the sample (fine print N13).
+            name that was bound last before the sample (N13).
     """
 
     whose: Ownership = Ownership()

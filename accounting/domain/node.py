@@ -34,7 +34,7 @@ class NodeLife:
 
 
 def node_lives(node: NodeRecord | None, state: KubeState) -> list[NodeLife]:
-    """The objects that a node's name stood for, in order (rules.md fine print N11).
+    """The objects that a node's name stood for, in order (rules.md N11).
 
     A name that comes back within 1.5 steps, or before any scrape lacked it, was never gone.
     """

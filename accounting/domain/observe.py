@@ -97,7 +97,7 @@ def _kube_times(
 
 
 def kube_steps(inventory: Inventory) -> dict[Scraper, Steps]:
-    """The steps of every kube-state scraper (rules.md N9 and fine print N4).
+    """The steps of every kube-state scraper (rules.md N4, N9).
 
     With fewer than three samples that of its other scrapers, else the last step known of a
     scraper of the same job.

@@ -1,4 +1,4 @@
-"""How AMD's GPUs of a node are divided, as their samples say it (rules.md "units").
+"""How AMD's GPUs of a node are divided, as their samples say it (rules.md "Units").
 
 The device plugin gives out partitions under the name of whole GPUs: a capacity of 32 may be
 4 cards in CPX or 32 whole ones. The node's label says which; where nobody shows that label,

@@ -3,7 +3,7 @@
 Who has which part is settled by compute shares. Then each part of a divided GPU counts with
 the weight that the policy of its time gives it, and its holders in proportion; what the parts
 leave of the GPU is stranded. A whole GPU and its replicas weigh the same by every policy.
-Source: semantics.md section 8.2, traps T12 and T13; docs/decisions/0013.
+Source: traps T12 and T13; docs/decisions/0013.
 """
 
 from bisect import bisect_right

@@ -100,7 +100,7 @@ _MOST_OF_FOUR, _FOURTHS = (4, 2, 1), (1, 2, 4)
 
 
 def slices_of(model: str) -> int:
-    """Compute slices of one GPU: 7, or 4 on A30 and RTX PRO (rules.md "units")."""
+    """Compute slices of one GPU: 7, or 4 on A30 and RTX PRO (rules.md "Units")."""
     words = _words(model)
     return 4 if "a30" in words or {"rtx", "pro"} <= words else 7
 

@@ -1,6 +1,6 @@
 """Queues of a batch scheduler: the newest value of each of their metrics, and what they add up to.
 
-Not part of the ledger: a queue admits work, it holds no GPU (design.md section 1, *wait*).
+Not part of the ledger: a queue admits work, it holds no GPU (trap T30).
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Jobs that a queue held back before their pods were made (semantics.md T30, section 6.1).
+"""Jobs that a queue held back before their pods were made (trap T30).
 
 Kueue keeps a Job suspended until it is admitted: until then there is no pod, so pods alone
 show none of that wait.

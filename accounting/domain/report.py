@@ -33,7 +33,7 @@ UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """Held time of one combination of dimensions (`report usage`, design.md section 9)."""
+    """Held time of one combination of dimensions (`report usage`)."""
 
     key: dict[
         str, str

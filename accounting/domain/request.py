@@ -13,7 +13,7 @@ def effective_requests(pod: PodRecord) -> dict[str, int]:
     """Units of each GPU resource that the scheduler reserves for a pod's whole life.
 
     sidecars + max(sum of main, largest init): kube-state does not tell the order of init
-    containers, so sidecars count as started before each of them (rules.md "requests").
+    containers, so sidecars count as started before each of them (rules.md "Requests").
     """
     main: dict[str, int] = defaultdict(int)
     side: dict[str, int] = defaultdict(int)

@@ -1,6 +1,6 @@
 """From samples to validity: tracks, their steps, and for how long a sample speaks.
 
-Rules N2-N8 of the rule book. Times are integer milliseconds; duty is an integer in
+rules.md N2-N8. Times are integer milliseconds; duty is an integer in
 billionths of one engine, so that milliseconds times duty stays exact.
 """
 

@@ -1,4 +1,4 @@
-"""What one integer of an extended resource stands for on its node (rules.md "units").
+"""What one integer of an extended resource stands for on its node (rules.md "Units").
 
 A unit is a whole GPU, a replica of one, an instance of a partitioned one or a replica of
 that. Shares are exact fractions of one GPU. Sources: NVIDIA device plugin and GPU feature
@@ -15,7 +15,7 @@ from accounting.domain.profile import normal, shape_of, slices_of
 WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"
 _GKE = "label_cloud_google_com_gke_"
-_MACHINE = (  # by whom a GPU is known where no label names its model; semantics.md 7.2
+_MACHINE = (  # by whom a GPU is known where no label names its model
     "label_karpenter_k8s_aws_instance_gpu_name",
     "label_eks_amazonaws_com_instance_gpu_name",
     "label_node_kubernetes_io_instance_type",
@@ -213,7 +213,7 @@ def unit_share(resource: str, facts: NodeFacts) -> Fraction:
 
 
 def gpu_count(facts: NodeFacts, added: Mapping[str, Fraction] | None = None) -> int:
-    """Physical GPUs that a node's capacity stands for (rules.md, fine print "units").
+    """Physical GPUs that a node's capacity stands for (rules.md "Units").
 
     `gpu.count` under the mixed strategy; else the sum over resources of units per GPU,
     rounded up.

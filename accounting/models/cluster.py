@@ -99,7 +99,7 @@ class AddedResource(models.Model):
 
 
 class SourceKind(models.TextChoices):
-    """The three doors (design.md section 5)."""
+    """The three doors."""
 
     PROMETHEUS = "prometheus"
     SCRAPE = "scrape"
@@ -182,7 +182,7 @@ class NodeFact(models.Model):
 
 class NodeSpan(models.Model):
     """Evidence: a node object was sampled from `first_ms` to `last_ms` without a gap of
-    more than 1.5 steps (rules.md N11 fine print)."""
+    more than 1.5 steps (rules.md N11)."""
 
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="spans")
     first_ms = models.BigIntegerField()
@@ -237,8 +237,10 @@ class GpuSpan(models.Model):
 
 
 class GpuGeometry(models.Model):
-    """Evidence: how a GPU was divided, from one sample on until the next row (rules.md
-    "MIG"). `instances` is [[number, profile], ...]; empty while it is whole."""
+    """Evidence: how a GPU was divided, from one sample on until the next row.
+
+    See rules.md "MIG". `instances` is [[number, profile], ...]; empty while it is whole.
+    """
 
     gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="geometries")
     from_ms = models.BigIntegerField()

@@ -62,7 +62,7 @@ class ScrapeSpan(models.Model):
 
 
 class NodeScraper(models.Model):
-    """A kube-state scraper that ever showed a node's name (rules.md fine print N11)."""
+    """A kube-state scraper that ever showed a node's name (rules.md N11)."""
 
     node = models.ForeignKey(Node, on_delete=models.CASCADE)
     scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE)

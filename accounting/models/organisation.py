@@ -38,7 +38,7 @@ class Billing(models.Model):
 
 
 class LabelPurpose(models.TextChoices):
-    """What a configured label spells (design.md section 9, `labels`)."""
+    """What a configured label spells (`labels` of the set-up)."""
 
     WORKLOAD_TYPE = "workload_type"
     LIFECYCLE = "lifecycle"

@@ -171,7 +171,7 @@ class EndedBy(models.TextChoices):
 
 
 class PodHold(models.Model):
-    """Derived: one pod keeping units of one resource on one node (design.md section 1).
+    """Derived: one pod keeping units of one resource on one node.
 
     Replaced by `actions.ingest` when evidence changes. `booked_until_ms` is where its
     time ends so far when `ended_ms` is null (N11). The `total_*` columns are filled when

@@ -1,7 +1,7 @@
 """One parser for exporter text, kube-state text and dumps with timestamps.
 
 A text that ends in `# EOF` is OpenMetrics (times in seconds), any other is Prometheus text
-(milliseconds); times are rounded half-even to milliseconds (rules.md fine print N2). Lines
+(milliseconds); times are rounded half-even to milliseconds (rules.md N2). Lines
 come from a stream: memory does not grow with the text. Every fault names its line.
 Sources: Prometheus text format 0.0.4; OpenMetrics 1.0 specification.
 """

@@ -179,7 +179,7 @@ def _is_gzip(path: Path) -> bool:
 
 
 def _ends_in_eof(path: Path) -> bool:
-    """True when the text's last line is `# EOF` (rules.md fine print N2)."""
+    """True when the text's last line is `# EOF` (rules.md N2)."""
     tail = b""
     if _is_gzip(path):
         for chunk in _chunks(path):

@@ -19,7 +19,7 @@ from scheduler_view.domain.edit import Edit, edit_fields, stored_edit
 from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.queries.drafts import editors
 
-PLAN_VALID = timedelta(minutes=10)  # product.md 4.7
+PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md
 LONGEST_WAIT = timedelta(days=366)  # a later start is a slip of the hand
 SHORTEST_REASON, LONGEST_REASON = 10, 200
 OPEN = (ChangeState.DRAFT, ChangeState.PLANNED)

@@ -62,7 +62,7 @@ def written(kind: str) -> Kind:
     """A kind that we may change; no other is, whatever a caller asks.
 
     Raises:
-        ValueError: design.md section 7 does not list it.
+        ValueError: this kind is never written.
     """
     if not KINDS[kind].is_written:
         raise ValueError(f"{kind} objects are not changed by us")

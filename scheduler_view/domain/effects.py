@@ -1,6 +1,6 @@
 """What a change will do, in words and numbers, from the ledger, the prices and the cluster.
 
-The words are the product's promise of product.md 4.7: what keeps running, what is refused, what
+What a plan promises: what keeps running, what is refused, what
 a team can be charged at most, what is committed against what is there.
 """
 

@@ -1,4 +1,4 @@
-"""What a LimitRange does to a pod that asks for no GPU (semantics.md T27).
+"""What a LimitRange does to a pod that asks for no GPU (trap T27).
 
 Kubernetes fills a container's default from `max` when no default is given, so a `max` on GPUs
 hands GPUs to pods that never asked (pkg/apis/core/v1/defaults.go, plugin limitranger).

@@ -1,8 +1,8 @@
 """Live objects as the API server sends them, and what is pinned of them.
 
 A quota's `resourceVersion` moves with every pod, because the status is part of the object, and
-there is no `generation` (control-plane.md). So a plan pins the object's `uid`, a hash of what
-the object wants and a hash of who manages which field of that.
+there is no `generation` (measured on Kubernetes 1.34.4). So a plan pins the object's `uid`, a
+hash of what the object wants and a hash of who manages which field of that.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 Grammar: apimachinery `pkg/api/resource/quantity.go`. The API server accepts fractions and
 milli-units for extended resources in a quota and then counts wrongly with them
-(semantics.md T25), so GPU counts are checked here and not there.
+(trap T25), so GPU counts are checked here and not there.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 A *pool* is what one key counts, in Kubernetes' spelling of the resource: `nvidia.com/gpu`,
 `nvidia.com/mig-1g.10gb`, or the whole key of a DRA device class. Only two kinds of key do
-anything (semantics.md T25, measured in control-plane.md): `requests.<resource>` and
+anything (trap T25, measured on Kubernetes 1.34.4): `requests.<resource>` and
 `<class>.deviceclass.resource.k8s.io/devices`. Beside the resources that the product knows stand
 those that an administrator named (`Added`).
 """

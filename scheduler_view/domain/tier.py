@@ -1,7 +1,7 @@
 """Priority tiers: named, versioned PriorityClasses, and what Kubernetes refuses of them.
 
 A PriorityClass' value and preemption policy cannot change in place, and deleting one does not
-change the pods that use it (control-plane.md section 3). So a changed tier is a new version
+change the pods that use it (trap T28). So a changed tier is a new version
 under a new name; pods keep the number they were admitted with.
 """
 

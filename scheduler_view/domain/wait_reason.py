@@ -1,6 +1,6 @@
 """Why work waits: from a pod's own condition, or from a controller that was refused its pod.
 
-semantics.md 9.2. The scheduler's wording is not depended on: a sentence that says nothing
+The scheduler's wording is not depended on: a sentence that says nothing
 known is kept as it is, under `other`. Of several fragments the one about GPUs decides.
 """
 

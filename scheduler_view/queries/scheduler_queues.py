@@ -1,7 +1,7 @@
 """Queues of all schedulers: those that metrics tell of, and KAI's, which are objects.
 
 KAI's Queue (`scheduling.run.ai/v2`) counts GPUs of any kind, in fractions; -1 is no limit.
-Sources: its custom resource definition, and semantics.md 6.3.
+Source: its custom resource definition.
 """
 
 from collections.abc import Mapping

@@ -296,7 +296,7 @@ def test_quotas_keep_the_policy_and_fit_a_small_phone(
 def test_a_lead_asks_an_admin_declines_and_the_lead_reads_why(
     desk: Office, sign_in: SignIn, violations: Violations
 ) -> None:
-    """B4, W13, C9: the form with its numbers, the badge, the reason, and no dead link."""
+    """The form with its numbers, the badge, the reason, and no dead link."""
     del desk
     lead = sign_in("luis", bend_policy=True)
     page = lead.open("/teams/vision/quota")

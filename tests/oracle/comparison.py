@@ -121,7 +121,7 @@ def stored_facts() -> dict[Key, Fact]:
 
 
 def of_gpus(facts: dict[Key, Fact]) -> dict[Key, Fact]:
-    """Facts with the flags of their GPU, window and pod (fine print N19)."""
+    """Facts with the flags of their GPU, window and pod (N19)."""
     flags: dict[tuple[int, str, str], int] = defaultdict(int)
     for (window, uuid, _, uid), fact in facts.items():
         flags[window, uuid, uid] |= fact.flags

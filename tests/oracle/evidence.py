@@ -109,7 +109,7 @@ class Evidence(KubeState):
             self.values[track][sample.at] = rank
 
     def label_of(self, sample: Sample) -> Label | None:
-        """The workload that a sample names (N3, fine print)."""
+        """The workload that a sample names (N3)."""
         labels = sample.labels
         if labels.get("exported_pod"):
             return Label(

@@ -171,7 +171,7 @@ class KubeState:
         return min((start for start, _ in self.seen if start > at), default=None)
 
     def lacking(self, seen: Seen) -> Sequence[int]:
-        """Times of the scrapes that could have shown an object (N11, fine print).
+        """Times of the scrapes that could have shown an object (N11).
 
         Not those of a shard of other objects: a scraper that scraped between the object's
         first and last sample and never shows it.

@@ -24,7 +24,7 @@ class Presence:
 
 @dataclass(frozen=True)
 class Life:
-    """One node object; `end` None while it is there (N11, fine print)."""
+    """One node object; `end` None while it is there (N11)."""
 
     first: int
     last: int

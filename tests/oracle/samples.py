@@ -137,7 +137,7 @@ class Sample:
 
     @cached_property
     def host(self) -> str:
-        """The node of an exporter's sample (N14, fine print)."""
+        """The node of an exporter's sample (N14)."""
         return next((self.labels[n] for n in HOSTS if self.labels.get(n)), "")
 
 

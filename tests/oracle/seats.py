@@ -56,7 +56,7 @@ class Seats:
         self.mapped = cache(self._mapped)
         self.changes = cache(self._changes)
 
-    # --- geometry (fine print MIG) ---------------------------------------------------
+    # --- geometry (rules.md "MIG") ---------------------------------------------------
 
     @staticmethod
     def _geometry_changes(shown: Mapping[int, set[Part]]) -> set[int]:

@@ -1,4 +1,4 @@
-"""What units and instances stand for (rules.md, fine print "units" and "MIG").
+"""What units and instances stand for (rules.md "Units" and rules.md "MIG").
 
 The oracle's own small table: profiles with one compute instance, `nvidia.com/gpu` in its
 three meanings, renamed shares, partitions of AMD cards.

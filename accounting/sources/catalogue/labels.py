@@ -1,7 +1,7 @@
 """Labels of every source: which GPU, which pod, which scraper they speak of.
 
 Versions are told apart by the labels that are there, never by a version number: `UUID` or
-`uuid`, `Hostname` or `hostname`, `pod` or `pod_name` (semantics.md section 2.1).
+`uuid`, `Hostname` or `hostname`, `pod` or `pod_name`.
 """
 
 import re
@@ -58,7 +58,7 @@ NODE_LABELS = (
     "hostname",
     "exported_node",
     "node",
-)  # rules.md fine print N14
+)  # rules.md N14
 _UUID = ("UUID", "uuid", "gpu_uuid", "serial")
 _MODEL = ("modelName", "model_name", "card_series", "card_model")
 _AMD = ("card_model", "card_series", "serial_number", "gpu_compute_partition_type")

@@ -1,8 +1,8 @@
 """dcgm-exporter, 3.3 to 4.9.
 
 Sources: its `etc/default-counters.csv` (3.3 to 4.8), its 4.9 release notes and metric
-reference (base units), DCGM's field identifiers. The pairs of 4.9 are those of semantics.md
-section 2.3: reconstructed from both lists, not yet seen on a live 4.9.
+reference (base units), DCGM's field identifiers. The pairs of 4.9 are
+reconstructed from both lists, not yet seen on a live 4.9.
 """
 
 import re

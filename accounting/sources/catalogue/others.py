@@ -2,7 +2,7 @@
 
 Sources: ROCm/device-metrics-exporter `docs/configuration/metricslist.md` (names are exposed in
 lower case) and docs.habana.ai, Prometheus Metric Exporter. Gaudi's labels are not documented:
-an experimental adapter (semantics.md section 3.2).
+an experimental adapter.
 """
 
 from accounting.sources.catalogue.metric import PRESENCE, Metric, Table

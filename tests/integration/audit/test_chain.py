@@ -132,7 +132,7 @@ def forge(statement: str, values: Sequence[int | str] = ()) -> None:
 
 
 def test_a_row_that_was_changed_behind_its_history_is_found() -> None:
-    """What is in force is compared with the newest change that was sealed (DB5)."""
+    """What is in force is compared with the newest change that was sealed."""
     price = set_unit_price(
         model="NVIDIA A100",
         rate_per_gpu_hour=Decimal("2.10"),

@@ -1,5 +1,5 @@
 """Team, tier, lifecycle and price are those at a window's start (rules.md N24); changes of them
-re-roll hours and never touch facts (design.md section 2, rule 7)."""
+re-roll hours and never touch facts."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal

@@ -106,7 +106,7 @@ def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None
 
 
 def test_a_file_of_usage_has_the_columns_of_its_table(sign_in: SignIn) -> None:
-    """It had 20 columns, milliseconds and hardware counters among them (C17)."""
+    """It had 20 columns, milliseconds and hardware counters among them."""
     client = sign_in("ana")
     page = client.get(f"/teams?{WEEK}").content.decode()
     link = re.search(r'href="(/api/v1/usage\?by=team&amp;[^"]+format=csv)"', page)

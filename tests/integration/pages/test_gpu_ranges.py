@@ -147,7 +147,7 @@ def test_nodes_with_room_are_counted_for_at_least_so_many(
 def test_gpus_now_are_told_from_those_of_the_range(
     sign_in: SignIn, story: Story
 ) -> None:
-    """W8: a GPU that left, GPUs that are shared, and GPUs in parts are named."""
+    """A GPU that left, GPUs that are shared, and GPUs in parts are named."""
     gone = GpuPresence.objects.order_by("pk").last()
     assert gone is not None
     gone.end_ms = to_ms(THEN)

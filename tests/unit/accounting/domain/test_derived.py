@@ -23,11 +23,11 @@ from accounting.domain.unit import NodeFacts
 GPU = "nvidia.com/gpu"
 
 
-# --- where the data end (fine print N1) ----------------------------------------------
+# --- where the data end (N1) ----------------------------------------------
 
 
 def test_data_end_one_step_after_the_latest_sample_of_any_track() -> None:
-    """Fine print N1: kube-state's included."""
+    """N1: kube-state's included."""
     places = {
         Place("n", Scraper("a")): [
             Span(0, 50_000, 30_000),
@@ -65,7 +65,7 @@ def test_spans_are_joined_in_any_order() -> None:
     assert mine == Span(0, 50, 30)  # what is given stays as it is
 
 
-# --- what a pod asks for (rules "requests", T20) --------------------------------------
+# --- what a pod asks for (rules.md "Requests", T20) --------------------------------------
 
 
 def asks(**containers: tuple[str, str, int]) -> PodRecord:

@@ -117,7 +117,7 @@ def test_track_with_more_samples_counts_and_the_other_fills() -> None:
 
 
 def test_of_equal_tracks_the_smaller_scraper_counts() -> None:
-    """Fine print N3: ties by (job, instance, replica labels) as text."""
+    """N3: ties by (job, instance, replica labels) as text."""
     both = [track(every(30), 1.0, TWO), track(every(30), 0.5, ONE)]
     for tracks in (both, both[::-1]):
         found = window_duty(duty_of(tracks), WINDOW, ())

@@ -110,7 +110,7 @@ def test_within_one_series_the_smaller_counts() -> None:
 def test_of_a_track_the_one_without_a_workload_counts_else_the_largest(
     order: int,
 ) -> None:
-    """Fine print N3: T10, T22."""
+    """N3: T10, T22."""
     parts = [
         told([(0, 9.0), (30, 9.0)], pod="a"),
         told([(0, 1.0)]),

@@ -131,7 +131,7 @@ def test_held_time_is_share_weighted_and_clipped() -> None:
 
 
 def test_name_that_is_used_again_while_kube_state_is_silent() -> None:
-    """Fine print N13: kube-state tells at 400 s of a bind at 250 s; labels carry no uid."""
+    """N13: kube-state tells at 400 s of a bind at 250 s; labels carry no uid."""
     fleet = Fleet()
     fleet.node("n", 2, [t for t in fleet.scrapes if t < 100 or t >= 400])
     fleet.pod("a", "n", 0, [t for t in fleet.scrapes if t < 100], uid="one")
@@ -148,7 +148,7 @@ def test_name_that_is_used_again_while_kube_state_is_silent() -> None:
 
 
 def test_name_that_was_silent_before_it_is_used_again() -> None:
-    """Fine print N13: a hold ends one step after its own last label, not at the next bind."""
+    """N13: a hold ends one step after its own last label, not at the next bind."""
     fleet = Fleet()
     fleet.node("n", 2, [t for t in fleet.scrapes if t < 100 or t >= 400])
     fleet.pod("a", "n", 0, [t for t in fleet.scrapes if t < 100], uid="one")

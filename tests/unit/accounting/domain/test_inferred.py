@@ -260,7 +260,7 @@ def test_node_that_went_before_the_bind_ends_nothing() -> None:
 
 
 def test_end_before_the_start_is_the_start() -> None:
-    """Fine print N11."""
+    """N11."""
     found = end(
         pod(completion_ms=1000, terminal_first_ms=9000, terminal_phase="Succeeded"),
         state(ALL),

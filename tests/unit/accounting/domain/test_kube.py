@@ -34,7 +34,7 @@ def shown(first: int, last: int, *scrapers: Scraper) -> Shown:
     return Shown(first * 1000, last * 1000, set(scrapers))
 
 
-# --- whose scrapes lack an object (fine print N11) --------------------------------------
+# --- whose scrapes lack an object (N11) --------------------------------------
 
 
 def test_a_scraper_that_shows_an_object_lacks_it_later() -> None:
@@ -131,7 +131,7 @@ def test_evidence_of_a_node_says_who_shows_it() -> None:
     assert again.nodes == {"n"}  # another scraper of the same times
 
 
-# --- steps of a restarted kube-state (fine print N4) ------------------------------------
+# --- steps of a restarted kube-state (N4) ------------------------------------
 
 
 def steps(times: Mapping[Scraper, Sequence[int]], of: Scraper, at: int) -> int:

@@ -234,7 +234,7 @@ def test_pods_on_other_gpus_are_not_several() -> None:
     assert counting(found, "a") == []
 
 
-# --- names that are used again (fine print N13) ------------------------------------------
+# --- names that are used again (N13) ------------------------------------------
 
 
 def test_label_without_uid_is_that_of_the_hold_bound_last() -> None:

@@ -222,7 +222,7 @@ def test_plain_labels_of_a_scraper_that_renames_are_its_own(order: int) -> None:
 
 
 def test_pod_that_up_names_is_the_exporters_own() -> None:
-    """T6, fine print N3."""
+    """T6, N3."""
     inventory, _ = seen(
         series([0], GpuKey("G", "n", plain=A)),
         series([0], GpuKey("G", "n", plain=B)),

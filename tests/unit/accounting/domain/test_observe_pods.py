@@ -92,7 +92,7 @@ def test_times_are_the_last_value_in_milliseconds_and_no_time_is_none() -> None:
 
 
 def test_completion_is_the_value_of_its_last_sample() -> None:
-    """Fine print N11, in any order."""
+    """N11, in any order."""
     parts = [
         of_pod("completion_time", {30: 28.0, 60: 29.0}),
         of_pod("completion_time", {90: 31.0}, OTHER),

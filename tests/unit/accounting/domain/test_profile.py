@@ -126,7 +126,7 @@ def test_what_the_table_does_not_know_counts_by_its_numbers(
 
 
 def test_compute_slices_of_a_gpu() -> None:
-    """rules.md "units": total 7; A30 and RTX PRO 4."""
+    """rules.md "Units": total 7; A30 and RTX PRO 4."""
     models = (A100, "NVIDIA-A30", "NVIDIA-RTX-PRO-6000", "RTX-PRO", "Quadro-RTX-6000")
     assert [slices_of(model) for model in models] == [7, 4, 4, 4, 7]
 

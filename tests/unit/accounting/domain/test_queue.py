@@ -1,4 +1,4 @@
-"""What the metrics of a queue add up to (semantics.md section 6), and which value counts.
+"""What the metrics of a queue add up to (trap T30), and which value counts.
 
 Not here: names of Kueue's and Volcano's metrics (sources), the page (browser).
 """

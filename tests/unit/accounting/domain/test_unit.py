@@ -1,4 +1,4 @@
-"""What one integer of a resource stands for (traps T11, T12; rules.md "units")."""
+"""What one integer of a resource stands for (traps T11, T12; rules.md "Units")."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""What a change does, in words: product.md 4.7 and the picture of the review step."""
+"""What a change does, in the words of the review step."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Why work waits: sentences as kube-scheduler 1.34 and its API server write them (9.2)."""
+"""Why work waits: sentences as kube-scheduler 1.34 and its API server write them."""
 
 from typing import Any
 
