@@ -90,6 +90,7 @@ def browser() -> Iterator[Browser]:
         )
         yield launched
         launched.close()
+        connection.close()  # of fixtures under its event loop: after it there is another
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 

@@ -1,14 +1,23 @@
 """Each page in both themes: drawn, nothing complained about, clean for axe, whole at 320 px."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import pytest
+from django.db import connection
+from django.urls import resolve
 from playwright.sync_api import Page
+from pytest_django import DjangoDbBlocker
 
+from accounting.domain.period import HOUR_MS, to_ms
+from accounting.models import KubeJob, KubeJobRun
 from tests.browser.conftest import SignIn
-from tests.story import PASSWORD
+from tests.integration.access.routes import FOUND, find_routes
+from tests.integration.access.routes import PAGES as ROUTES
+from tests.story import PASSWORD, Story
 
 GPU = "GPU-5a1e0001-0000-7c3d"
+SECOND_JOB = "kube-state-metrics-2"
 PAGES = {
     "/": "Overview",
     "/?range=last-7-days&cmp=off": "Overview",
@@ -34,12 +43,17 @@ PAGES = {
     f"/gpus/{GPU}": GPU,
     f"/gpus/{GPU}?range=today": GPU,
     "/data-health": "Data health",
+    "/data-health/proofs": "Does it add up?",
+    f"/data-health/kube-state-job?cluster=north&job={SECOND_JOB}": (
+        "Accept a job of kube-state-metrics"
+    ),
     "/clusters/retire?cluster=north": "Retire cluster north",
     "/setup": "Setup",
     "/prices": "Prices",
     "/prices/new": "Set a price",
     "/attribution": "Attribution",
     "/attribution/new": "Add a rule",
+    "/attribution/1/end": "End a rule",
     "/teams/vision/quota": "Vision",
     "/quotas": "Quotas",
     "/quotas?q=nothing-like-it": "Quotas",
@@ -56,6 +70,14 @@ PAGES = {
     "/explain?what=ledger": "Where this number comes from",
 }
 
+ELSEWHERE = {
+    "sign-in": "below, as nobody",
+    "welcome/<uidb64>/<token>": "test_sign_in.py: with a link that is valid",
+    "changes/<int:number>": "test_changes.py: beside a cluster that applies it",
+    "freshness": "a part of every page",
+}
+"""Routes of pages that have no address in `PAGES`: where they are looked at."""
+
 PHONE = 320
 WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
 FOLLOWED = """() => [...document.querySelectorAll('.chart:not([hidden])')].every(box =>
@@ -63,8 +85,36 @@ FOLLOWED = """() => [...document.querySelectorAll('.chart:not([hidden])')].every
              - box.clientWidth) <= 1)"""
 
 
+@pytest.fixture(scope="module")
+def second_job(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Two jobs that sent kube-state-metrics of the cluster at the same time."""
+    end = to_ms(story.until)
+    with django_db_blocker.unblock():
+        for hours, job in ((9, "kube-state-metrics"), (6, SECOND_JOB)):
+            start = end - hours * HOUR_MS
+            row = KubeJob.objects.create(
+                cluster=story.cluster, job=job, first_node_ms=start
+            )
+            KubeJobRun.objects.create(kube_job=row, first_ms=start, last_ms=end)
+        yield
+        KubeJob.objects.all().delete()
+    connection.close()  # this one's own: after the browser there is another
+
+
+def test_no_page_of_the_resolver_is_left_out() -> None:
+    pages = {
+        route
+        for route in find_routes()
+        if not route.startswith("api/") and ROUTES[route].get != FOUND
+    }
+    visited = {resolve(urlsplit(path).path).route for path in PAGES}
+    assert visited | ELSEWHERE.keys() == pages | {"sign-in"}
+    assert not visited & ELSEWHERE.keys()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
+@pytest.mark.usefixtures("second_job")
 def test_a_page_is_clean(
     sign_in: SignIn, violations: Callable[[Page], list[str]], path: str, theme: str
 ) -> None:
@@ -75,6 +125,7 @@ def test_a_page_is_clean(
 
 
 @pytest.mark.parametrize("path", PAGES)
+@pytest.mark.usefixtures("second_job")
 def test_a_page_keeps_the_policy_and_fits_a_small_phone(
     sign_in: SignIn, path: str
 ) -> None:
