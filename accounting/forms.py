@@ -201,7 +201,7 @@ class RetirementForm(AccessibleForm):
     retired = forms.DateTimeField(
         required=False,
         label="Retired from",
-        help_text="The first moment that does not count any more.",
+        help_text="Time from this moment on no longer counts.",
         validators=between(FIRST + DAY, LAST - DAY),
         widget=forms.DateTimeInput(
             attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
@@ -226,7 +226,7 @@ class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
 class BindingForm(AccessibleForm):
     """A rule that gives usage to a team."""
 
-    kind = forms.ChoiceField(choices=BindingKind.choices, label="Looks at")
+    kind = forms.ChoiceField(choices=BindingKind.choices, label="Match by")
     label = forms.CharField(
         max_length=317,
         required=False,

@@ -133,8 +133,7 @@ def _paths() -> Iterator[Path]:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in _SUFFIXES and path.is_file():
                 yield path
-    for pattern in ("*.md", "*.toml", "*.yml", "Makefile", "Dockerfile", ".ci/*"):
-        yield from ROOT.glob(pattern)
+    yield from ROOT.glob("*.md")
 
 
 @cache

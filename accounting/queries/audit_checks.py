@@ -13,7 +13,7 @@ def audit_checks() -> list[Check]:
     return [
         Check(
             "the audit chain holds (I17)",
-            "each link's hash covers its body and the hash before it",
+            "the hash of each audit entry covers the entry and the hash before it",
             """
             SELECT 'link ' || id, encode(hash, 'hex'), encode(wanted, 'hex')
             FROM (SELECT id, hash, sha256(
@@ -25,7 +25,7 @@ def audit_checks() -> list[Check]:
         ),
         Check(
             "links are filed as they were sealed (I17)",
-            "the time, table, event and object of each link are those of its sealed body",
+            "the time, table, event and object of each audit entry match its sealed content",
             """
             SELECT 'link ' || id, filed::text, sealed::text
             FROM (SELECT id,
@@ -40,7 +40,7 @@ def audit_checks() -> list[Check]:
         ),
         Check(
             "history is what was sealed (I17)",
-            "each row of history is in the chain, as it was when it was written",
+            "each row of history is sealed in the audit log as it was written",
             " UNION ALL ".join(
                 _sealed(model._meta.db_table)  # noqa: SLF001  # Django's own name for it
                 for model in _histories()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import connection
 
@@ -49,6 +50,7 @@ class Step:
     Attributes:
         state: `done`, `todo` or `bad`.
         found: what is there, one sentence.
+        found_at: a time that ends the sentence, in UTC; None without one.
         looked_for: what was looked for, and where.
         query: to try by hand; "" when there is none.
         advice: what to do next; "" when done.
@@ -61,6 +63,7 @@ class Step:
     query: str = ""
     advice: str = ""
     route: str = ""  # a page where it can be done
+    found_at: datetime | None = None
 
 
 def setup_steps() -> list[Step]:
@@ -99,7 +102,9 @@ def _administrator(names: str | None) -> Step:
             "manage.py person NAME --role admin",
             "Run the command on the server and open the link that it prints.",
         )
-    return Step("An administrator can sign in", "done", f"{names}.", looked_for)
+    return Step(
+        "An administrator can sign in", "done", f"Administrators: {names}.", looked_for
+    )
 
 
 def _source(found: tuple[int, int, str | None]) -> Step:
@@ -138,16 +143,16 @@ def _gpu_metrics(gpus: int, placeholders: int, present: int) -> Step:
     )
     query = 'count by (modelName) ({__name__=~"DCGM_FI_(PROF_GR_ENGINE_ACTIVE|DEV_GPU_UTIL)"})'
     if gpus:
-        more = f"; {placeholders} are known from nodes only" if placeholders else ""
+        more = f"; {placeholders:,} are known from nodes only" if placeholders else ""
         return Step(
             "GPU metrics are seen",
             "done",
-            f"{present} GPUs are there now, {gpus} have been sampled at some time{more}.",
+            f"{present:,} GPUs are there now, {gpus:,} have been sampled at some time{more}.",
             looked_for,
             query,
         )
     state = "bad" if placeholders else "todo"
-    found = f"{placeholders} GPUs are known from nodes, none from an exporter."
+    found = f"{placeholders:,} GPUs are known from nodes, none from an exporter."
     return Step(
         "GPU metrics are seen",
         state,
@@ -165,14 +170,14 @@ def _kube_state(scrapers: int, holds: int) -> Step:
         return Step(
             "kube-state-metrics is seen",
             "done",
-            f"{holds} holds of pods.",
+            f"{holds:,} GPU allocations of pods are known.",
             looked_for,
             query,
         )
     return Step(
         "kube-state-metrics is seen",
         "todo",
-        "No scrape of kube-state-metrics; nobody's holds are known, so time is dark.",
+        "No scrape of kube-state-metrics. Which pods hold GPUs is not known, so time is dark.",
         looked_for,
         query,
         "Install kube-state-metrics and let the same source scrape it.",
@@ -191,7 +196,7 @@ def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
             "No team yet.",
             looked_for,
             "manage.py configure gpu-ledger.yaml",
-            "List teams and bindings in the set-up file.",
+            "List teams and bindings in the setup file.",
             "attribution",
         )
     if not held:
@@ -239,18 +244,19 @@ def _priced(week: tuple[int, int, int, int, str | None]) -> Step:
     )
 
 
-def _computed(newest: object) -> Step:
+def _computed(newest: datetime | None) -> Step:
     looked_for = "An hour in the rollups."
     if newest is None:
         return Step(
             "The first hour is computed",
             "todo",
-            "No hour yet; the first is there within minutes of the first samples.",
+            "No hour yet. The first is computed within minutes of the first samples.",
             looked_for,
         )
     return Step(
         "The first hour is computed",
         "done",
-        f"The newest is {newest:%Y-%m-%d %H:%M} UTC.",
+        "The newest hour begins at",
         looked_for,
+        found_at=newest,
     )

@@ -49,7 +49,7 @@ _OLDEST_WINDOW = oldest("usage_window", *_KEY)
 CHECKS: Sequence[Check] = (
     Check(
         "time is conserved (I3)",
-        "the states of a GPU in a window sum to the time it was there",
+        "the states of each GPU in a window add up to the time it was there",
         f"""
         WITH done AS (
             SELECT cluster_id, window_start,
@@ -84,7 +84,7 @@ CHECKS: Sequence[Check] = (
     ),
     Check(
         "no window holds more than its length",
-        "the states of a GPU in a window never pass five minutes, and none is negative",
+        "the states of a GPU in a window are not negative and never exceed five minutes",
         f"""
         SELECT gpu_id || ' ' || window_start, sum({_ALL})::text, '300000'
         FROM usage_window
@@ -96,7 +96,7 @@ CHECKS: Sequence[Check] = (
     ),
     Check(
         "nobody's time is nobody's state",
-        "held lines have held states only, the platform's line has the others only",
+        "lines of pods have busy, idle and unknown time only, the platform's only the rest",
         """
         SELECT gpu_id || ' ' || window_start, pod_id::text, 'its own states'
         FROM usage_window
@@ -117,7 +117,7 @@ CHECKS: Sequence[Check] = (
     ),
     Check(
         "hours are their windows (I5)",
-        "every clean hour is the sum of its facts",
+        "every up-to-date hour is the sum of its five-minute facts",
         f"""
         WITH a AS (
             SELECT cluster_id, hour_start, {_SUMS} FROM usage_hour
@@ -142,7 +142,7 @@ CHECKS: Sequence[Check] = (
     ),
     Check(
         "days are their hours (I5)",
-        "every billing day without a dirty hour is the sum of its hours",
+        "every billing day whose hours are up to date is the sum of its hours",
         f"""
         WITH a AS (
             SELECT cluster_id, billing_on, {_SUMS} FROM usage_day GROUP BY 1, 2
@@ -166,7 +166,7 @@ CHECKS: Sequence[Check] = (
     *(
         Check(
             f"the second column's {coarse}s are their {fine}s",
-            f"what every clean {coarse} says of how hard GPUs worked is that of its {fine}s",
+            f"the GPU activity of every up-to-date {coarse} is the sum of its {fine}s",
             f"""
             WITH a AS (
                 SELECT cluster_id, {key} AS at, {_HARD} FROM intensity_{coarse}
@@ -210,7 +210,7 @@ CHECKS: Sequence[Check] = (
     ),
     Check(
         "money is conserved (I6)",
-        "what teams and the platform pay is the price of the time the GPUs were there",
+        "the charges of teams and the platform add up to the price of all GPU time",
         f"""
         WITH fleet AS (
             SELECT w.cluster_id, date_trunc('hour', w.window_start, 'UTC') AS hour_start,
@@ -237,7 +237,7 @@ CHECKS: Sequence[Check] = (
     ),
     Check(
         "a GPU is in one place",
-        "presences of one GPU do not overlap",
+        "no GPU is in two places at the same time",
         """
         SELECT g.uuid, a.start_ms::text, b.start_ms::text
         FROM accounting_gpupresence a
@@ -249,7 +249,7 @@ CHECKS: Sequence[Check] = (
     ),
     Check(
         "the window ledger counts its rows",
-        "every computed window has as many facts as it says",
+        "every computed window has as many facts as the window ledger records",
         f"""
         SELECT w.window_start::text, w.rows::text, count(u.gpu_id)::text
         FROM accounting_ingestwindow w

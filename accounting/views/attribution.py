@@ -54,6 +54,11 @@ class Moved:
     recent: UsageRow | None
     since: UsageRow | None
 
+    @property
+    def both(self) -> tuple[UsageRow | None, UsageRow | None]:
+        """The two columns of its line."""
+        return self.recent, self.since
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:

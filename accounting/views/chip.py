@@ -54,10 +54,10 @@ def _chip(now: datetime) -> Chip:
     elif not fresh.is_live:
         tone, reason = (
             "mute",
-            "These data came from files; no live source is configured.",
+            "This data was imported from files; no live source is configured.",
         )
     elif fresh.lag is None or not tone:
-        reason = "Data arrive on time."
+        reason = "Data is up to date."
     else:
         minutes = int(fresh.lag.total_seconds() // 60)
         age = (
@@ -65,7 +65,7 @@ def _chip(now: datetime) -> Chip:
             if minutes >= 60
             else f"{minutes} min"
         )
-        reason = f"The newest data are {age} old."
+        reason = f"The newest data is {age} old."
     return Chip(
         until=fresh.data_to,
         since=fresh.since,

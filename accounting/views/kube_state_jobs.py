@@ -27,7 +27,7 @@ def kube_state_job(request: HttpRequest) -> HttpResponse:
             actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
             reason=form.cleaned_data["reason"],
         )
-        word = "is accepted" if is_accepted else "is not accepted any more"
+        word = "is accepted" if is_accepted else "is no longer accepted"
         messages.success(
             request,
             f"{row.job or 'Samples without a job'} of {row.cluster}: the job {word}. The"

@@ -10,6 +10,12 @@ from accounting.templatetags import units
 from tests.browser.conftest import SignIn
 from tests.story import ZONE, Story
 
+# How far below its row's top each row's time begins, in pixels.
+TOPS_OF_TALL_ROWS = """rows => rows
+    .filter(row => row.offsetHeight > 100)
+    .map(row => row.querySelector('time').getBoundingClientRect().top
+        - row.getBoundingClientRect().top)"""
+
 
 def colour_of_first_bar(page: Page) -> str:
     """The fill of the first bar of the spend chart, as drawn."""
@@ -307,12 +313,30 @@ def test_a_price_is_changed_from_its_row(sign_in: SignIn, story: Story) -> None:
 
 def test_a_wrong_form_says_what_is_wrong(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/attribution/new?namespace=scratch")
-    page.get_by_label("Looks at").select_option("pod_label")
+    page.get_by_label("Match by").select_option("pod_label")
     page.get_by_label("Team", exact=True).select_option("sandbox")
     page.get_by_label("Reason").fill("Scratch belongs to the sandbox")
     page.get_by_role("button", name="Try it").click()
     expect(page.get_by_text("A rule on a label needs the label's key.")).to_be_visible()
     assert page.get_by_label("Label key").get_attribute("aria-invalid") == "true"
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_what_a_rule_moves_fits_beside_its_form(sign_in: SignIn, width: int) -> None:
+    page = sign_in("ana", width=width).open("/attribution/new?namespace=scratch")
+    page.get_by_label("Team", exact=True).select_option("sandbox")
+    page.get_by_label("Reason").fill("Scratch belongs to the sandbox")
+    page.get_by_role("button", name="Try it").click()
+    moves = page.locator("[aria-labelledby=trial-title] .table-wrap")
+    expect(moves.get_by_role("rowheader", name="scratch")).to_be_visible()
+    assert moves.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+
+
+def test_a_tall_row_of_the_audit_log_begins_at_its_top(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/audit")
+    tops = page.locator(".audit > tbody > tr").evaluate_all(TOPS_OF_TALL_ROWS)
+    assert tops
+    assert max(tops) < 24
 
 
 def test_a_token_is_shown_once(sign_in: SignIn) -> None:

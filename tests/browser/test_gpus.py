@@ -1,10 +1,23 @@
 """GPUs in the browser: grid and timeline, the same as a table, and a charge explained."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SignIn
 
 GPU = "GPU-5a1e0001-0000-7c3d"
+LONG_NAME = "chat-gateway-of-the-summer-school-6f8d9c7b54-x2k9q"
+RENAMED = """(cells, name) => cells.map(cell => {
+    cell.firstChild.replaceWith(name);
+    return cell.scrollWidth - cell.clientWidth;
+})"""
+PLACEHOLDER_ROOM = """input => {
+    const pen = document.createElement('canvas').getContext('2d');
+    const style = getComputedStyle(input);
+    pen.font = style.font;
+    return input.clientWidth - parseFloat(style.paddingLeft) * 2
+        - pen.measureText(input.placeholder).width;
+}"""
 
 
 def test_the_grid_becomes_a_timeline_and_its_table(sign_in: SignIn) -> None:
@@ -56,3 +69,16 @@ def test_small_charts_share_one_time_axis(sign_in: SignIn) -> None:
     )
     assert heights
     assert min(heights) >= 160
+
+
+@pytest.mark.parametrize("cells", [".node-cell h3", ".gpus .holder .name"])
+def test_a_long_name_is_not_cut(sign_in: SignIn, cells: str) -> None:
+    page = sign_in("ana").open("/gpus")
+    found = page.locator(cells)
+    assert found.count() > 0
+    assert max(found.evaluate_all(RENAMED, LONG_NAME)) <= 0
+
+
+def test_the_hint_in_the_filter_fits(sign_in: SignIn) -> None:
+    page = sign_in("ana").open("/gpus")
+    assert page.locator("main #q").evaluate(PLACEHOLDER_ROOM) >= 0

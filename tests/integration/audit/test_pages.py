@@ -83,7 +83,7 @@ def test_the_page_goes_back_to_the_first_change(record: Client) -> None:
         address = answer.context["older"]
     assert len(seen) == len(set(seen)) == CHANGES
     assert seen == sorted(seen, reverse=True)
-    assert "The first change on record" in answer.content.decode()
+    assert "No older changes" in answer.content.decode()
     newest = record.get(f"/audit{answer.context['newest']}")
     assert numbers(newest) == seen[:PAGE]
 

@@ -196,11 +196,11 @@ def test_a_rule_says_what_is_known_of_its_namespace(sign_in: SignIn) -> None:
         namespace=space, valid_from="2026-11-01T00:00Z", labels={"label_owner": "mara"}
     )
     page = sign_in("ana").get("/attribution/new?namespace=scratch").content.decode()
-    assert "What is known of scratch" in page
+    assert "About scratch" in page
     assert "Deployment old-experiment" in page
     assert "<code>owner=mara</code>" in page
     other = sign_in("ana").get("/attribution/new?namespace=nowhere").content.decode()
-    assert "What is known of" not in other
+    assert "Namespace labels:" not in other
 
 
 def test_a_first_price_begins_with_its_model(sign_in: SignIn, story: Story) -> None:
@@ -332,4 +332,5 @@ def test_the_setup_steps_see_what_is_there(sign_in: SignIn) -> None:
     assert states["Prices are set"] == "todo"
     assert states["The first hour is computed"] == "done"
     assert b"NVIDIA-A10" in answer.content
+    assert b"The newest hour begins at <time " in answer.content
     assert b"<html" not in answer.content

@@ -146,7 +146,7 @@ def test_a_gpu_that_nobody_held_says_so(sign_in: SignIn, story: Story) -> None:
     answer = sign_in("ana").get(f"/gpus/{bare.uuid}?range=last-7-days")
     page = answer.content.decode()
     assert "Nobody held it in this time" in page
-    assert "Nothing was measured here" in page
+    assert "Nothing was measured in this time" in page
     (row, errors) = answer.context["lanes"].rows
     assert {bar.look for bar in row.bars} == {"free"}
     assert errors.words == "none seen"
@@ -257,7 +257,7 @@ def test_a_word_filters_grid_table_and_timeline(sign_in: SignIn) -> None:
     assert 0 < held["shown"] < held["count"]
     assert all(line.held for line in held["page"].lines)
     none = client.get("/gpus?q=nothing-like-it")
-    assert "No GPU here has to do with “nothing-like-it”" in none.content.decode()
+    assert "No GPU matches “nothing-like-it”" in none.content.decode()
     assert "sweep-resnet" not in sign_in("luis").get("/gpus?q=rerank").content.decode()
 
 

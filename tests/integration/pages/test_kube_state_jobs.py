@@ -66,7 +66,7 @@ def test_data_health_lists_the_jobs_and_leads_admins_to_the_form(
 ) -> None:
     page = sign_in("ana").get("/data-health").content.decode()
     assert "north / strange" in page
-    assert "shows node gpu-01 as well" in page
+    assert "also reports node gpu-01" in page
     assert FORM.replace("&", "&amp;") in page
     assert FORM.replace("strange", "ksm").replace("&", "&amp;") not in page
     page = sign_in("fin").get("/data-health").content.decode()
@@ -87,7 +87,7 @@ def test_an_admin_accepts_a_job_and_takes_that_back(sign_in: SignIn) -> None:
     [context] = [e.pgh_context for e in events if e.pgh_context is not None]
     assert (context["reason"], context["actor"]) == (REASON, "ana")
 
-    assert b"Take it back" in client.get(FORM).content
+    assert b"Stop accepting this job" in client.get(FORM).content
     client.post(FORM, {"accepted": "no", "reason": REASON})
     assert accepted() == []
 

@@ -558,7 +558,7 @@ def test_the_record_names_who_what_and_why(desk: Office, sign_in: SignIn) -> Non
     assert "lease_until" not in change_lines  # a worker's own, in the chain only
     assert AuditLink.objects.filter(body__row__has_key="lease_until").exists()
     nothing = fin.get("/audit?actor=nobody")
-    assert "Nothing on record matches" in text(nothing)
+    assert "No audit entries match these filters" in text(nothing)
     odd = fin.get("/audit?what=x&first=31.10.&object=one")
     assert "is not a date" in text(odd)
     file = fin.get("/audit?what=quotatarget&csv=audit")
