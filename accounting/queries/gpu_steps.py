@@ -43,6 +43,13 @@ class GpuStep:
         observed = self.milliseconds["busy"] + self.milliseconds["idle"]
         return self.milliseconds["busy"] / observed if observed else None
 
+    @property
+    def is_unheld(self) -> bool:
+        """True when it is known that nobody held any of it."""
+        return not any(
+            self.milliseconds[state] for state in ("busy", "idle", "unknown", "dark")
+        )
+
     def fields(self, gpu: str) -> Fields:
         """As the API prints it."""
         hard = self.hard

@@ -30,7 +30,7 @@ RULES = {
     "N15": "It is gone when its node goes or it is sampled elsewhere; silence alone ends nothing.",
     "N21": "Held and not observed is unknown, never idle.",
     "N23": "Each window is rounded once, so that the states sum to the time the GPU was there.",
-    "N26": "Of the prices that match, the one that sets most counts; none means unknown money.",
+    "N26": "The most specific price that matches applies; without one, the money is unknown.",
     "N27": "Rates are per whole GPU-hour; a share pays its share.",
     "N28": "Money is rounded once, on the total; lines by largest remainder, so they add up.",
     "N34": "Ratios are ratios of sums; busy share is shown with its coverage.",

@@ -1,4 +1,4 @@
-"""Small multiples of one GPU: busy share, memory, power, temperature, clocks held down."""
+"""Small multiples of one GPU: busy share, memory, power, temperature, throttled clocks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +34,7 @@ class _Kind:
     unit: str
     lines: tuple[tuple[str, str, Pick], ...]  # name, dash, value
     top: float | None = None
+    is_of_holders: bool = False  # measured only while somebody holds the GPU
 
 
 def _times(value: float | None, factor: float) -> float | None:
@@ -47,6 +48,7 @@ _KINDS = (
         "%",
         (("Busy", "solid", lambda one: _times(one.efficiency, 100)),),
         100,
+        is_of_holders=True,
     ),
     _Kind(
         "memory",
@@ -56,6 +58,7 @@ _KINDS = (
             ("Mean", "solid", lambda one: _times(one.hard.memory_bytes, 1 / GIB)),
             ("Peak", "dot", lambda one: _times(one.hard.peak_memory_bytes, 1 / GIB)),
         ),
+        is_of_holders=True,
     ),
     _Kind(
         "power",
@@ -71,10 +74,11 @@ _KINDS = (
     ),
     _Kind(
         "throttled",
-        "Time with clocks held down",
+        "Time with throttled clocks",
         "%",
-        (("Held down", "solid", lambda one: _times(one.hard.throttled, 100)),),
+        (("Throttled", "solid", lambda one: _times(one.hard.throttled, 100)),),
         100,
+        is_of_holders=True,
     ),
 )
 
@@ -141,8 +145,17 @@ def _chart(
         sentence=_sentence(kind, lines),
         columns=("From", *(f"{line.name},{_spaced(kind.unit)}" for line in lines)),
         rows=tuple(
-            (edge[0].replace("T", " "), *(_text(line.values[i]) for line in lines))
-            for i, edge in enumerate(edges)
+            (
+                f"{one.at.astimezone(zone):%a %-d %b %H:%M}",
+                *(
+                    _text(
+                        line.values[i],
+                        is_unheld=kind.is_of_holders and one.is_unheld,
+                    )
+                    for line in lines
+                ),
+            )
+            for i, one in enumerate(steps)
         ),
     )
 
@@ -155,8 +168,10 @@ def _spaced(unit: str) -> str:
     return unit if unit.startswith(" ") else f" {unit}"
 
 
-def _text(value: float | None) -> str:
-    return NO_DATA if value is None else f"{value:,.1f}"
+def _text(value: float | None, *, is_unheld: bool) -> str:
+    if value is None:
+        return "Not held" if is_unheld else NO_DATA
+    return f"{value:,.1f}"
 
 
 def _sentence(kind: _Kind, lines: Sequence[Line]) -> str:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
 import time_machine
+from django.db import connection
 
 from accounting.access import EVERYTHING
 from accounting.domain.period import DAY_MS, Period
@@ -16,7 +18,7 @@ from accounting.queries.usage import usage_rows
 from accounting.views import fleet
 from accounting.views.spans import newest_facts
 from tests.integration.pages.conftest import NOW, SignIn
-from tests.story import Story
+from tests.story import ZONE, Story
 
 pytestmark = pytest.mark.usefixtures("story", "db")
 
@@ -138,6 +140,34 @@ def test_measures_are_those_of_the_windows(sign_in: SignIn, story: Story) -> Non
     bare = next(h for h in story.held if h.workload.name == "scoring")
     without = sign_in("ana").get(f"/gpus/{bare.gpus[0].uuid}?range=last-7-days")
     assert [one.name for one in without.context["measures"]] == ["busy"]
+
+
+def test_an_hour_in_which_nobody_held_a_gpu_is_not_missing_data(
+    sign_in: SignIn, story: Story
+) -> None:
+    gpu = held_gpu(story)
+    hour = story.until.replace(minute=0) - timedelta(hours=3)
+    of_hour: list[datetime | str] = [hour, hour + timedelta(hours=1), gpu]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE usage_window SET pod_id = 0, busy_ms = 0, idle_ms = 0,
+                   unknown_ms = 0, free_ms = 300000
+               WHERE window_start >= %s AND window_start < %s
+                 AND gpu_id = (SELECT id FROM accounting_gpu WHERE uuid = %s)""",
+            of_hour,
+        )
+        cursor.execute(
+            """UPDATE intensity_window SET memory_seen_us = 0, power_seen_us = 0
+               WHERE window_start >= %s AND window_start < %s
+                 AND gpu_id = (SELECT id FROM accounting_gpu WHERE uuid = %s)""",
+            of_hour,
+        )
+    context = sign_in("ana").get(f"/gpus/{gpu}?range=last-7-days").context
+    busy, memory, power = (one.chart.rows for one in context["measures"])
+    label = f"{hour.astimezone(ZONE):%a %-d %b %H:%M}"
+    assert (label, "Not held") in busy
+    assert (label, "Not held", "Not held") in memory
+    assert (label, "No data") in power  # measured without a holder, too
 
 
 def test_a_gpu_that_nobody_held_says_so(sign_in: SignIn, story: Story) -> None:
