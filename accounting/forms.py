@@ -9,8 +9,8 @@ from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.validators import MaxValueValidator, MinValueValidator
 
 from accounting.actions.tokens import SCOPES
-from accounting.domain.calendar import DAY
-from accounting.domain.profile import fault_of, normal
+from accounting.domain.core.billing_calendar import DAY
+from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.models import BindingKind, Cluster, Team
 from accounting.queries.selection import FIRST, LAST
 from accounting.sources.catalogue import normal_model

@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.geometry import Part
-from accounting.domain.hold import Hold
-from accounting.domain.inventory import PodRecord
-from accounting.domain.mapping import Place
-from accounting.domain.period import Period
-from accounting.domain.series import Scraper, Times
-from accounting.domain.tally import Tally
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.gpu_assignment import Place
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.label_counts import Tally
+from accounting.domain.inventory.records import PodRecord
+from accounting.domain.samples.series import Scraper, Times
+from accounting.domain.units.geometry import Part
 
 _SCALARS = (
     "node",

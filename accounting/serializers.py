@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.kube_jobs import Role
-from accounting.domain.profile import fault_of
+from accounting.domain.inventory.kube_state_jobs import Role
+from accounting.domain.units.mig_profiles import fault_of
 from accounting.models import BindingKind, Cluster, Team
 from accounting.queries.billing import billing_at
 from accounting.queries.selection import LIFECYCLES, SelectionError, parse_instant

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.sources.answers import Collected, checked
 from bench.measure import Figure, interleaved, peak_rss, ratio
 

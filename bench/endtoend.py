@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.actions import due, ingest, partitions
-from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Period
 from accounting.models import Cluster, Gpu, Pod, Source, UsageWindow
 from bench.fleet import START_S, Fleet
 from bench.measure import Figure, interleaved, ratio

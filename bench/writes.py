@@ -10,7 +10,7 @@ from django.db import connection
 from accounting.actions import due, facts, partitions, windows
 from accounting.actions.outcomes import write_windows
 from accounting.actions.windows import Outcome
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import UsageWindow
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio

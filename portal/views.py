@@ -13,8 +13,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from accounting.charts import grids
-from accounting.domain.calendar import DayRange
-from accounting.domain.period import HOUR_MS, Period, to_ms
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.interval import HOUR_MS, Period, to_ms
 from accounting.models import SourceKind
 from accounting.queries.breakdown import breakdown
 from accounting.queries.coverage import (

@@ -3,7 +3,7 @@
 A rule has a heading of its own (`### N12`) on the page of its letter, and lines that name its
 code and its tests:
 
-    - Code: `accounting/domain/hold.py`
+    - Code: `accounting/domain/holds/hold.py`
     - Test: `tests/unit/accounting/domain/test_hold.py::test_absence_ends_...`
 """
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from accounting.domain.advice import TEXTS
-from accounting.domain.kube_label import label_name
-from accounting.domain.profile import known_models, profiles_of
+from accounting.domain.core.issue_catalogue import TEXTS
+from accounting.domain.inventory.label_names import label_name
+from accounting.domain.units.mig_profiles import known_models, profiles_of
 from accounting.sources.catalogue import (
     CLOUDS,
     EXPORTER_METRICS,

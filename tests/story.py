@@ -19,8 +19,8 @@ from django.db import connection
 
 from accounting.actions import partitions
 from accounting.actions.rollup import roll_up_days, roll_up_hour
-from accounting.domain.line import STATES
-from accounting.domain.period import HOUR_MS, WINDOW_MS, to_ms
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, to_ms
+from accounting.domain.core.ledger_line import STATES
 from accounting.models import (
     Billing,
     Binding,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.period import Period, to_instant
+from accounting.domain.core.interval import Period, to_instant
 
 SESSIONS = """  -- of this database server: a claim whose session is gone is nobody's
     SELECT pid::text AS pid, extract(epoch FROM backend_start)::text AS start

@@ -18,8 +18,8 @@ from django.db.models import QuerySet, Sum
 from psycopg.types.json import Jsonb
 
 from accounting.actions import bulk, memory
-from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
-from accounting.domain.series import Reading
+from accounting.domain.core.interval import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.samples.series import Reading
 from accounting.models import BufferBlock, BufferSeries, Source
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch, build_reading

@@ -16,7 +16,7 @@ from accounting.actions.rollup import (
     roll_up_complete_hours,
     roll_up_dirty_hours,
 )
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import Cluster
 from accounting.queries.windows import database_now
 

@@ -11,8 +11,8 @@ from django.db import transaction
 
 from accounting.actions import due
 from accounting.actions.locks import lock
-from accounting.domain.inventory import ClaimRecord, Device, Inventory
-from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.inventory.records import ClaimRecord, Device, Inventory
 from accounting.models import Cluster, ResourceClaim
 
 _FIELDS = ["devices", "pods", "is_observed", "is_extended", "is_shown"]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from accounting.actions import issues
-from accounting.domain.issue import Issue
-from accounting.domain.period import to_ms
+from accounting.domain.core.interval import to_ms
+from accounting.domain.core.issue import Issue
 from accounting.models import Cluster, DataIssue
 from accounting.queries.cluster_faults import sampled_after, shared_gpus, silence
 

@@ -17,9 +17,9 @@ from accounting.actions.specs import (
     PriceSpec,
     TeamSpec,
 )
-from accounting.domain.kube_label import label_name
-from accounting.domain.profile import fault_of, normal
-from accounting.domain.resource import is_counted, sanitised
+from accounting.domain.inventory.label_names import label_name
+from accounting.domain.units.mig_profiles import fault_of, normal
+from accounting.domain.units.resources import is_counted, sanitised
 from accounting.models import BindingKind, LabelPurpose
 from accounting.queries.selection import LIFECYCLES
 from accounting.sources.catalogue import normal_model

@@ -2,10 +2,10 @@
 
 from accounting.actions import hold_labels, holds, presences
 from accounting.actions.evidence_ids import Ids
-from accounting.domain.derived import Derived
-from accounting.domain.fold import Touched
-from accounting.domain.inventory import Inventory
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.derive import Derived
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.records import Inventory
 from accounting.models import Cluster
 
 

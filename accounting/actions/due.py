@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 
 from accounting.actions.partitions import FACT_DAYS
-from accounting.domain.period import FAR_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import FAR_MS, WINDOW_MS, Period, to_instant
 
 ASKED_AGAIN_DAYS = 7  # Prometheus may have forgotten what is older (N1)
 ASKED = "asked"  # the reason of windows that somebody asked for

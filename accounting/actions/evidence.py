@@ -13,7 +13,9 @@ import numpy as np
 
 from accounting.actions import claims, evidence_labels, gpu_models
 from accounting.actions.evidence_ids import Ids, rows_of
-from accounting.domain.inventory import (
+from accounting.domain.core.interval import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.inventory.amd_partitions import note_partitions
+from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
@@ -22,12 +24,10 @@ from accounting.domain.inventory import (
     ScraperRecord,
     Span,
 )
-from accounting.domain.partition import note_partitions
-from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
-from accounting.domain.resource import is_counted
-from accounting.domain.series import Scraper as ScraperKey
-from accounting.domain.series import Times
-from accounting.domain.unit import SAMPLED_MODEL, SAMPLED_PARTITION
+from accounting.domain.samples.series import Scraper as ScraperKey
+from accounting.domain.samples.series import Times
+from accounting.domain.units.gpu_units import SAMPLED_MODEL, SAMPLED_PARTITION
+from accounting.domain.units.resources import is_counted
 from accounting.mapping import pod_from_row, unpack_times
 from accounting.models import Cluster
 from accounting.queries.policies import share_policies

@@ -6,11 +6,11 @@ import numpy as np
 
 from accounting.actions import bulk, gpu_models
 from accounting.actions.evidence_ids import BATCH, Ids
-from accounting.domain.fold import Touched
-from accounting.domain.inventory import Inventory
-from accounting.domain.period import Period, to_instant
-from accounting.domain.series import Scraper as ScraperKey
-from accounting.domain.series import Times
+from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.series import Scraper as ScraperKey
+from accounting.domain.samples.series import Times
 from accounting.mapping import pack_steps, pack_times
 from accounting.models import (
     Cluster,

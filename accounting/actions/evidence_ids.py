@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.series import Scraper as ScraperKey
+from accounting.domain.samples.series import Scraper as ScraperKey
 from accounting.models import Cluster, Namespace, Node
 
 BATCH = 2000

@@ -10,7 +10,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from accounting.actions.evidence_ids import Ids, rows_of
-from accounting.domain.inventory import (
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.holds.label_counts import whole_hours
+from accounting.domain.inventory.labels import is_own, union_of
+from accounting.domain.inventory.nodes import node_facts
+from accounting.domain.inventory.records import (
     Inventory,
     LabelKey,
     Naming,
@@ -19,11 +23,7 @@ from accounting.domain.inventory import (
     Span,
     merged,
 )
-from accounting.domain.label import is_own, union_of
-from accounting.domain.node import node_facts
-from accounting.domain.period import FAR_MS, HOUR_MS, Period, to_instant, to_ms
-from accounting.domain.series import PodName
-from accounting.domain.tally import whole_hours
+from accounting.domain.samples.series import PodName
 from accounting.mapping import unpack_steps, unpack_times
 from accounting.models import Cluster
 

@@ -9,11 +9,11 @@ from accounting.actions import bulk, claims, lifecycles
 from accounting.actions.evidence_gpus import save_gpus, save_labels, save_scrapers
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensure_nodes
 from accounting.actions.gpu_models import model_of_node
-from accounting.domain.fold import Touched
-from accounting.domain.inventory import Inventory, NodeRecord
-from accounting.domain.partition import sampled_partition
-from accounting.domain.period import Period, to_instant
-from accounting.domain.unit import NodeFacts
+from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.inventory.amd_partitions import sampled_partition
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.records import Inventory, NodeRecord
+from accounting.domain.units.gpu_units import NodeFacts
 from accounting.mapping import pod_to_json
 from accounting.models import (
     Cluster,

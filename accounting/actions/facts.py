@@ -13,10 +13,10 @@ import numpy as np
 from django.db import connection
 
 from accounting.actions.bulk import copying
-from accounting.domain.attribution import WindowLedger
-from accounting.domain.intensity_row import MEASURES
-from accounting.domain.line import COUNTED, Line, LineTable
-from accounting.domain.spelling import Rung
+from accounting.domain.attribution.attribute import WindowLedger
+from accounting.domain.attribution.metric_names import Rung
+from accounting.domain.core.ledger_line import COUNTED, Line, LineTable
+from accounting.domain.intensity.measures import MEASURES
 from accounting.failpoints import reach
 
 COLUMNS: tuple[tuple[str, str], ...] = (  # name, big-endian type

@@ -8,7 +8,7 @@ from django.db.models import Min
 from accounting.actions import buffer
 from accounting.actions.observing import observe_period
 from accounting.actions.reading import folding_of, reader_of
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
 from accounting.models import Cluster, IngestWindow
 from accounting.sources.errors import SourceError
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from django.db import connection
 
-from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord
-from accounting.domain.node import node_facts
-from accounting.domain.unit import NodeFacts
+from accounting.domain.inventory.nodes import node_facts
+from accounting.domain.inventory.records import GpuRecord, Inventory, NodeRecord
+from accounting.domain.units.gpu_units import NodeFacts
 from accounting.models import Cluster, Gpu
 from accounting.sources.catalogue import normal_model
 

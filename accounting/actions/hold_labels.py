@@ -12,14 +12,24 @@ from dataclasses import dataclass, replace
 from accounting.actions.evidence_ids import Ids
 from accounting.actions.evidence_labels import labels_of_names
 from accounting.actions.holds import Settled
-from accounting.domain.derived import Derived
-from accounting.domain.fold import Touched
-from accounting.domain.hold import Hold
-from accounting.domain.inventory import Inventory
-from accounting.domain.label import Labels, labels_of
-from accounting.domain.mapping import Place, claimed_parts, mapped_places, named_times
-from accounting.domain.period import FAR_MS, Period
-from accounting.domain.tally import Tally, stale_hours, whole_hours, without
+from accounting.domain.core.interval import FAR_MS, Period
+from accounting.domain.holds.derive import Derived
+from accounting.domain.holds.gpu_assignment import (
+    Place,
+    claimed_parts,
+    mapped_places,
+    named_times,
+)
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.label_counts import (
+    Tally,
+    stale_hours,
+    whole_hours,
+    without,
+)
+from accounting.domain.inventory.labels import Labels, labels_of
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.records import Inventory
 from accounting.mapping import labels_kept, pack_labels, unpack_labels
 from accounting.models import Cluster
 

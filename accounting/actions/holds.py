@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from django.db.models import QuerySet
 
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_namespaces, ensure_nodes
-from accounting.domain.derived import Derived
-from accounting.domain.hold import Hold
-from accounting.domain.inventory import Inventory
-from accounting.domain.mapping import mapped_places
-from accounting.domain.period import HOUR_MS, Period
-from accounting.domain.tally import Tally, whole_hours
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.holds.derive import Derived
+from accounting.domain.holds.gpu_assignment import mapped_places
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.label_counts import Tally, whole_hours
+from accounting.domain.inventory.records import Inventory
 from accounting.mapping import labels_kept, pack_labels, unpack_labels
 from accounting.models import Cluster, Pod, PodHold
 

@@ -20,8 +20,14 @@ from accounting.actions.locks import lock
 from accounting.actions.new_clusters import confirm, refuse_known_gpus
 from accounting.actions.reading import reader_of
 from accounting.audit import Actor, act
-from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period, to_instant
-from accounting.domain.track import MAX_STEP_MS
+from accounting.domain.core.interval import (
+    DAY_MS,
+    HOUR_MS,
+    WINDOW_MS,
+    Period,
+    to_instant,
+)
+from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.failpoints import reach
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now

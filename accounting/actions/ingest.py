@@ -27,11 +27,11 @@ from accounting.actions.pause import no_cycle_search
 from accounting.actions.reading import ClusterReader, reader_of
 from accounting.actions.window_issues import issues_of, source_failed
 from accounting.actions.windows import Claim, FenceError, Outcome
-from accounting.domain.attribution import WindowLedger, attribute
-from accounting.domain.period import Period
-from accounting.domain.series import Reading, content_hash
-from accounting.domain.spelling import Spellings, spellings
-from accounting.domain.timeline import node_timelines
+from accounting.domain.attribution.attribute import WindowLedger, attribute
+from accounting.domain.attribution.metric_names import Spellings, spellings
+from accounting.domain.attribution.node_timeline import node_timelines
+from accounting.domain.core.interval import Period
+from accounting.domain.samples.series import Reading, content_hash
 from accounting.failpoints import reach
 from accounting.models import Cluster
 from accounting.queries.retirement import retired_ms

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.advice import ADDING_UP, OF_WINDOWS, text_of
-from accounting.domain.issue import Issue
-from accounting.domain.period import Period, to_instant
+from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.issue import Issue
+from accounting.domain.core.issue_catalogue import ADDING_UP, OF_WINDOWS, text_of
 
 _GONE = "interval '1 day'"  # of data without it
 

@@ -15,17 +15,22 @@ from accounting.actions import buffer, due
 from accounting.actions.kube_job_withdrawal import withdraw
 from accounting.actions.kube_jobs import fold
 from accounting.actions.locks import lock
-from accounting.domain.issue import Issue
-from accounting.domain.kube_job_samples import ISSUES, codes_of, counting, told
-from accounting.domain.kube_jobs import (
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, union
+from accounting.domain.core.issue import Issue
+from accounting.domain.inventory.kube_state_job_samples import (
+    ISSUES,
+    codes_of,
+    counting,
+    told,
+)
+from accounting.domain.inventory.kube_state_jobs import (
     JobRecord,
     Role,
     Roles,
     counted_periods,
     differences,
 )
-from accounting.domain.period import FAR_MS, HOUR_MS, Period, union
-from accounting.domain.series import Reading
+from accounting.domain.samples.series import Reading
 from accounting.models import Cluster
 from accounting.queries.kube_jobs import KnownJobs, known_jobs, stored_named
 

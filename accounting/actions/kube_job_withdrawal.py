@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from accounting.domain.inventory import Span
-from accounting.domain.period import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.inventory.records import Span
 from accounting.mapping import pack_times, unpack_times
 from accounting.models import NodeSpan, ScrapeHour, ScrapeSpan
 

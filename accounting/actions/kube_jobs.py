@@ -10,14 +10,14 @@ from typing import Any
 from django.db import connection
 
 from accounting.actions import kube_job_objects
-from accounting.domain.kube_job_samples import (
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.kube_state_job_samples import (
     Side,
     merged,
     objects,
     records,
 )
-from accounting.domain.period import Period
-from accounting.domain.series import Reading
+from accounting.domain.samples.series import Reading
 from accounting.models import Cluster
 from accounting.queries.kube_jobs import KnownJobs
 

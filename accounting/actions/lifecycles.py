@@ -11,7 +11,7 @@ from django.db import connection
 
 from accounting.actions.evidence_ids import BATCH
 from accounting.actions.locks import lock
-from accounting.domain.period import FAR_MS, WINDOW_MS, to_ms
+from accounting.domain.core.interval import FAR_MS, WINDOW_MS, to_ms
 from accounting.models import Cluster, LabelPurpose, LabelSpelling, NodeFact
 from accounting.sources.catalogue import lifecycle_of
 

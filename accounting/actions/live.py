@@ -11,8 +11,7 @@ from accounting.actions import buffer, due, issues, windows
 from accounting.actions.imports import REACH_AHEAD_MS, REACH_BACK_MS
 from accounting.actions.names import record_unknown
 from accounting.actions.reading import access_of
-from accounting.domain.issue import Issue
-from accounting.domain.period import (
+from accounting.domain.core.interval import (
     DAY_MS,
     HOUR_MS,
     WINDOW_MS,
@@ -20,6 +19,7 @@ from accounting.domain.period import (
     to_instant,
     to_ms,
 )
+from accounting.domain.core.issue import Issue
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.at_stake import silent_gpus
 from accounting.queries.windows import database_now

@@ -5,8 +5,8 @@ from datetime import date, timedelta
 from django.db import connection
 
 from accounting.actions import issues
-from accounting.domain.issue import Issue
-from accounting.domain.period import to_ms
+from accounting.domain.core.interval import to_ms
+from accounting.domain.core.issue import Issue
 from accounting.queries.billing import midnight
 from accounting.queries.windows import database_now
 

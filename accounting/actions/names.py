@@ -11,8 +11,8 @@ import structlog
 
 from accounting.actions import issues
 from accounting.actions.reading import ClusterReader
-from accounting.domain.issue import Issue
-from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_instant
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period, to_instant
+from accounting.domain.core.issue import Issue
 from accounting.models import Cluster
 from accounting.queries.unmeasured import unmeasured_ms
 from accounting.sources.errors import SourceError

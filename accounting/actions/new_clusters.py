@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import Cluster
 from accounting.queries.shared_gpus import Presence, presences_of, shared_with
 from accounting.sources.openmetrics import Spool

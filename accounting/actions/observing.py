@@ -21,14 +21,14 @@ from accounting.actions.kube_job_changes import judge
 from accounting.actions.locks import lock
 from accounting.actions.pause import no_cycle_search
 from accounting.actions.workloads import resolve_pods
-from accounting.domain.derived import Derived, data_end_ms, derive
-from accounting.domain.fold import Touched
-from accounting.domain.inventory import Inventory
-from accounting.domain.issue import Issue
-from accounting.domain.observe import observe
-from accounting.domain.period import FAR_MS, Period, to_ms
-from accounting.domain.series import Reading
-from accounting.domain.track import MAX_STEP_MS
+from accounting.domain.core.interval import FAR_MS, Period, to_ms
+from accounting.domain.core.issue import Issue
+from accounting.domain.holds.derive import Derived, data_end_ms, derive
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.scraper_series import MAX_STEP_MS
+from accounting.domain.samples.series import Reading
 from accounting.failpoints import reach
 from accounting.models import Cluster
 from accounting.queries.windows import database_now

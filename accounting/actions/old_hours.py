@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.queries.sql import (
     KEY_COLUMNS,
     LINE_PRICE,

@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from accounting.actions import facts, issues, partitions, windows
 from accounting.actions.locks import lock
 from accounting.actions.windows import Claim, Outcome
-from accounting.domain.issue import Issue
-from accounting.domain.period import to_instant
+from accounting.domain.core.interval import to_instant
+from accounting.domain.core.issue import Issue
 from accounting.failpoints import reach
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from accounting.actions.evidence_ids import BATCH, Ids, ensure_nodes
-from accounting.domain.period import FAR_MS, Period
-from accounting.domain.presence_record import Presence
+from accounting.domain.core.interval import FAR_MS, Period
+from accounting.domain.holds.presence_record import Presence
 from accounting.models import Cluster, Gpu, GpuPresence, NodeFact
 
 

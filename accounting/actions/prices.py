@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Q
 
 from accounting.audit import Actor, act
-from accounting.domain.profile import normal
+from accounting.domain.units.mig_profiles import normal
 from accounting.models import Cluster, UnitPrice
 from accounting.sources.catalogue import normal_model
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from accounting.domain.period import Period
-from accounting.domain.queue import newest_values
-from accounting.domain.queued import held_jobs
-from accounting.domain.resource import sanitised
-from accounting.domain.series import Reading
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.queued_jobs import held_jobs
+from accounting.domain.inventory.scheduler_queues import newest_values
+from accounting.domain.samples.series import Reading
+from accounting.domain.units.resources import sanitised
 from accounting.models import Cluster
 from accounting.queries.resources import added_resources
 

@@ -10,8 +10,8 @@ from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
 from accounting.actions import buffer
-from accounting.domain.period import Period, to_instant
-from accounting.domain.series import Reading
+from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.samples.series import Reading
 from accounting.models import Cluster, Source, SourceKind
 from accounting.queries.resources import added_resources
 from accounting.sources.errors import SourceError
@@ -20,7 +20,9 @@ from accounting.sources.prometheus import Prometheus
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
 AFTER_MS = 600_000
-FOLDING = 2  # raised when `domain.observe` learns more from the same samples
+FOLDING = (
+    2  # raised when `domain.inventory.merge_samples` learns more from the same samples
+)
 
 _ACCESS_KEYS = (
     "headers",

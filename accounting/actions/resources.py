@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from accounting.actions import due
 from accounting.audit import Actor, act
-from accounting.domain.period import FAR_MS, Period
+from accounting.domain.core.interval import FAR_MS, Period
 from accounting.models import AddedResource, Cluster
 from accounting.queries.resources import added_resources
 

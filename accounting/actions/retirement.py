@@ -20,8 +20,7 @@ from accounting.actions.locks import lock
 from accounting.actions.observing import derive_again
 from accounting.actions.rollup import FACTS
 from accounting.audit import Actor, act
-from accounting.domain.advice import OF_WINDOWS
-from accounting.domain.period import (
+from accounting.domain.core.interval import (
     DAY_MS,
     FAR_MS,
     HOUR_MS,
@@ -31,6 +30,7 @@ from accounting.domain.period import (
     to_ms,
     window_of,
 )
+from accounting.domain.core.issue_catalogue import OF_WINDOWS
 from accounting.failpoints import reach
 from accounting.models import Cluster, PendingRetirement
 from accounting.queries.retirement import retired_ms, stored

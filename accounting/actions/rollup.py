@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from accounting.actions import cluster_faults, due, old_hours, partitions
 from accounting.actions.locks import lock
 from accounting.actions.money_issues import record_money_issues
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.failpoints import reach
 from accounting.models import DirtyHour
 from accounting.queries.sql import (

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from accounting.actions import issues
 from accounting.actions.observing import State
-from accounting.domain.attribution import WindowLedger
-from accounting.domain.capacity import beyond_capacity
-from accounting.domain.condition import conditions, told_twice
-from accounting.domain.issue import Issue
-from accounting.domain.period import Period
-from accounting.domain.place import misplaced
-from accounting.domain.series import Reading
+from accounting.domain.attribution.attribute import WindowLedger
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.holds.gpu_location import misplaced
+from accounting.domain.holds.node_capacity import beyond_capacity
+from accounting.domain.samples.gpu_errors import conditions, told_twice
+from accounting.domain.samples.series import Reading
 from accounting.models import Cluster
 from accounting.queries.at_stake import waiting_ms
 from accounting.sources.errors import SourceError

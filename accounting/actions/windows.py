@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 
 from accounting.actions.backlog import IS_DUE, SESSIONS
-from accounting.domain.period import WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import WINDOW_MS, Period, to_instant
 from accounting.models import WindowState
 
 LEASE = timedelta(minutes=10)

@@ -9,8 +9,8 @@ from typing import Any
 from django.db import connection
 
 from accounting.actions.evidence_ids import BATCH
-from accounting.domain.kube_label import label_name
-from accounting.domain.period import to_instant, to_ms
+from accounting.domain.core.interval import to_instant, to_ms
+from accounting.domain.inventory.label_names import label_name
 from accounting.models import (
     Binding,
     BindingKind,

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from accounting.access import EVERYTHING
-from accounting.domain.period import WINDOW_MS, Period, to_ms
-from accounting.domain.track import MAX_STEP_MS
+from accounting.domain.core.interval import WINDOW_MS, Period, to_ms
+from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.models import Cluster
 from accounting.queries.selection import SelectionError, parse_selection
 from accounting.queries.windows import database_now

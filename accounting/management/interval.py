@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from accounting.domain.track import DEFAULT_STEP_MS, MAX_STEP_MS
+from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, MAX_STEP_MS
 from accounting.sources.intervals import Sampler
 
 MOST_NAMED = 5  # scrapers that differ from the others of their job

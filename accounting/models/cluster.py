@@ -38,7 +38,7 @@ class Cluster(models.Model):
 
 
 class SharePolicyName(models.TextChoices):
-    """Which share of a part of a GPU counts (`domain.policy`)."""
+    """Which share of a part of a GPU counts (`domain.units.share_policy`)."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -71,7 +71,7 @@ class SharePolicy(models.Model):
 class AddedResource(models.Model):
     """A resource of GPUs that an administrator named, and the share of one GPU of a unit.
 
-    Beside those that the product knows (`domain.resource`). Written by
+    Beside those that the product knows (`domain.units.resources`). Written by
     `actions.resources`; the share is an exact fraction, above 0 and at most 1.
     """
 

@@ -179,7 +179,9 @@ class KubeJobObject(models.Model):
     kube_job = models.ForeignKey(
         KubeJob, on_delete=models.CASCADE, related_name="shown"
     )
-    name = models.CharField(max_length=600)  # as `domain.kube_job_samples.Object`
+    name = models.CharField(
+        max_length=600
+    )  # as `domain.inventory.kube_state_job_samples.Object`
     is_reference = models.BooleanField(default=False)
     first_ms = models.BigIntegerField()
 

@@ -80,7 +80,7 @@ class Owner(models.Model):
 class Pod(models.Model):
     """One pod uid and everything that all samples of it showed so far.
 
-    The evidence columns (`*_ms`, `containers`, ...) mirror `domain.inventory.PodRecord`;
+    The evidence columns (`*_ms`, `containers`, ...) mirror `domain.inventory.records.PodRecord`;
     merging them is order-free, so that a pod is a function of the samples alone.
     """
 

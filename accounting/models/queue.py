@@ -6,7 +6,7 @@ from accounting.models.cluster import Cluster
 
 
 class QueueSample(models.Model):
-    """The newest value of one metric of one queue (`domain.queue.QueueKey`).
+    """The newest value of one metric of one queue (`domain.inventory.scheduler_queues.QueueKey`).
 
     Written by `actions.queues`: a newer sample replaces an older one, in whatever order
     they are read. `value` null: no limit is set (Kueue says +Inf).

@@ -13,7 +13,7 @@ class FactFlag(models.IntegerChoices):
 
 
 class DutyMetric(models.IntegerChoices):
-    """The name under which busy and idle were read (rules.md N7, `domain.spelling`)."""
+    """The name under which busy and idle were read (rules.md N7)."""
 
     NONE = 0, "no metric"
     ENGINE_ACTIVE = 1, "DCGM_FI_PROF_GR_ENGINE_ACTIVE"

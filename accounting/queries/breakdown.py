@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from accounting.domain.comparison import (
+from accounting.domain.core.interval import Period
+from accounting.domain.reports.comparison import (
     COMPARABLE,
     Change,
     average_gpus,
@@ -16,9 +17,8 @@ from accounting.domain.comparison import (
     refusal,
     share,
 )
-from accounting.domain.period import Period
-from accounting.domain.report import UsageRow
-from accounting.domain.summary import rounded, total_of
+from accounting.domain.reports.rows import UsageRow
+from accounting.domain.reports.totals import rounded, total_of
 from accounting.queries.selection import Selection
 from accounting.queries.series import STEPS, step_key
 from accounting.queries.usage import usage_rows

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.domain.period import DAY_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Period
 
 SILENT_WINDOWS = (
     DAY_MS // WINDOW_MS

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from accounting.domain.calendar import DayRange
-from accounting.domain.period import WINDOW_MS, Period, to_ms
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.interval import WINDOW_MS, Period, to_ms
 
 _QUERY = """
     SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,

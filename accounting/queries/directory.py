@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.profile import Policy
+from accounting.domain.units.mig_profiles import Policy
 from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
 from accounting.queries.policies import policies_now
 from accounting.queries.selection import Selection

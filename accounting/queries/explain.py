@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from django.db import connection
 
-from accounting.domain.line import STATES
-from accounting.domain.period import HOUR_MS, Period
-from accounting.domain.report import LedgerRow, UsageRow
-from accounting.domain.rounding import half_even
-from accounting.domain.sample_counts import samples_note
-from accounting.domain.summary import state_amounts
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.rounding import half_even
+from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.domain.reports.totals import state_amounts
+from accounting.domain.samples.sample_counts import samples_note
 from accounting.models import DutyMetric
 from accounting.queries.explained_prices import (
     ALL_TIME,

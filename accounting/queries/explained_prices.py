@@ -12,8 +12,8 @@ from decimal import Decimal
 
 from django.db import connection
 
-from accounting.domain.line import STATES
-from accounting.domain.summary import price_amounts
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.totals import price_amounts
 from accounting.queries.selection import Selection
 from accounting.queries.source import relation
 

@@ -11,10 +11,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from accounting.domain.line import STATES
-from accounting.domain.period import HOUR_MS, to_instant
-from accounting.domain.report import HoldRow, LedgerRow, UsageRow
-from accounting.domain.rounding import half_even
+from accounting.domain.core.interval import HOUR_MS, to_instant
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.rounding import half_even
+from accounting.domain.reports.rows import HoldRow, LedgerRow, UsageRow
 
 Fields = dict[str, Any]
 

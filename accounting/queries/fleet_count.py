@@ -10,8 +10,8 @@ from math import ceil
 
 from django.db import connection
 
-from accounting.domain.resource import kubernetes_resource, sanitised
-from accounting.domain.unit import WHOLE, NodeFacts, unit_of
+from accounting.domain.units.gpu_units import WHOLE, NodeFacts, unit_of
+from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import NodeFact
 from accounting.queries.resources import added_resources
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Count
 
 from accounting.access import Scope
-from accounting.domain.period import WINDOW_MS
+from accounting.domain.core.interval import WINDOW_MS
 from accounting.models import IngestWindow, Source, WindowState
 
 LATE = timedelta(minutes=15)  # product: amber from here

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.hardness import NOT_OBSERVED, Hardness
-from accounting.domain.line import STATES
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_ms
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_ms
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
 from accounting.queries.fields import Fields, instant
 from accounting.queries.ledger import HiddenError
 from accounting.queries.selection import (

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.line import STATES
-from accounting.domain.period import Period, to_ms
+from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.ledger_line import STATES
 from accounting.models import GpuGeometry
 from accounting.queries.fields import Fields, instant
 from accounting.queries.ledger import HiddenError

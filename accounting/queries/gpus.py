@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.line import STATES
-from accounting.domain.period import Period, to_ms
-from accounting.domain.report import LedgerRow
+from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.rows import LedgerRow
 from accounting.models import DataIssue
 from accounting.queries.drivers import drivers
 from accounting.queries.fields import Fields, amount, gpu_hours, instant

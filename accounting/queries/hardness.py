@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 
 from django.db import connection
 
-from accounting.domain.hardness import NOT_OBSERVED, Hardness
-from accounting.domain.report import UsageRow
+from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
+from accounting.domain.reports.rows import UsageRow
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.source import hard_relation
 from accounting.queries.sql import over

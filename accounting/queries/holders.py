@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.queries.selection import Selection
 
 Gpu = tuple[str, str]  # cluster, UUID

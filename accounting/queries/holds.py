@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.report import HoldRow
+from accounting.domain.reports.rows import HoldRow
 from accounting.queries.selection import Selection, refuse_others
 
 _QUERY = """

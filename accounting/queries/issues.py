@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.advice import text_of
-from accounting.domain.period import HOUR_MS
-from accounting.domain.rounding import half_even
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.core.issue_catalogue import text_of
+from accounting.domain.core.rounding import half_even
 from accounting.models import DataIssue
 from accounting.queries.fields import amount
 from accounting.queries.selection import Selection, check_word, refuse_others

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Period
 
 # An hour without facts at its place had some: they have expired, cluster by cluster.
 _KEPT = """

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from accounting.access import Scope
-from accounting.domain.kube_jobs import JobRecord, Role, Roles
-from accounting.domain.period import to_instant, to_ms
+from accounting.domain.core.interval import to_instant, to_ms
+from accounting.domain.inventory.kube_state_jobs import JobRecord, Role, Roles
 from accounting.models import Cluster
 from accounting.queries.fields import instant
 from accounting.queries.kube_jobs import KnownJobs, known_jobs_of

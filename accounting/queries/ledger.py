@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.line import STATES
-from accounting.domain.period import HOUR_MS
-from accounting.domain.report import LEDGER_DIMENSIONS, LedgerRow
-from accounting.domain.rounding import split_money
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.rounding import split_money
+from accounting.domain.reports.rows import LEDGER_DIMENSIONS, LedgerRow
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.source import relation
 from accounting.queries.usage import key_columns, same_currency

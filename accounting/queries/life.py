@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from django.db.models import Q
 
-from accounting.domain.advice import text_of
-from accounting.domain.period import to_instant, to_ms
+from accounting.domain.core.interval import to_instant, to_ms
+from accounting.domain.core.issue_catalogue import text_of
 from accounting.models import DataIssue, GpuPresence, NodeFact
 from accounting.queries.drivers import driver_of
 from accounting.queries.ledger import HiddenError

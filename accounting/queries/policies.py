@@ -1,12 +1,12 @@
-"""Which share of a part of a GPU counts, and since when (`domain.policy`)."""
+"""Which share of a part of a GPU counts, and since when (`domain.units.share_policy`)."""
 
 from datetime import datetime
 
 from django.db.models.functions import Now
 
-from accounting.domain.period import to_ms
-from accounting.domain.policy import Policies
-from accounting.domain.profile import Policy
+from accounting.domain.core.interval import to_ms
+from accounting.domain.units.mig_profiles import Policy
+from accounting.domain.units.share_policy import Policies
 from accounting.models import Cluster, SharePolicy
 from accounting.queries.selection import FIRST, LAST, Selection
 

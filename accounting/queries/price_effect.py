@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.period import HOUR_MS
-from accounting.domain.report import UNMAPPED
-from accounting.domain.rounding import split_money
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.core.rounding import split_money
+from accounting.domain.reports.rows import UNMAPPED
 from accounting.queries.selection import stored_period
 from accounting.queries.sql import parameters, with_prices
 

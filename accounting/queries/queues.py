@@ -4,7 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from accounting.domain.queue import QueueFacts, QueueKey, QueueValue, queue_facts
+from accounting.domain.inventory.scheduler_queues import (
+    QueueFacts,
+    QueueKey,
+    QueueValue,
+    queue_facts,
+)
 from accounting.models import Cluster, QueueSample
 from accounting.queries.fields import instant
 

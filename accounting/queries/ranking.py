@@ -11,10 +11,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.comparison import change
-from accounting.domain.period import HOUR_MS, Period
-from accounting.domain.report import UsageRow
-from accounting.domain.rounding import half_even, split_money
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.rounding import half_even, split_money
+from accounting.domain.reports.comparison import change
+from accounting.domain.reports.rows import UsageRow
 from accounting.queries.breakdown import Mover
 from accounting.queries.selection import Selection
 from accounting.queries.source import Relation, relation

@@ -7,8 +7,8 @@ from decimal import Decimal
 from django.db import connection
 
 from accounting.access import EVERYTHING
-from accounting.domain.line import STATES
-from accounting.domain.period import WINDOW_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Period, to_instant, to_ms
+from accounting.domain.core.ledger_line import STATES
 from accounting.models import Cluster
 from accounting.queries.ledger import ledger_total
 from accounting.queries.selection import Selection

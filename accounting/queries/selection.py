@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_instant
 from accounting.queries.billing import billing_day, midnight
 
 FILTERS = (

@@ -3,10 +3,10 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from accounting.domain.period import Period, to_instant
-from accounting.domain.report import LedgerRow, UsageRow
-from accounting.domain.summary import total_of
-from accounting.domain.week import WeekHour, fold_week
+from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.reports.hour_of_week import WeekHour, fold_week
+from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.domain.reports.totals import total_of
 from accounting.queries.coverage import hours_with_data
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_rows

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 
 
 class Presence(NamedTuple):

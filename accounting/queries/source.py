@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import Gpu
 from accounting.queries.kept import kept_facts
 from accounting.queries.selection import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.intensity_row import MEASURES, PEAKS
+from accounting.domain.intensity.measures import MEASURES, PEAKS
 from accounting.queries.billing import billing_day, billing_remembered, midnight
 
 STATE_COLUMNS = (

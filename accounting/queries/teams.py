@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accounting.access import Scope, readable_teams
-from accounting.domain.report import UNMAPPED
+from accounting.domain.reports.rows import UNMAPPED
 
 
 @dataclass(frozen=True, slots=True)

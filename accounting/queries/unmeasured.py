@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import DutyMetric
 
 

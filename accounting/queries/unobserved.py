@@ -6,8 +6,8 @@ from datetime import date, datetime
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.period import DAY_MS, Period
-from accounting.domain.report import UsageRow
+from accounting.domain.core.interval import DAY_MS, Period
+from accounting.domain.reports.rows import UsageRow
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage import usage_rows
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.period import HOUR_MS
-from accounting.domain.report import USAGE_DIMENSIONS, UsageRow
-from accounting.domain.rounding import split_money
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.core.rounding import split_money
+from accounting.domain.reports.rows import USAGE_DIMENSIONS, UsageRow
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.source import relation
 

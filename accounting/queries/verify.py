@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.queries.audit_checks import audit_checks
 from accounting.queries.check import Check, Verdict
 from accounting.queries.sql import INTENSITY_COLUMNS, over

@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.sources.errors import TooMuch, WrongAnswer
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch

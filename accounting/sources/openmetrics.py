@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accounting.domain.period import HOUR_MS
+from accounting.domain.core.interval import HOUR_MS
 from accounting.sources.catalogue import is_kept
 from accounting.sources.exposition import (
     ExpositionError,

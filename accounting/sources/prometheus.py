@@ -23,8 +23,8 @@ from tenacity import (
 )
 from urllib3 import Retry
 
-from accounting.domain.period import HOUR_MS, Period
-from accounting.domain.series import Reading
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.samples.series import Reading
 from accounting.sources.answers import Answer, Collected, checked, labels_of
 from accounting.sources.catalogue import (
     EXPORTER_METRICS,

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.series import GpuKey, Reading, Scraper, Series
+from accounting.domain.samples.series import GpuKey, Reading, Scraper, Series
 from accounting.sources.catalogue import (
     QUEUE_METRICS,
     Metric,

@@ -12,8 +12,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.charts.bars import Part
-from accounting.domain.calendar import DayRange
-from accounting.domain.report import UsageRow
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.reports.rows import UsageRow
 from accounting.templatetags.units import (
     NO_DATA,
     NO_PRICE,

@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounting.domain.calendar import DayRange
-from accounting.domain.comparison import Change
-from accounting.domain.hardness import Hardness
-from accounting.domain.period import DAY_MS, HOUR_MS, to_instant
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
+from accounting.domain.intensity.summary import Hardness
+from accounting.domain.reports.comparison import Change
 
 register = template.Library()
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from accounting.domain.calendar import (
+from accounting.domain.core.billing_calendar import (
     DAY,
     DEFAULT_PRESET,
     PRESETS,

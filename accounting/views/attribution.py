@@ -12,9 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.actions.bindings import add_binding, end_binding
-from accounting.domain.calendar import midnight
-from accounting.domain.period import HOUR_MS, Period, to_ms
-from accounting.domain.report import UNMAPPED, UsageRow
+from accounting.domain.core.billing_calendar import midnight
+from accounting.domain.core.interval import HOUR_MS, Period, to_ms
+from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.forms import BindingForm, EndForm, tomorrow
 from accounting.models import Binding, BindingKind
 from accounting.queries.directory import binding_rows, unmapped_rows

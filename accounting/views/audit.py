@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase, QueryDict
 from django.shortcuts import render
 
-from accounting.domain.calendar import midnight
+from accounting.domain.core.billing_calendar import midnight
 from accounting.queries.audit import (
     COLUMNS,
     AuditRow,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.domain.report import LedgerRow, UsageRow
-from accounting.domain.rounding import split_money
+from accounting.domain.core.rounding import split_money
+from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.queries.teams import TeamRef, team_named
 from accounting.views.tables import team_url
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.queries.directory import BindingRow, binding_rows
 from accounting.queries.explain import FIGURES, explain
 from accounting.queries.explained_prices import PriceUsed, amounts_of

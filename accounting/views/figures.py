@@ -10,8 +10,8 @@ from babel.numbers import get_currency_precision, get_currency_symbol
 from accounting.charts import bars, plots
 from accounting.charts.bars import Spark
 from accounting.charts.plots import Series
-from accounting.domain.report import LedgerRow, UsageRow
-from accounting.domain.summary import total_of
+from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.domain.reports.totals import total_of
 from accounting.queries.breakdown import Breakdown
 from accounting.queries.series import step_key
 from accounting.templatetags import units

@@ -8,7 +8,7 @@ from itertools import groupby
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.period import DAY_MS, Period
+from accounting.domain.core.interval import DAY_MS, Period
 from accounting.queries.fields import instant
 from accounting.queries.fleet_count import fleet_count, node_offers
 from accounting.queries.gpu_time import held_stretches, presences

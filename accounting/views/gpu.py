@@ -9,10 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.domain.hardness import NOT_OBSERVED, together
-from accounting.domain.period import DAY_MS, HOUR_MS, WINDOW_MS, Period
-from accounting.domain.report import UNMAPPED, UsageRow
-from accounting.domain.sample_counts import samples_note
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, WINDOW_MS, Period
+from accounting.domain.intensity.summary import NOT_OBSERVED, together
+from accounting.domain.reports.rows import UNMAPPED, UsageRow
+from accounting.domain.samples.sample_counts import samples_note
 from accounting.queries.fields import instant
 from accounting.queries.gpu_steps import GpuStep, gpu_steps
 from accounting.queries.gpu_time import (

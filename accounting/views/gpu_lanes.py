@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from accounting.charts import lanes
 from accounting.charts.lanes import Span, Tick
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.queries.gpu_time import HeldStretch, Presence
 from accounting.queries.life import Event
 from accounting.queries.teams import team_named

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from accounting.charts import lanes
 from accounting.charts.lanes import Bar, Span, Tick
 from accounting.charts.plots import NAMED_SERIES, OTHER_SLOT
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.queries.gpu_time import HeldStretch, Presence
 from accounting.queries.teams import UNMAPPED_TEAM, TeamRef, team_named
 from accounting.templatetags import units

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.actions.prices import set_unit_price
-from accounting.domain.calendar import midnight
+from accounting.domain.core.billing_calendar import midnight
 from accounting.forms import PriceForm, tomorrow
 from accounting.queries.directory import PriceRow, price_rows
 from accounting.queries.facets import values_held

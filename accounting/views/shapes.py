@@ -6,9 +6,9 @@ from decimal import Decimal
 
 from accounting.charts import bars, grids
 from accounting.charts.bars import Part
-from accounting.domain.report import LedgerRow, UsageRow
-from accounting.domain.summary import ledger_words
-from accounting.domain.week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
+from accounting.domain.reports.hour_of_week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
+from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.domain.reports.totals import ledger_words
 from accounting.templatetags import units
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.domain.report import UsageRow
-from accounting.domain.summary import rounded, total_of
+from accounting.domain.reports.rows import UsageRow
+from accounting.domain.reports.totals import rounded, total_of
 from accounting.queries.facets import values_held
 from accounting.queries.selection import Selection
 from accounting.queries.teams import TeamRef

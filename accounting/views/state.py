@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, QueryDict
 
-from accounting.domain.calendar import (
+from accounting.domain.core.billing_calendar import (
     COMPARISONS,
     DEFAULT_PRESET,
     PRESETS,
@@ -21,9 +21,9 @@ from accounting.domain.calendar import (
     compared_with,
     preset_range,
 )
-from accounting.domain.period import HOUR_MS, Period, to_ms
-from accounting.domain.typed_piece import RangeError
-from accounting.domain.typed_range import parse_words, preset_named
+from accounting.domain.core.interval import HOUR_MS, Period, to_ms
+from accounting.domain.reports.date_range_parts import RangeError
+from accounting.domain.reports.date_ranges import parse_words, preset_named
 from accounting.models import Cluster
 from accounting.queries.breakdown import Sides
 from accounting.queries.coverage import data_share

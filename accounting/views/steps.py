@@ -8,8 +8,8 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from accounting.charts.plots import Steps
-from accounting.domain.calendar import DAY, DayRange
-from accounting.domain.period import Period
+from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.domain.core.interval import Period
 from accounting.queries.coverage import hours_with_data
 from accounting.queries.series import MONTH
 from accounting.templatetags import units

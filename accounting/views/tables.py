@@ -7,9 +7,9 @@ from typing import Any
 from django.urls import reverse
 
 from accounting.charts.bars import Part
-from accounting.domain.comparison import Change, average_gpus
-from accounting.domain.report import UsageRow
-from accounting.domain.summary import total_of
+from accounting.domain.reports.comparison import Change, average_gpus
+from accounting.domain.reports.rows import UsageRow
+from accounting.domain.reports.totals import total_of
 from accounting.queries.breakdown import Breakdown, Mover, Sides
 from accounting.queries.teams import TeamRef, team_named
 from accounting.views.shapes import held_parts, held_words

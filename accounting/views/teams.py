@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.charts import plots
-from accounting.domain.report import UsageRow
-from accounting.domain.summary import rounded
+from accounting.domain.reports.rows import UsageRow
+from accounting.domain.reports.totals import rounded
 from accounting.queries.breakdown import (
     breakdown,
     breakdown_of_largest,

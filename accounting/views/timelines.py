@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from accounting.charts import bars, plots
-from accounting.domain.line import STATES
-from accounting.domain.report import UsageRow
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.rows import UsageRow
 from accounting.queries.gpu_steps import GpuStep
 from accounting.templatetags import units
 from accounting.views.figures import Chart, Key

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from accounting.domain.calendar import DayRange
-from accounting.domain.period import Period, to_ms
-from accounting.domain.report import UsageRow
-from accounting.domain.summary import total_of
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.reports.rows import UsageRow
+from accounting.domain.reports.totals import total_of
 from accounting.queries.fields import instant
 from accounting.queries.ranking import largest
 from accounting.queries.teams import TeamRef, team_named, visible_teams

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from accounting.domain.rounding import largest_remainder
+from accounting.domain.core.rounding import largest_remainder
 
 
 class SplitRule(StrEnum):

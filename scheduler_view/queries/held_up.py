@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounting.access import Scope
-from accounting.domain.report import UNMAPPED
+from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.domain.wait_reason import (
     WaitReason,

@@ -7,7 +7,7 @@ queue's figures are that quota's. A queue that several teams share is shown as i
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from accounting.domain.queue import QueueFacts
+from accounting.domain.inventory.scheduler_queues import QueueFacts
 from scheduler_view.domain.kept import LOCAL_QUEUE
 from scheduler_view.models import Observation
 

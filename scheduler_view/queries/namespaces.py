@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from django.db.models import Q
 
-from accounting.domain.kube_label import label_name
+from accounting.domain.inventory.label_names import label_name
 from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
 
 

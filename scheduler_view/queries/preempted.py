@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounting.access import Scope
-from accounting.domain.report import UNMAPPED
+from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.models import Preemption
 from scheduler_view.queries.namespaces import owners

@@ -1,6 +1,6 @@
 """The names of resources that an administrator added, as quota keys need them."""
 
-from accounting.domain.resource import sanitised
+from accounting.domain.units.resources import sanitised
 from accounting.queries.resources import added_resources
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from accounting.domain.period import to_ms
-from accounting.domain.queue import UNLIMITED, QueueFacts
+from accounting.domain.core.interval import to_ms
+from accounting.domain.inventory.scheduler_queues import UNLIMITED, QueueFacts
 from accounting.models import Cluster
 from accounting.queries.queues import QueueRow, queue_rows
 from scheduler_view.domain.kept import KAI_QUEUE

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from django.db.models import Q
 
-from accounting.domain.resource import kubernetes_resource, sanitised
-from accounting.domain.rounding import half_even
-from accounting.domain.unit import NodeFacts, unit_of
+from accounting.domain.core.rounding import half_even
+from accounting.domain.units.gpu_units import NodeFacts, unit_of
+from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import Cluster, NodeFact, UnitPrice
 from accounting.queries.resources import added_resources
 from scheduler_view.domain.quota_key import is_dra

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.period import to_ms
+from accounting.domain.core.interval import to_ms
 
 LOOK_BACK = timedelta(days=30)
 

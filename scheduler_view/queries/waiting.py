@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from django.db.models import Max, Q
 
-from accounting.domain.period import to_ms
-from accounting.domain.request import effective_requests
-from accounting.domain.series import Scraper as ScraperKey
+from accounting.domain.core.interval import to_ms
+from accounting.domain.inventory.requests import effective_requests
+from accounting.domain.samples.series import Scraper as ScraperKey
 from accounting.mapping import pod_from_row, unpack_times
 from accounting.models import Pod, ScrapeHour, Scraper
 

@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.domain.queue import QueueFacts
+from accounting.domain.inventory.scheduler_queues import QueueFacts
 from accounting.models import Cluster
 from accounting.queries.teams import TeamRef, visible_teams
 from accounting.rights import ADMINISTRATION

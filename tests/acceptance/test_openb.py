@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.hold import Hold
-from accounting.domain.period import Period
-from accounting.domain.rollup import held_ms_by
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.hold import Hold
+from accounting.domain.reports.rollup import held_ms_by
 from tests.acceptance.given import data, expected_of, rows_of
 from tests.builders import HOUR_ZERO
 from tests.integration.accounting.support import report, run

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.hold import Hold
-from accounting.domain.period import Period, to_ms
-from accounting.domain.rollup import held_ms_by
+from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.holds.hold import Hold
+from accounting.domain.reports.rollup import held_ms_by
 from tests.acceptance.given import data, expected_of, rows_of
 from tests.acceptance.trace import duty_of, write_trace
 from tests.integration.accounting.support import report, run

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from accounting.domain.calendar import DayRange, months_later
+from accounting.domain.core.billing_calendar import DayRange, months_later
 from accounting.templatetags import units
 from tests.browser.conftest import SignIn
 from tests.story import ZONE, Story

@@ -9,7 +9,7 @@ from django.urls import resolve
 from playwright.sync_api import Page
 from pytest_django import DjangoDbBlocker
 
-from accounting.domain.period import HOUR_MS, to_ms
+from accounting.domain.core.interval import HOUR_MS, to_ms
 from accounting.models import KubeJob, KubeJobRun
 from tests.browser.conftest import SignIn
 from tests.integration.access.routes import FOUND, find_routes

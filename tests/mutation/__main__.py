@@ -1,6 +1,6 @@
 """`make mutation`: small faults in accounting/domain, module by module; do tests find them?
 
-Without arguments every module; else those that are named: `MODULES="rounding line"`. With
+Without arguments every module; else those that are named: `MODULES="core.rounding"`. With
 `SAMPLE=25` at most that many faults of each module, drawn by a fixed seed; `SEED=2` draws
 others, since tests that were written for one sample are better judged by another. What became of
 each mutant is kept in `mutants/` beside a digest of the module and of the domain's tests; what
@@ -52,7 +52,11 @@ class Row:
 
 def main(names: list[str], sample: int | None) -> int:
     """Try what is not known yet, print all; 1 where fewer than the goal are found."""
-    every = sorted(path.stem for path in DOMAIN.glob("*.py") if path.stem != "__init__")
+    every = sorted(
+        ".".join(path.relative_to(DOMAIN).with_suffix("").parts)
+        for path in DOMAIN.rglob("*.py")
+        if path.stem != "__init__"
+    )
     unknown = sorted(set(names) - set(every))
     if unknown:
         print(f"No such module in accounting/domain: {', '.join(unknown)}.")
@@ -101,7 +105,10 @@ def attempt(files: dict[str, Path], sample: int | None) -> None:
 
 def file_of(module: str, sample: int | None) -> Path:
     """Where what became of a module's mutants is kept: named by all that decides it."""
-    files = [DOMAIN / f"{module}.py", *sorted(UNITS.rglob("*.py"))]
+    files = [
+        DOMAIN.joinpath(*module.split(".")).with_suffix(".py"),
+        *sorted(UNITS.rglob("*.py")),
+    ]
     files += sorted((ROOT / "tests/oracle").glob("*.py"))
     digest = hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:12]
     whole = RESULTS / f"{module}.{digest}.json"

@@ -16,7 +16,7 @@ from accounting.actions.ingest import ingest_all
 from accounting.actions.retirement import retire, work_off
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import SYSTEM
-from accounting.domain.period import to_instant
+from accounting.domain.core.interval import to_instant
 from accounting.models import Cluster, Source, SourceKind
 from tests.integration.faults.support import unfinished
 from tests.oracle.ledger import STATES, Fact, Key, Ledger

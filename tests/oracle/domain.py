@@ -5,16 +5,21 @@ from itertools import permutations
 
 import numpy as np
 
-from accounting.domain.attribution import attribute
-from accounting.domain.derived import data_end_ms, derive
-from accounting.domain.inventory import Inventory
-from accounting.domain.kube_job_samples import EVER, counting, objects, records
-from accounting.domain.kube_jobs import roles_of
-from accounting.domain.line import STATES, Line
-from accounting.domain.observe import observe
-from accounting.domain.period import Period, window_of
-from accounting.domain.series import Reading
-from accounting.domain.timeline import node_timelines
+from accounting.domain.attribution.attribute import attribute
+from accounting.domain.attribution.node_timeline import node_timelines
+from accounting.domain.core.interval import Period, window_of
+from accounting.domain.core.ledger_line import STATES, Line
+from accounting.domain.holds.derive import data_end_ms, derive
+from accounting.domain.inventory.kube_state_job_samples import (
+    EVER,
+    counting,
+    objects,
+    records,
+)
+from accounting.domain.inventory.kube_state_jobs import roles_of
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.series import Reading
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch, build_reading
 from tests.oracle.comparison import HoldRow, of_gpus

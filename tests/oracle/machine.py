@@ -23,7 +23,7 @@ from accounting.actions.ingest import ingest_all
 from accounting.actions.outcomes import mark_hours
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.windows import FenceError, Outcome
-from accounting.domain.period import WINDOW_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Period, to_instant, to_ms
 from accounting.failpoints import NAMES
 from accounting.models import Cluster
 from tests.integration.accounting.support import run

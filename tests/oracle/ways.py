@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from accounting.domain.attribution import WindowLedger, attribute
-from accounting.domain.derived import data_end_ms, derive
-from accounting.domain.inventory import Inventory
-from accounting.domain.line import Line
-from accounting.domain.observe import observe
-from accounting.domain.period import Period, window_of
-from accounting.domain.timeline import node_timelines
+from accounting.domain.attribution.attribute import WindowLedger, attribute
+from accounting.domain.attribution.node_timeline import node_timelines
+from accounting.domain.core.interval import Period, window_of
+from accounting.domain.core.ledger_line import Line
+from accounting.domain.holds.derive import data_end_ms, derive
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory
 from tests.oracle.domain import reading_of
 from tests.oracle.samples import Sample
 from tests.oracle.setup import PLAIN, Setup

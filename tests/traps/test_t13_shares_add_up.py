@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.profile import Policy, shape_of, weights
+from accounting.domain.units.mig_profiles import Policy, shape_of, weights
 from accounting.models import IngestWindow
 from tests.builders import SETUP
 from tests.integration.accounting.support import report

@@ -11,7 +11,7 @@ import yaml
 from accounting.actions import due
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
-from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Period
 from accounting.models import Cluster, IngestWindow
 from tests.builders import SETUP
 from tests.integration.accounting.support import facts, report, run

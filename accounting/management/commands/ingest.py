@@ -19,7 +19,7 @@ from accounting.actions.new_clusters import (
 )
 from accounting.actions.old_hours import widened
 from accounting.audit import SYSTEM, act
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.management.arguments import WrongUse, clusters_named, ended_range
 from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.access import EVERYTHING
-from accounting.domain.profile import Policy
+from accounting.domain.units.mig_profiles import Policy
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.hardness import ONLY, only_pointless, with_hardness

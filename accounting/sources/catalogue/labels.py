@@ -7,8 +7,8 @@ Versions are told apart by the labels that are there, never by a version number:
 import re
 from collections.abc import Iterable, Mapping
 
-from accounting.domain.series import Claimed, GpuKey, PodName, Scraper
-from accounting.domain.unit import number_in, share_of
+from accounting.domain.samples.series import Claimed, GpuKey, PodName, Scraper
+from accounting.domain.units.gpu_units import number_in, share_of
 from accounting.sources.catalogue.node import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.kube_label import label_name
+from accounting.domain.inventory.label_names import label_name
 
 _SUFFIX = re.compile(r"(-SHARED|-MIG-.*)+$")
 

@@ -7,8 +7,8 @@ import pytest
 from accounting.actions.claims import ObservedClaim, observe_claims
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
-from accounting.domain.inventory import Device
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.records import Device
 from accounting.models import Cluster
 from tests.traps.scene import (
     HOUR,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from accounting.access import EVERYTHING, Scope
-from accounting.domain.line import STATES
+from accounting.domain.core.ledger_line import STATES
 from accounting.models import Team
 from accounting.queries.gpu_steps import STEPS, gpu_steps
 from accounting.queries.gpu_time import held_stretches, presences

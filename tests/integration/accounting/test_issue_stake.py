@@ -9,8 +9,8 @@ from accounting.actions import due, live
 from accounting.actions.ingest import ingest_all
 from accounting.actions.issues import record
 from accounting.actions.rollup import roll_up_dirty_hours
-from accounting.domain.issue import Issue
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
 from accounting.models import Cluster, DataIssue
 from tests.builders import HOUR_ZERO
 from tests.integration.accounting.support import report, run

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.advice import TEXTS
+from accounting.domain.core.issue_catalogue import TEXTS
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import report, run
 

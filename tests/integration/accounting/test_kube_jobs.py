@@ -19,7 +19,7 @@ from accounting.actions.observing import observe_period
 from accounting.actions.reading import reader_of
 from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import SYSTEM
-from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Period
 from accounting.models import Cluster
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import clear, facts, report, run

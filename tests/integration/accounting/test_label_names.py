@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.domain.period import to_instant
+from accounting.domain.core.interval import to_instant
 from accounting.models import DirtyHour, NodeFact
 from tests.integration.accounting.support import report, run
 from tests.traps.scene import START, Pod, Scene, usage

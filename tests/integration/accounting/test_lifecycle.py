@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from accounting.actions.lifecycles import differing
-from accounting.domain.period import FAR_MS
+from accounting.domain.core.interval import FAR_MS
 from accounting.models import DirtyHour
 from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import run

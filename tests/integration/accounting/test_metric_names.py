@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from accounting.access import EVERYTHING
-from accounting.domain.duty import ENGINE, UTIL
-from accounting.domain.spelling import NAMES
+from accounting.domain.attribution.metric_names import NAMES
+from accounting.domain.attribution.utilization import ENGINE, UTIL
 from accounting.models import DutyMetric
 from accounting.queries.explain import Explanation, explain
 from accounting.queries.selection import parse_selection

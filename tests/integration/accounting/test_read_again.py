@@ -6,7 +6,7 @@ import pytest
 
 from accounting.actions import due
 from accounting.actions.ingest import ingest_all
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import Cluster, IngestWindow, UsageWindow
 from tests.builders import HOUR_ZERO, SETUP, two_hours
 from tests.integration.accounting.support import run

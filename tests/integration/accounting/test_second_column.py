@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.queries.verify import verdicts
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.accounting.support import report, run

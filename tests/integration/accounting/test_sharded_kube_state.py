@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import IngestWindow
 from tests.integration.accounting.support import run
 from tests.traps.scene import (

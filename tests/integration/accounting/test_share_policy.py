@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from accounting.access import EVERYTHING
-from accounting.domain.geometry import Part
-from accounting.domain.policy import factors_of, memory_of, policy_at
-from accounting.domain.profile import Policy
+from accounting.domain.units.geometry import Part
+from accounting.domain.units.mig_profiles import Policy
+from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
 from accounting.models import Cluster, IngestWindow, SharePolicy
 from accounting.queries.directory import cluster_rows
 from accounting.queries.explain import explain

@@ -8,7 +8,7 @@ import pytest
 from accounting.actions import due, facts, windows
 from accounting.actions.outcomes import write_windows
 from accounting.actions.windows import FenceError, Outcome
-from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Period
 from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
 from tests.builders import HOUR_ZERO

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.line import STATES
+from accounting.domain.core.ledger_line import STATES
 from accounting.models import Cluster
 from tests.integration.accounting.support import report, run
 

@@ -10,8 +10,8 @@ from drf_spectacular.validation import validate_schema
 from jsonschema import ValidationError
 
 from accounting.actions.tokens import SCOPES
-from accounting.domain.line import STATES
-from accounting.domain.report import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.rows import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from accounting.queries.selection import FILTERS
 from tests.integration.api.conftest import Ask
 from tests.integration.api.contract import check, plain, schema

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.inventory import Device
+from accounting.domain.inventory.records import Device
 from accounting.models import ResourceClaim
 from scheduler_view.actions.devices import observe_devices
 from scheduler_view.actions.rounds import look_once

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.resource import kubernetes_resource
+from accounting.domain.units.resources import kubernetes_resource
 from scheduler_view.actions.observe import KINDS as STORED
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from accounting.actions import due
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
 from accounting.models import Cluster, IngestWindow
 from tests.builders import HOUR_ZERO
 from tests.integration.doors.replay import Script

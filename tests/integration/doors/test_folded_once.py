@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from accounting.actions import due, folding
 from accounting.actions.folding import PART_HOURS, PART_SAMPLES, parts_of
 from accounting.actions.ingest import ingest_all
-from accounting.domain.period import HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import HOUR_MS, Period, to_ms
 from accounting.models import BufferBlock, Cluster
 from tests.builders import HOUR_ZERO, Text, times, two_hours
 from tests.integration.accounting.support import clear, facts, run

@@ -16,7 +16,7 @@ from django.db import connection
 from accounting.actions import due
 from accounting.actions.backlog import backlog
 from accounting.actions.ingest import MOST_ROUNDS, Ingested, ingest_all
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_instant
 from accounting.models import Cluster, IngestWindow
 from accounting.queries.windows import database_now
 from tests.builders import HOUR_ZERO, Text, times

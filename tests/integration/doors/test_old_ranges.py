@@ -12,7 +12,7 @@ import pytest
 from accounting.actions import due, retention
 from accounting.actions.catch_up import catch_up
 from accounting.actions.ingest import ingest_all
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
 from accounting.models import Cluster, DirtyHour, IngestWindow, UsageWindow
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import report, run

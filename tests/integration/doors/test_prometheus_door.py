@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounting.domain.period import HOUR_MS, WINDOW_MS, Period
-from accounting.domain.series import Reading
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.samples.series import Reading
 from accounting.sources.prometheus import Prometheus
 from tests.builders import HOUR_ZERO, Text
 from tests.prometheus_server import prometheus

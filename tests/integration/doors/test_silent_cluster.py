@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accounting.actions import due
-from accounting.domain.period import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Period
 from accounting.models import IngestWindow
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import report, run

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from accounting.actions import due
 from accounting.actions.reading import prometheus_of
-from accounting.domain.period import Period, to_instant
+from accounting.domain.core.interval import Period, to_instant
 from accounting.models import (
     DirtyHour,
     Gpu,

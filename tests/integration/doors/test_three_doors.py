@@ -17,7 +17,7 @@ import pytest
 from accounting.actions import due, live
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
-from accounting.domain.period import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Period
 from accounting.models import Cluster
 from tests.integration.accounting.support import clear, facts, report, run
 from tests.integration.doors import hour

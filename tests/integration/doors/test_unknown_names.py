@@ -11,7 +11,7 @@ import pytest
 
 from accounting.actions import due
 from accounting.actions.ingest import ingest_all
-from accounting.domain.period import DAY_MS, HOUR_MS, Period
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period
 from accounting.sources.prometheus import MOST_NAMES, Prometheus
 from tests.builders import HOUR_ZERO, Text
 from tests.integration.accounting.support import facts, report

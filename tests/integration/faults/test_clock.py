@@ -14,7 +14,7 @@ import yaml
 from accounting.actions import live
 from accounting.actions.ingest import ingest_all
 from accounting.actions.rollup import roll_up_dirty_hours
-from accounting.domain.period import to_instant
+from accounting.domain.core.interval import to_instant
 from accounting.models import Cluster, DataIssue, Source
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
 from tests.integration.accounting.support import clear, facts, report, run

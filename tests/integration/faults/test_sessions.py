@@ -14,7 +14,7 @@ from django.db import connection
 
 from accounting.actions import buffer, partitions
 from accounting.actions.ingest import ingest_all
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.models import BufferBlock, BufferSeries, Cluster, Source
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from accounting.actions.prices import set_unit_price
-from accounting.domain.period import Period, to_ms
+from accounting.domain.core.interval import Period, to_ms
 from accounting.models import DirtyHour, Gpu, GpuGeometry
 from accounting.queries.price_effect import price_effect
 from accounting.queries.verify import verdicts

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.line import STATES
+from accounting.domain.core.ledger_line import STATES
 from accounting.models import UnitPrice
 from tests.integration.accounting.support import report
 from tests.integration.money.books import HOUR_MS, TEN, Books

@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client
 
 from accounting.access import EVERYTHING
-from accounting.domain.calendar import DayRange
+from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Cluster, Gpu, IngestWindow
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_rows, usage_total

@@ -13,8 +13,8 @@ import time_machine
 from django.test import Client
 
 from accounting.access import EVERYTHING
-from accounting.domain.calendar import preset_range
-from accounting.domain.period import HOUR_MS
+from accounting.domain.core.billing_calendar import preset_range
+from accounting.domain.core.interval import HOUR_MS
 from accounting.queries.selection import Selection
 from accounting.queries.usage import usage_total
 from accounting.templatetags import units

@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from django.db import connection, transaction
 
-from accounting.domain.period import DAY_MS, HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period, to_ms
 from accounting.models import GpuPresence, NodeFact
 from accounting.queries.selection import stored_period
 from accounting.views.spans import newest_facts

@@ -10,7 +10,7 @@ import time_machine
 from django.db import connection
 
 from accounting.access import EVERYTHING
-from accounting.domain.period import DAY_MS, Period
+from accounting.domain.core.interval import DAY_MS, Period
 from accounting.models import Gpu
 from accounting.queries.ledger import ledger_rows
 from accounting.queries.selection import Selection, stored_period

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from accounting.access import EVERYTHING
-from accounting.domain.calendar import preset_range
+from accounting.domain.core.billing_calendar import preset_range
 from accounting.models import Team
 from accounting.queries.ledger import ledger_total
 from accounting.queries.selection import Selection

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounting.access import EVERYTHING, Scope
-from accounting.domain.calendar import preset_range
-from accounting.domain.period import DAY_MS, Period, to_ms
+from accounting.domain.core.billing_calendar import preset_range
+from accounting.domain.core.interval import DAY_MS, Period, to_ms
 from accounting.models import UsageWindow
 from accounting.queries.ranking import largest, moved_most
 from accounting.queries.selection import Selection, stored_period

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from accounting.charts import bars, grids, plots
 from accounting.charts.plots import Series, Steps
-from accounting.domain.line import STATES
-from accounting.domain.week import WeekHour
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.hour_of_week import WeekHour
 from accounting.views import shapes
 
 DAYS = Steps(

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.calendar import DayRange
-from accounting.domain.comparison import change
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.reports.comparison import change
 from accounting.templatetags import units
 
 

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.queue import QueueKey, QueueValue, queue_facts
+from accounting.domain.inventory.scheduler_queues import (
+    QueueKey,
+    QueueValue,
+    queue_facts,
+)
 from scheduler_view.domain.drift import DriftState
 from scheduler_view.domain.limit_range import predict
 from scheduler_view.domain.quantity import QuantityError, whole_gpus

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from accounting.domain.inventory import (
+from accounting.domain.holds.gpu_presence import derive_presences
+from accounting.domain.holds.presence_record import Presence
+from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
@@ -10,10 +12,8 @@ from accounting.domain.inventory import (
     ScraperRecord,
     Span,
 )
-from accounting.domain.kube import kube_state
-from accounting.domain.presence import derive_presences
-from accounting.domain.presence_record import Presence
-from accounting.domain.series import Scraper
+from accounting.domain.inventory.visibility import kube_state
+from accounting.domain.samples.series import Scraper
 
 KSM, DCGM = Scraper("ksm"), Scraper("dcgm")
 STEP = 30

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.core.interval import Period
+from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
 from tests.unit.accounting.domain.fleet import ms
 
 WINDOW = Period(ms(0), ms(300))

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from accounting.domain.attribution import WindowLedger, attribute
-from accounting.domain.derived import derive
-from accounting.domain.inventory import Inventory
-from accounting.domain.observe import observe
-from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series
-from accounting.domain.timeline import node_timelines
+from accounting.domain.attribution.attribute import WindowLedger, attribute
+from accounting.domain.attribution.node_timeline import node_timelines
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.derive import derive
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.series import GpuKey, PodName, Reading, Scraper, Series
 
 KUBE = Scraper("job", "one")
 ZERO_MS = 1_790_848_800_000  # 1 October 2026, 10:00 UTC

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from accounting.domain.fold import Touched
-from accounting.domain.inventory import Inventory, PodRecord
-from accounting.domain.observe import observe
-from accounting.domain.period import Period
-from accounting.domain.series import Reading, Scraper, Series
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory, PodRecord
+from accounting.domain.samples.series import Reading, Scraper, Series
 
 KSM, OTHER = Scraper("ksm", "one"), Scraper("ksm", "two")
 WHOLE = Period(0, 600_000)

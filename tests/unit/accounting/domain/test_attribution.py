@@ -7,7 +7,7 @@ sharing and claims; files and the database (integration).
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting.domain.line import ESTIMATED, INFERRED
+from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
 from tests.unit.accounting.domain.fleet import Fleet
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from accounting.domain.capacity import beyond_capacity
-from accounting.domain.inventory import ClaimRecord, Device, Span
-from accounting.domain.period import Period, union, without
+from accounting.domain.core.interval import Period, union, without
+from accounting.domain.holds.node_capacity import beyond_capacity
+from accounting.domain.inventory.records import ClaimRecord, Device, Span
 from tests.unit.accounting.domain.cluster import KSM, Cluster
 
 HOUR = 3600

@@ -4,11 +4,16 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.claim import Claims
-from accounting.domain.fraction import annotated, requested
-from accounting.domain.geometry import Part
-from accounting.domain.inventory import ClaimRecord, Device, Inventory, PodRecord
-from accounting.domain.unit import NodeFacts
+from accounting.domain.inventory.fractional_requests import annotated, requested
+from accounting.domain.inventory.records import (
+    ClaimRecord,
+    Device,
+    Inventory,
+    PodRecord,
+)
+from accounting.domain.inventory.resource_claims import Claims
+from accounting.domain.units.geometry import Part
+from accounting.domain.units.gpu_units import NodeFacts
 
 DRIVER = "gpu.nvidia.com"
 MEMORY = NodeFacts({}, {"label_nvidia_com_gpu_memory": "81920"})

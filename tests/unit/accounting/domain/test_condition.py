@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from accounting.domain.condition import conditions, told_twice
-from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, Reading, Scraper, Series
+from accounting.domain.core.interval import Period
+from accounting.domain.samples.gpu_errors import conditions, told_twice
+from accounting.domain.samples.series import GpuKey, Reading, Scraper, Series
 
 PERIOD = Period(1000, 2000)
 

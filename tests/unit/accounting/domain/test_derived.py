@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.derived import data_end_ms
-from accounting.domain.inventory import (
+from accounting.domain.holds.derive import data_end_ms
+from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     Place,
@@ -15,10 +15,16 @@ from accounting.domain.inventory import (
     Span,
     merged,
 )
-from accounting.domain.request import effective_requests, units_of
-from accounting.domain.resource import is_counted, sanitised
-from accounting.domain.series import GpuKey, Reading, Scraper, Series, content_hash
-from accounting.domain.unit import NodeFacts
+from accounting.domain.inventory.requests import effective_requests, units_of
+from accounting.domain.samples.series import (
+    GpuKey,
+    Reading,
+    Scraper,
+    Series,
+    content_hash,
+)
+from accounting.domain.units.gpu_units import NodeFacts
+from accounting.domain.units.resources import is_counted, sanitised
 
 GPU = "nvidia.com/gpu"
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from accounting.domain.distinct import Distinct, distinct
-from accounting.domain.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.samples.deduplicate import Distinct, distinct
+from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
 from tests.unit.accounting.domain.fleet import ms
 
 NONE = float("nan")

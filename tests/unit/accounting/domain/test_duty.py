@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.duty import (
+from accounting.domain.attribution.utilization import (
     ENGINE,
     UTIL,
     GpuDuty,
@@ -13,8 +13,8 @@ from accounting.domain.duty import (
     is_suspect,
     window_duty,
 )
-from accounting.domain.series import Scraper
-from accounting.domain.track import BILLION, Steps, Track
+from accounting.domain.samples.scraper_series import BILLION, Steps, Track
+from accounting.domain.samples.series import Scraper
 from tests.unit.accounting.domain.duty_series import ONE, TWO, WINDOW, every, series
 from tests.unit.accounting.domain.fleet import ms
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from accounting.domain.duty import (
+from accounting.domain.attribution.utilization import (
     ENGINE,
     UTIL,
     GpuDuty,
     gpu_duties,
     window_duty,
 )
-from accounting.domain.geometry import Part
-from accounting.domain.issue import Issue
-from accounting.domain.label import Ownership
-from accounting.domain.series import PodName, Reading, Series
-from accounting.domain.track import BILLION
+from accounting.domain.core.issue import Issue
+from accounting.domain.inventory.labels import Ownership
+from accounting.domain.samples.scraper_series import BILLION
+from accounting.domain.samples.series import PodName, Reading, Series
+from accounting.domain.units.geometry import Part
 from tests.unit.accounting.domain.duty_series import ONE, TWO, WINDOW, every, series
 from tests.unit.accounting.domain.fleet import ms
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from accounting.domain.fold import (
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.merge import (
     changes_of,
     merge_changes,
     put_spans,
     spans_of,
     within,
 )
-from accounting.domain.inventory import Span
-from accounting.domain.period import Period
-from accounting.domain.series import Scraper, Series, Times
+from accounting.domain.inventory.records import Span
+from accounting.domain.samples.series import Scraper, Series, Times
 
 
 def step(_at: int) -> int:

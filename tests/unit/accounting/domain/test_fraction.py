@@ -8,16 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.fraction import (
+from accounting.domain.holds.from_kube_state import derive_holds
+from accounting.domain.holds.hold import Hold
+from accounting.domain.inventory.fractional_requests import (
     annotated,
     annotated_share,
     is_reservation,
     requested,
     stand_ins,
 )
-from accounting.domain.geometry import Part
-from accounting.domain.hold import Hold
-from accounting.domain.inventory import (
+from accounting.domain.inventory.labels import Labels
+from accounting.domain.inventory.records import (
     ClaimRecord,
     Device,
     Inventory,
@@ -26,11 +27,10 @@ from accounting.domain.inventory import (
     ScraperRecord,
     Span,
 )
-from accounting.domain.kube import kube_state
-from accounting.domain.kube_hold import derive_holds
-from accounting.domain.label import Labels
-from accounting.domain.series import Scraper
-from accounting.domain.unit import NodeFacts
+from accounting.domain.inventory.visibility import kube_state
+from accounting.domain.samples.series import Scraper
+from accounting.domain.units.geometry import Part
+from accounting.domain.units.gpu_units import NodeFacts
 
 GPU, CORES, MEM = "nvidia.com/gpu", "nvidia.com/gpucores", "nvidia.com/gpumem"
 PERCENT = "nvidia.com/gpumem-percentage"

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accounting.domain.gauge import Gathered, Samples
-from accounting.domain.period import WINDOW_MS
-from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series
-from accounting.domain.speech import Keys, Speech
-from accounting.domain.track import Steps, Track
+from accounting.domain.core.interval import WINDOW_MS
+from accounting.domain.samples.gauges import Gathered, Samples
+from accounting.domain.samples.scraper_series import Steps, Track
+from accounting.domain.samples.series import GpuKey, PodName, Reading, Scraper, Series
+from accounting.domain.samples.validity import Keys, Speech
 
 ONE, TWO = Scraper("a", "one"), Scraper("b", "two")
 NAN = float("nan")

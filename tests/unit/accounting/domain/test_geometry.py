@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from accounting.domain.geometry import Part, observed, part_in, shares_of
-from accounting.domain.series import GpuKey
+from accounting.domain.samples.series import GpuKey
+from accounting.domain.units.geometry import Part, observed, part_in, shares_of
 
 A100 = "NVIDIA-A100-SXM4-80GB"
 GPU = "GPU-1"

@@ -5,18 +5,18 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.activity import Share
-from accounting.domain.duty import WindowDuty
-from accounting.domain.geometry import Part
-from accounting.domain.gpu_sum import GpuSum, add, rounded
-from accounting.domain.holder import Holder
-from accounting.domain.line import ESTIMATED, INFERRED, SUSPECT, Line
-from accounting.domain.period import Period
-from accounting.domain.pod_value import PodValues
-from accounting.domain.segment import Segment
-from accounting.domain.series import PodName, Scraper
-from accounting.domain.timeline import NodeTimeline
-from accounting.domain.track import BILLION, Valid
+from accounting.domain.attribution.activity import Share
+from accounting.domain.attribution.gpu_totals import GpuSum, add, rounded
+from accounting.domain.attribution.node_timeline import NodeTimeline
+from accounting.domain.attribution.per_pod_values import PodValues
+from accounting.domain.attribution.pool_filling import Holder
+from accounting.domain.attribution.segment import Segment
+from accounting.domain.attribution.utilization import WindowDuty
+from accounting.domain.core.interval import Period
+from accounting.domain.core.ledger_line import ESTIMATED, INFERRED, SUSPECT, Line
+from accounting.domain.samples.scraper_series import BILLION, Valid
+from accounting.domain.samples.series import PodName, Scraper
+from accounting.domain.units.geometry import Part
 
 WINDOW = Period(0, 300_000)
 ALL, HALF = Fraction(1), Fraction(1, 2)

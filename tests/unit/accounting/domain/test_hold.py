@@ -2,14 +2,14 @@
 
 from fractions import Fraction
 
-from accounting.domain.derived import derive
-from accounting.domain.hold import Hold
-from accounting.domain.inventory import Inventory, PodRecord
-from accounting.domain.observe import observe
-from accounting.domain.period import Period
-from accounting.domain.request import effective_requests
-from accounting.domain.rollup import held_ms, held_ms_by
-from accounting.domain.series import Scraper
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.derive import derive
+from accounting.domain.holds.hold import Hold
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory, PodRecord
+from accounting.domain.inventory.requests import effective_requests
+from accounting.domain.reports.rollup import held_ms, held_ms_by
+from accounting.domain.samples.series import Scraper
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 

@@ -3,13 +3,18 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from accounting.domain.geometry import Part
-from accounting.domain.holder import Holder, Order, holders_of, part_name
-from accounting.domain.issue import Issue
-from accounting.domain.line import ESTIMATED, INFERRED
-from accounting.domain.period import Period
-from accounting.domain.segment import Pooled, Segment
-from accounting.domain.timeline import NodeTimeline
+from accounting.domain.attribution.node_timeline import NodeTimeline
+from accounting.domain.attribution.pool_filling import (
+    Holder,
+    Order,
+    holders_of,
+    part_name,
+)
+from accounting.domain.attribution.segment import Pooled, Segment
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
+from accounting.domain.units.geometry import Part
 
 A, B, C = Part("A"), Part("B"), Part("C")
 ONE, TWO = Part("M", 1, "1g.5gb"), Part("M", 2, "1g.5gb")

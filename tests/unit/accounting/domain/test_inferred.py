@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accounting.domain.geometry import Part
-from accounting.domain.hold import Hold
-from accounting.domain.hold_end import End, bound_ms, end_of
-from accounting.domain.inferred import inferred_holds
-from accounting.domain.inventory import (
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.from_labels import inferred_holds
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.lifetime import End, bound_ms, end_of
+from accounting.domain.inventory.labels import Labels, Named
+from accounting.domain.inventory.nodes import node_lives
+from accounting.domain.inventory.records import (
     Inventory,
     Naming,
     NodeRecord,
@@ -19,11 +21,9 @@ from accounting.domain.inventory import (
     ScraperRecord,
     Span,
 )
-from accounting.domain.kube import KubeState, kube_state
-from accounting.domain.label import Labels, Named
-from accounting.domain.node import node_lives
-from accounting.domain.period import Period
-from accounting.domain.series import PodName, Scraper
+from accounting.domain.inventory.visibility import KubeState, kube_state
+from accounting.domain.samples.series import PodName, Scraper
+from accounting.domain.units.geometry import Part
 
 KSM, SHARD = Scraper("ksm", "one"), Scraper("ksm", "two")
 GPU = "nvidia.com/gpu"

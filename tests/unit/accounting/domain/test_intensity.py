@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.hardness import Hardness, together
-from accounting.domain.intensity import intensities
-from accounting.domain.intensity_row import ENERGY_RESET, MEASURES
-from accounting.domain.intensity_work import Part, Stretch
-from accounting.domain.issue import Issue
-from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, PodName, Reading, Scraper, Series
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.intensity.compute import intensities
+from accounting.domain.intensity.measures import ENERGY_RESET, MEASURES
+from accounting.domain.intensity.stretches import Part, Stretch
+from accounting.domain.intensity.summary import Hardness, together
+from accounting.domain.samples.series import GpuKey, PodName, Reading, Scraper, Series
 
 T0 = 1_790_848_800_000
 WINDOW = Period(T0, T0 + 300_000)

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from accounting.domain.advice import OF_WINDOWS, TEXTS, text_of
-from accounting.domain.energy import LONGEST_GAP_MS, Energy
-from accounting.domain.gauge import Gathered
-from accounting.domain.hardness import Hardness, together
-from accounting.domain.intensity_check import ENERGY, LIMITS, checked, energy_issues
-from accounting.domain.issue import Issue
-from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, Scraper, Series
-from accounting.domain.speech import Keys
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.core.issue_catalogue import OF_WINDOWS, TEXTS, text_of
+from accounting.domain.intensity.checks import ENERGY, LIMITS, checked, energy_issues
+from accounting.domain.intensity.summary import Hardness, together
+from accounting.domain.samples.counters import LONGEST_GAP_MS, Energy
+from accounting.domain.samples.gauges import Gathered
+from accounting.domain.samples.series import GpuKey, Scraper, Series
+from accounting.domain.samples.validity import Keys
 
 WHOLE = Period(0, 300_000)
 NAMES = [("G", ""), ("H", "")]

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.inventory import (
+from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.nodes import NodeLife, node_lives
+from accounting.domain.inventory.records import (
     Inventory,
     NodeRecord,
     ScraperRecord,
     Span,
 )
-from accounting.domain.kube import KubeState, Shown, kube_state
-from accounting.domain.node import NodeLife, node_lives
-from accounting.domain.observe import kube_steps
-from accounting.domain.series import Scraper
+from accounting.domain.inventory.visibility import KubeState, Shown, kube_state
+from accounting.domain.samples.series import Scraper
 from tests.unit.accounting.domain.kube_series import of_pod, ones, seen, series
 
 ONE, TWO, THREE = (Scraper("ksm", name) for name in ("one", "two", "three"))

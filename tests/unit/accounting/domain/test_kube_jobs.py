@@ -3,7 +3,8 @@
 Not here: what is done with samples that do not count (tests/integration/accounting).
 """
 
-from accounting.domain.kube_jobs import (
+from accounting.domain.core.interval import FAR_MS
+from accounting.domain.inventory.kube_state_jobs import (
     NOBODY,
     JobRecord,
     Jobs,
@@ -16,7 +17,6 @@ from accounting.domain.kube_jobs import (
     leaders,
     roles_of,
 )
-from accounting.domain.period import FAR_MS
 
 MINUTE = 60_000
 DAY = 1440

@@ -6,15 +6,7 @@ Not here: what a mapped label does to a hold's time (test_attribution, oracle).
 import numpy as np
 import pytest
 
-from accounting.domain.geometry import Part
-from accounting.domain.inventory import (
-    Inventory,
-    LabelKey,
-    Naming,
-    Place,
-    ScraperRecord,
-)
-from accounting.domain.label import (
+from accounting.domain.inventory.labels import (
     Labels,
     Ownership,
     is_own,
@@ -23,7 +15,15 @@ from accounting.domain.label import (
     ownership,
     union_of,
 )
-from accounting.domain.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.inventory.records import (
+    Inventory,
+    LabelKey,
+    Naming,
+    Place,
+    ScraperRecord,
+)
+from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.units.geometry import Part
 
 DCGM, OTHER = Scraper("dcgm", "n:9400"), Scraper("other", "n:9401")
 WORK, EXPORTER = PodName("ns", "work"), PodName("gpu-operator", "dcgm-exporter")

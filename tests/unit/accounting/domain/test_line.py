@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from accounting.domain.line import LINE, NO_LINES, STATES, Line, LineTable, joined
+from accounting.domain.core.ledger_line import (
+    LINE,
+    NO_LINES,
+    STATES,
+    Line,
+    LineTable,
+    joined,
+)
 
 
 def table(node: str, *rows: tuple[int, int, str]) -> LineTable:

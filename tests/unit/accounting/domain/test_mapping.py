@@ -5,12 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from accounting.domain.geometry import Part
-from accounting.domain.hold import Hold
-from accounting.domain.inventory import Naming
-from accounting.domain.label import Labels, Named
-from accounting.domain.mapping import claimed_parts, mapped_places, named_times
-from accounting.domain.series import PodName
+from accounting.domain.holds.gpu_assignment import (
+    claimed_parts,
+    mapped_places,
+    named_times,
+)
+from accounting.domain.holds.hold import Hold
+from accounting.domain.inventory.labels import Labels, Named
+from accounting.domain.inventory.records import Naming
+from accounting.domain.samples.series import PodName
+from accounting.domain.units.geometry import Part
 
 HOLD = Hold(
     uid="u",

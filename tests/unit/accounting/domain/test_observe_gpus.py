@@ -5,8 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from accounting.domain.fold import Touched
-from accounting.domain.inventory import (
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import (
     ClaimRecord,
     Device,
     Inventory,
@@ -14,9 +16,7 @@ from accounting.domain.inventory import (
     Place,
     Span,
 )
-from accounting.domain.observe import observe
-from accounting.domain.period import Period
-from accounting.domain.series import (
+from accounting.domain.samples.series import (
     Claimed,
     GpuKey,
     PodName,

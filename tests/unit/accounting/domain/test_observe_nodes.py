@@ -3,10 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.inventory import NodeRecord, Span
-from accounting.domain.observe import kube_steps
-from accounting.domain.period import Period
-from accounting.domain.series import Series
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.records import NodeRecord, Span
+from accounting.domain.samples.series import Series
 from tests.unit.accounting.domain.kube_series import (
     GPU,
     KSM,

@@ -6,9 +6,9 @@ Folding is free of order and pieces: the same data in any order give the same in
 import math
 from fractions import Fraction
 
-from accounting.domain.inventory import Inventory
-from accounting.domain.period import Period
-from accounting.domain.series import Scraper
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.series import Scraper
 from tests.unit.accounting.domain.kube_series import (
     GPU,
     KSM,

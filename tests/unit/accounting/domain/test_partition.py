@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from accounting.domain.inventory import (
+from accounting.domain.inventory.amd_partitions import note_partitions
+from accounting.domain.inventory.nodes import node_facts
+from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
@@ -12,10 +14,8 @@ from accounting.domain.inventory import (
     SampledPartition,
     Span,
 )
-from accounting.domain.node import node_facts
-from accounting.domain.partition import note_partitions
-from accounting.domain.series import Scraper
-from accounting.domain.unit import gpu_count, unit_of
+from accounting.domain.samples.series import Scraper
+from accounting.domain.units.gpu_units import gpu_count, unit_of
 from tests.unit.accounting.domain.fleet import ms
 
 AMD = Place("n", Scraper("amd", "n:5000"))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from accounting.domain.period import Period, to_instant, to_ms, window_of
+from accounting.domain.core.interval import Period, to_instant, to_ms, window_of
 
 NINE = datetime(2026, 10, 1, 9, tzinfo=UTC)
 NINE_MS = 1_790_845_200_000

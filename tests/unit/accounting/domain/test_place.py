@@ -2,10 +2,16 @@
 
 import pytest
 
-from accounting.domain.inventory import GpuRecord, Inventory, NodeRecord, Place, Span
-from accounting.domain.period import Period
-from accounting.domain.place import in_one_place, misplaced
-from accounting.domain.series import Scraper
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.gpu_location import in_one_place, misplaced
+from accounting.domain.inventory.records import (
+    GpuRecord,
+    Inventory,
+    NodeRecord,
+    Place,
+    Span,
+)
+from accounting.domain.samples.series import Scraper
 
 PERIOD = Period(100, 1000)
 

@@ -6,16 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.activity import Share, measure, plain
-from accounting.domain.duty import WindowDuty
-from accounting.domain.geometry import Part
-from accounting.domain.holder import Holder
-from accounting.domain.label import Ownership
-from accounting.domain.period import Period
-from accounting.domain.pod_value import PodValues, pod_values
-from accounting.domain.series import GpuKey, PodName, Scraper, Series
-from accounting.domain.timeline import NodeTimeline
-from accounting.domain.track import BILLION, Valid
+from accounting.domain.attribution.activity import Share, measure, plain
+from accounting.domain.attribution.node_timeline import NodeTimeline
+from accounting.domain.attribution.per_pod_values import PodValues, pod_values
+from accounting.domain.attribution.pool_filling import Holder
+from accounting.domain.attribution.utilization import WindowDuty
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.labels import Ownership
+from accounting.domain.samples.scraper_series import BILLION, Valid
+from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.units.geometry import Part
 
 A, B = PodName("ns", "a"), PodName("ns", "b")
 HALF, TENTH = BILLION // 2, BILLION // 10

@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.geometry import Part
-from accounting.domain.holder import Holder, weighed
-from accounting.domain.period import Period
-from accounting.domain.policy import factors_of, memory_of, policy_at
-from accounting.domain.profile import Policy
-from accounting.domain.segment import Segment
+from accounting.domain.attribution.pool_filling import Holder, weighed
+from accounting.domain.attribution.segment import Segment
+from accounting.domain.core.interval import Period
+from accounting.domain.units.geometry import Part
+from accounting.domain.units.mig_profiles import Policy
+from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
 
 A100 = "NVIDIA-A100-SXM4-40GB"
 ONE, THREE = Part("G", 1, "1g.5gb"), Part("G", 2, "3g.20gb")

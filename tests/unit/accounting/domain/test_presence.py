@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.inventory import (
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.inventory.records import (
     ScraperRecord,
 )
-from accounting.domain.period import HOUR_MS
 from tests.unit.accounting.domain.cluster import KSM, STEP, Cluster
 
 # --- start and silence (N14, N15) ----------------------------------------------------

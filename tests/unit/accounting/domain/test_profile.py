@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.profile import (
+from accounting.domain.units.mig_profiles import (
     Policy,
     Profile,
     fault_of,

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from accounting.domain.period import Period
-from accounting.domain.queue import (
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.scheduler_queues import (
     STALE_MS,
     QueueFacts,
     QueueKey,
@@ -17,7 +17,7 @@ from accounting.domain.queue import (
     newest_values,
     queue_facts,
 )
-from accounting.domain.series import Reading, Scraper, Series
+from accounting.domain.samples.series import Reading, Scraper, Series
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"
 PERIOD = Period(1000, 2000)

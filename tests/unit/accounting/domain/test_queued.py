@@ -5,9 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from accounting.domain.period import Period
-from accounting.domain.queued import AT_ONCE_MS, HeldJob, JobName, held_jobs
-from accounting.domain.series import Reading, Scraper, Series
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.queued_jobs import (
+    AT_ONCE_MS,
+    HeldJob,
+    JobName,
+    held_jobs,
+)
+from accounting.domain.samples.series import Reading, Scraper, Series
 
 WHOLE = Period(0, 1_000_000)
 CREATED, STARTED = "kube_job_created", "kube_job_status_start_time"

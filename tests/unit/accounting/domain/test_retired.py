@@ -3,9 +3,9 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from accounting.domain.hold import Hold
-from accounting.domain.presence_record import Presence
-from accounting.domain.retired import holds_until, presences_until
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.retirement import holds_until, presences_until
 
 RETIRED = 1000
 HOLD = Hold(

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.hold import Hold
-from accounting.domain.period import Period
-from accounting.domain.rollup import held_ms, held_ms_by
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.hold import Hold
+from accounting.domain.reports.rollup import held_ms, held_ms_by
 
 
 def hold(start: int, end: int, units: int = 1, share: Fraction = Fraction(1)) -> Hold:

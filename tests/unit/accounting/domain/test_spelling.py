@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.duty import METRIC_CODE
-from accounting.domain.period import WINDOW_MS, Period
-from accounting.domain.series import GpuKey, Reading, Scraper, Series
-from accounting.domain.spelling import NAMES, OTHER, spellings
+from accounting.domain.attribution.metric_names import NAMES, OTHER, spellings
+from accounting.domain.attribution.utilization import METRIC_CODE
+from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.domain.samples.series import GpuKey, Reading, Scraper, Series
 
 START = 10 * WINDOW_MS
 WINDOW = Period(START, START + WINDOW_MS)

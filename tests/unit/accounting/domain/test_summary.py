@@ -6,10 +6,10 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.comparison import average_gpus, change, share
-from accounting.domain.line import STATES
-from accounting.domain.report import LedgerRow, UsageRow
-from accounting.domain.summary import (
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.comparison import average_gpus, change, share
+from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.domain.reports.totals import (
     ledger_sum,
     ledger_words,
     price_amounts,

@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.geometry import Part
-from accounting.domain.mapping import Place
-from accounting.domain.period import HOUR_MS, Period
-from accounting.domain.series import Times
-from accounting.domain.tally import Tally, stale_hours, whole_hours, without
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.holds.gpu_assignment import Place
+from accounting.domain.holds.label_counts import (
+    Tally,
+    stale_hours,
+    whole_hours,
+    without,
+)
+from accounting.domain.samples.series import Times
+from accounting.domain.units.geometry import Part
 from accounting.mapping import HoldLabels, pack_labels, unpack_labels
 
 A, B = (Part("A"), ""), (Part("B", 3, "1g.5gb"), "2")

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from accounting.domain.period import Period
-from accounting.domain.series import Scraper
-from accounting.domain.track import (
+from accounting.domain.core.interval import Period
+from accounting.domain.samples.scraper_series import (
     BILLION,
     Steps,
     Track,
@@ -13,6 +12,7 @@ from accounting.domain.track import (
     billionths,
     fill,
 )
+from accounting.domain.samples.series import Scraper
 from tests.unit.accounting.domain.fleet import ms
 
 WINDOW = Period(ms(0), ms(300))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.calendar import DayRange, preset_range
-from accounting.domain.typed_piece import RangeError
-from accounting.domain.typed_range import EXAMPLES, parse_words, preset_named
+from accounting.domain.core.billing_calendar import DayRange, preset_range
+from accounting.domain.reports.date_range_parts import RangeError
+from accounting.domain.reports.date_ranges import EXAMPLES, parse_words, preset_named
 from accounting.templatetags import units
 
 TODAY = date(2026, 11, 20)

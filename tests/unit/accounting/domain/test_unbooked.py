@@ -4,8 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.hold import Hold
-from accounting.domain.inventory import (
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.displacement import make_room
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.unattributable import unbooked
+from accounting.domain.inventory.records import (
     ClaimRecord,
     Device,
     GpuRecord,
@@ -13,9 +16,6 @@ from accounting.domain.inventory import (
     NodeRecord,
     PodRecord,
 )
-from accounting.domain.period import Period
-from accounting.domain.room import make_room
-from accounting.domain.unbooked import unbooked
 
 PERIOD = Period(100, 1000)
 GPU = "nvidia.com/gpu"

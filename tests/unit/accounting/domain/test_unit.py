@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.resource import kubernetes_resource
-from accounting.domain.unit import (
+from accounting.domain.units.gpu_units import (
     NodeFacts,
     Unit,
     gpu_count,
@@ -15,6 +14,7 @@ from accounting.domain.unit import (
     unit_of,
     unit_share,
 )
+from accounting.domain.units.resources import kubernetes_resource
 
 GPU = "nvidia.com/gpu"
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from accounting.domain.attribution import WindowLedger, attribute
-from accounting.domain.derived import derive
-from accounting.domain.inventory import Inventory
-from accounting.domain.observe import observe
-from accounting.domain.period import Period
-from accounting.domain.series import GpuKey, PodName, Scraper
-from accounting.domain.timeline import node_timelines
+from accounting.domain.attribution.attribute import WindowLedger, attribute
+from accounting.domain.attribution.node_timeline import node_timelines
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.derive import derive
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.series import GpuKey, PodName, Scraper
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 

@@ -1,15 +1,15 @@
 """A divided GPU under another policy than compute, through the whole domain (T12, T13, N23)."""
 
-from accounting.domain.attribution import attribute
-from accounting.domain.derived import derive
-from accounting.domain.inventory import Inventory
-from accounting.domain.line import Line
-from accounting.domain.observe import observe
-from accounting.domain.period import Period
-from accounting.domain.policy import Policies
-from accounting.domain.profile import Policy
-from accounting.domain.series import GpuKey, PodName
-from accounting.domain.timeline import node_timelines
+from accounting.domain.attribution.attribute import attribute
+from accounting.domain.attribution.node_timeline import node_timelines
+from accounting.domain.core.interval import Period
+from accounting.domain.core.ledger_line import Line
+from accounting.domain.holds.derive import derive
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.series import GpuKey, PodName
+from accounting.domain.units.mig_profiles import Policy
+from accounting.domain.units.share_policy import Policies
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 A100 = "NVIDIA-A100-SXM4-40GB"

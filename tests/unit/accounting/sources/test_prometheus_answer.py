@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from accounting.domain.period import Period
+from accounting.domain.core.interval import Period
 from accounting.sources.answers import Collected, checked
 from accounting.sources.errors import WrongAnswer
 from accounting.sources.samples import SampleBatch, build_reading

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from accounting.domain.inventory import Device
+from accounting.domain.inventory.records import Device
 from scheduler_view.domain.devices import Given, given
 
 NVIDIA, AMD = "gpu.nvidia.com", "gpu.amd.com"

@@ -1,0 +1,143 @@
+"""One node in one window, the long way: segment by segment (rules.md N18-N22)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from accounting.domain.attribution.activity import Share, plain
+from accounting.domain.attribution.gpu_totals import GpuSum, add
+from accounting.domain.attribution.node_timeline import NodeTimeline
+from accounting.domain.attribution.plain import Holding
+from accounting.domain.attribution.pool_filling import (
+    Order,
+    holders_of,
+    part_name,
+    weighed,
+)
+from accounting.domain.attribution.segment import Segment
+from accounting.domain.attribution.utilization import GpuDuty, WindowDuty, window_duty
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.core.ledger_line import PLATFORM
+from accounting.domain.intensity.stretches import Part as HeldPart
+from accounting.domain.intensity.stretches import Stretch
+from accounting.domain.samples.scraper_series import BILLION
+from accounting.domain.units.geometry import NO_INSTANCE, Part
+
+
+def node_window(
+    timeline: NodeTimeline,
+    duties: dict[Part, GpuDuty],
+    window: Period,
+    stretches: list[Stretch],
+) -> tuple[list[GpuSum], list[Issue]]:
+    """What adds up for each of a node's GPUs, in order of UUID.
+
+    Args:
+        timeline: of the node.
+        duties: by part, of all that is sampled.
+        window: of the ledger.
+        stretches: who had what when is added, for the second column.
+    """
+    segments = [
+        (inside, segment)
+        for segment in timeline.within(window)
+        if (inside := segment.period.intersection(window)) is not None
+    ]
+    there = {part for _, segment in segments for part in segment.parts}
+    known = {
+        part: window_duty(duties[part], window, timeline.changes.get(part, ()))
+        for part in there
+        if part in duties
+    }
+    busiest = _by_activity(timeline, known, segments)
+    sums: dict[str, GpuSum] = {}
+    issues: list[Issue] = []
+    for period, segment in segments:
+        holders, faults = holders_of(segment, busiest, timeline)
+        issues.extend(faults)
+        if segment.factors:
+            segment, holders = weighed(segment, holders)  # noqa: PLW2901
+        for part, those in holders.items():
+            total = sums.setdefault(part.uuid, GpuSum(part.uuid, timeline.node))
+            share = Share(part, segment.parts[part], those)
+            add(total, share, period, known.get(part, _NO_DUTY), segment, timeline)
+        for uuid, left in segment.stranded.items():
+            total = sums.setdefault(uuid, GpuSum(uuid, timeline.node))
+            amount = plain(left * period.length_ms * BILLION)
+            total.amounts[NO_INSTANCE, PLATFORM, "stranded"] += amount
+            total.heads[NO_INSTANCE, PLATFORM]  # a line, of which no sample is expected
+        for stretch in stretches_of(timeline.node, period, segment, holders):
+            sums[stretch.uuid].present_ms += period.length_ms
+            stretches.append(stretch)
+    for total in sums.values():
+        issues.extend(_suspect(window, total, part) for part in total.suspects)
+    return [sums[uuid] for uuid in sorted(sums)], issues
+
+
+def stretches_of(
+    node: str,
+    period: Period,
+    segment: Segment,
+    holders: Mapping[Part, Sequence[Holding]],
+) -> list[Stretch]:
+    """Who has which part of each GPU of a node in a segment."""
+    found: dict[str, list[HeldPart]] = {uuid: [] for uuid in segment.stranded}
+    for part, those in holders.items():
+        found.setdefault(part.uuid, []).extend(
+            HeldPart(
+                holder.uid,
+                part.instance,
+                holder.share.numerator,
+                holder.share.denominator,
+            )
+            for holder in those
+        )
+    return [
+        Stretch(node, uuid, period.start_ms, period.end_ms, tuple(parts))
+        for uuid, parts in found.items()
+    ]
+
+
+_NO_DUTY = WindowDuty()
+
+
+def _by_activity(
+    timeline: NodeTimeline,
+    known: dict[Part, WindowDuty],
+    segments: Sequence[tuple[Period, Segment]],
+) -> Order:
+    """The order in which a pool's GPUs and instances are filled (N18).
+
+    Busy time in the window before any attribution, most first, then UUID and instance;
+    placeholders last. Parts of one pool have one share, which need not be weighed.
+    """
+    active: dict[Part, int] = defaultdict(int)
+    for period, segment in segments:
+        for part in segment.parts:
+            for piece in known.get(part, _NO_DUTY).pieces:
+                start = max(piece.start_ms, period.start_ms)
+                end = min(piece.end_ms, period.end_ms)
+                active[part] += max(0, end - start) * piece.duty
+    return {
+        part: (part.uuid in timeline.placeholders, -amount, part)
+        for part, amount in (
+            (part, active[part]) for _, segment in segments for part in segment.parts
+        )
+    }
+
+
+def _suspect(window: Period, total: GpuSum, part: Part) -> Issue:
+    unknown = sum(
+        amount
+        for (instance, _, state), amount in total.amounts.items()
+        if state == "unknown" and instance == part.instance
+    )
+    return Issue(
+        code="suspect_silence",
+        subject=part_name(part),
+        message="Its metric shows only zeros while utilisation or power say it worked.",
+        advice="Restart the exporter, or look for another profiler on this node.",
+        first_ms=window.start_ms,
+        last_ms=window.end_ms,
+        at_stake_ms=int(unknown // BILLION),
+    )

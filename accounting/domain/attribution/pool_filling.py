@@ -1,0 +1,160 @@
+"""Who has which part of each GPU of a node in a segment (rules.md N17-N20).
+
+What samples name first, then the pools: units without a GPU fill the GPUs with room.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from accounting.domain.attribution.node_timeline import NodeTimeline
+from accounting.domain.attribution.segment import Segment
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
+from accounting.domain.units.geometry import NO_INSTANCE, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who has which part of a GPU in a segment; `flags` say how that is known."""
+
+    uid: str
+    share: Fraction
+    flags: int = 0
+
+
+Holders = tuple[Holder, ...]
+_NOTHING = Fraction(0)
+Order = dict[Part, tuple[bool, int, Part]]
+
+
+def holders_of(
+    segment: Segment, order: Order, timeline: NodeTimeline
+) -> tuple[dict[Part, Holders], list[Issue]]:
+    """Who has which part of every GPU and instance of a node in a segment."""
+    issues: list[Issue] = []
+    found: dict[Part, Holders] = dict.fromkeys(segment.parts, ())
+    for part, items in segment.mapped.items():
+        own = segment.parts[part]
+        total = items[0][1] if len(items) == 1 else sum((s for _, s in items), _NOTHING)
+        scale, flag = None, 0
+        if total > own:
+            scale = total / own
+            whole = all(share == own for _, share in items)
+            code = "two_on_exclusive" if whole else "too_many_holders"
+            issues.append(_too_much(code, part_name(part), segment.period, "a GPU"))
+            flag = ESTIMATED
+        found[part] = tuple(
+            Holder(
+                uid,
+                share / scale if scale else share,
+                flag | _inferred(uid, segment, timeline),
+            )
+            for uid, share in items
+        )
+    if segment.pools:
+        rooms = segment.rooms()
+        for kind in sorted(segment.pools):
+            issues.extend(_fill(kind, segment, rooms, order, timeline, found))
+    return found, issues
+
+
+def weighed(
+    segment: Segment, holders: Mapping[Part, Holders]
+) -> tuple[Segment, dict[Part, Holders]]:
+    """A segment and its holders with the shares that the policy of its time asks for."""
+    factors = segment.factors
+    parts = {p: share * factors.get(p, 1) for p, share in segment.parts.items()}
+    stranded = dict(segment.stranded)
+    for uuid in {part.uuid for part in factors}:
+        left = 1 - sum(share for part, share in parts.items() if part.uuid == uuid)
+        stranded[uuid] = Fraction(left)
+    found = {
+        part: tuple(replace(h, share=h.share * factors.get(part, 1)) for h in those)
+        for part, those in holders.items()
+    }
+    left_over = {uuid: left for uuid, left in stranded.items() if left}
+    return replace(segment, parts=parts, stranded=left_over), found
+
+
+def _fill(  # all that decides about a pool
+    kind: str,
+    segment: Segment,
+    rooms: dict[Part, Fraction],
+    order: Order,
+    timeline: NodeTimeline,
+    found: dict[Part, Holders],
+) -> list[Issue]:
+    """Give a pool's holds the room of its GPUs, placeholders last (N18, N20)."""
+    pool = segment.pools[kind]
+    issues: list[Issue] = []
+    those = sorted(
+        (
+            part
+            for part in rooms
+            if part.kind == kind or part.uuid in timeline.placeholders
+        ),
+        key=order.__getitem__,
+    )
+    left = wanted = sum((item.weight for item in pool), Fraction(0))
+    flag = INFERRED | (ESTIMATED if len(pool) > 1 else 0)
+    # With no GPU on the node at all there is nothing that could be scaled.
+    room = sum((rooms[part] for part in those), Fraction(0))
+    if wanted > room and segment.parts:
+        code = "more_held_than_there"
+        issues.append(_too_much(code, timeline.node, segment.period, "a node's GPUs"))
+        flag |= ESTIMATED
+    shares: dict[Fraction, list[Holder]] = {}  # by what a part has room for
+    for part in those:
+        take = min(rooms[part], left)
+        if not take:
+            continue  # another kind of unit has filled this placeholder
+        left -= take
+        rooms[part] -= take
+        if take not in shares:
+            shares[take] = [
+                Holder(item.uid, take * item.weight / wanted, flag) for item in pool
+            ]
+        found[part] = _joined(found[part], shares[take])
+    return issues
+
+
+def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
+    """Holders of a part, each pod once."""
+    if not known:
+        return tuple(more)
+    by_uid = {holder.uid: holder for holder in known}
+    for holder in more:
+        before = by_uid.get(holder.uid)
+        if before is not None:
+            share, flags = before.share + holder.share, before.flags | holder.flags
+            holder = Holder(holder.uid, share, flags)  # noqa: PLW2901
+        by_uid[holder.uid] = holder
+    return tuple(by_uid.values())
+
+
+def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
+    """The flag of time that only a label speaks for (N13, N19)."""
+    at = segment.period.start_ms
+    spans = timeline.inferred.get(uid, ())
+    return INFERRED if any(span.contains(at) for span in spans) else 0
+
+
+def part_name(part: Part) -> str:
+    """A part as issues name it: its GPU, and the instance where it is one."""
+    if part.instance == NO_INSTANCE:
+        return part.uuid
+    return f"{part.uuid}/{part.instance} ({part.kind})"
+
+
+def _too_much(code: str, subject: str, period: Period, what: str) -> Issue:
+    return Issue(
+        code=code,
+        subject=subject,
+        message=f"Holds ask for more than {what} can give; they are scaled to it.",
+        advice="Check the node's capacity, labels and pods of that time.",
+        first_ms=period.start_ms,
+        last_ms=period.end_ms,
+        at_stake_ms=period.length_ms,
+    )

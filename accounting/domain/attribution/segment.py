@@ -1,0 +1,52 @@
+"""A stretch of a node's time in which nothing changes: what is there, and who holds it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from accounting.domain.core.interval import Period
+from accounting.domain.units.geometry import Part
+from accounting.domain.units.share_policy import Factors
+
+_NOTHING = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """A hold's units for which no GPU is known."""
+
+    uid: str
+    weight: Fraction  # units x share
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a node's time in which nothing changes.
+
+    Attributes:
+        parts: what is there (GPUs, instances, placeholders), and its share of its GPU.
+        stranded: by GPU, what its instances leave of it.
+        mapped: by part, the holds that its samples name: (uid, share of the GPU).
+        pools: by kind of unit, the holds whose units have no GPU.
+        is_seen: kube-state is seen.
+        factors: where another share than that of compute counts: by part, what turns the
+            one into the other (`policy`).
+    """
+
+    period: Period
+    parts: Mapping[Part, Fraction]
+    stranded: Mapping[str, Fraction]
+    mapped: Mapping[Part, tuple[tuple[str, Fraction], ...]]
+    pools: Mapping[str, tuple[Pooled, ...]]
+    is_seen: bool
+    factors: Factors = field(default_factory=dict)
+
+    def rooms(self) -> dict[Part, Fraction]:
+        """What is not mapped of each part that has some of it left (N18)."""
+        found: dict[Part, Fraction] = {}
+        for part, share in self.parts.items():
+            items = self.mapped.get(part)
+            room = share - sum((s for _, s in items), _NOTHING) if items else share
+            if room > 0:
+                found[part] = room
+        return found

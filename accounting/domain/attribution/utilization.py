@@ -1,0 +1,248 @@
+"""The duty of every GPU: its tracks, and which of them counts in a window (N3, N7, N8, N21)."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from accounting.domain.attribution.per_pod_values import PodValues, pod_values
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.inventory.labels import Ownership
+from accounting.domain.samples.deduplicate import distinct
+from accounting.domain.samples.scraper_series import (
+    BILLION,
+    Steps,
+    Track,
+    Valid,
+    believed,
+    fill,
+)
+from accounting.domain.samples.series import Reading, Scraper, Series, Times, Values
+from accounting.domain.samples.value_checks import (
+    differing_samples,
+    out_of_range,
+    without,
+    wrong_scales,
+)
+from accounting.domain.units.geometry import Part, part_in
+from accounting.domain.units.gpu_units import is_partition
+
+ENGINE, UTIL = "duty_engine", "duty_util"
+POWERS = ("power_watts", "power_limit_watts")
+METRIC_CODE = {ENGINE: 1, UTIL: 2}  # the rungs of N7
+SUSPECT_SAMPLES = 5  # N21
+SUSPECT_UTIL = BILLION // 5  # N21: mean of GPU_UTIL of 0.2 or more
+
+
+@dataclass(slots=True)
+class GpuDuty:
+    """All tracks of one GPU, by metric, and its power where that is scraped."""
+
+    tracks: dict[str, list[Track]] = field(
+        default_factory=lambda: {ENGINE: [], UTIL: []}
+    )
+    power: list[Series] = field(default_factory=list)
+    power_limit: list[Series] = field(default_factory=list)
+    by_pod: dict[Scraper, PodValues] = field(default_factory=dict)
+    has_util: bool = True  # False on a MIG instance, which has no utilisation (N7)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowDuty:
+    """What is known of one GPU in one window.
+
+    Attributes:
+        pieces: where samples speak, in order and disjoint.
+        metric: code of the metric that counts; 0 where there is none.
+        sample_times: of the counting track, in the window.
+        step_ms: of the counting track; 0 without one.
+        is_suspect: its zeros are not believed (N21).
+        by_pod: per-pod values, by scraper (N22).
+    """
+
+    pieces: tuple[Valid, ...] = ()
+    metric: int = 0
+    sample_times: tuple[int, ...] = ()
+    step_ms: int = 0
+    is_suspect: bool = False
+    by_pod: Mapping[Scraper, PodValues] = field(default_factory=dict)
+
+
+def gpu_duties(
+    readings: Sequence[Reading], period: Period, whose: Ownership
+) -> tuple[dict[Part, GpuDuty], list[Issue]]:
+    """Tracks by GPU or instance from all readings; faults of values as issues.
+
+    Args:
+        readings: of all sources.
+        period: the windows.
+        whose: which labels are an exporter's own.
+    """
+    parts: dict[_TrackKey, list[Series]] = defaultdict(list)
+    nodes: dict[_TrackKey, _Place] = {}
+    duties: dict[Part, GpuDuty] = defaultdict(GpuDuty)
+    issues: list[Issue] = []
+    for reading in readings:
+        of_duty = [one for one in reading.series if one.metric in METRIC_CODE]
+        undeclared = [one for one in of_duty if one.name not in reading.declared]
+        rejected = wrong_scales(undeclared, period, issues)
+        for series in of_duty:
+            gpu = series.gpu
+            if gpu is None:
+                continue
+            part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
+            key = (part, series.metric, series.scraper)
+            parts[key].append(
+                without(series, rejected.get(series.name, ())) if rejected else series
+            )
+            nodes[key] = (gpu.node, reading.interval_ms)
+        _add_power(reading, duties)
+    issues.extend(_build_tracks(parts, nodes, duties, period, whose))
+    return dict(duties), issues
+
+
+def _add_power(reading: Reading, duties: dict[Part, GpuDuty]) -> None:
+    """Power of whole cards: it is repeated for each instance."""
+    for series in reading.series:
+        if series.metric not in POWERS or series.gpu is None:
+            continue
+        if series.gpu.instance and part_in(series.gpu).instance >= 0:
+            continue
+        duty = duties[Part(series.gpu.uuid)]
+        (duty.power if series.metric == POWERS[0] else duty.power_limit).append(series)
+
+
+_TrackKey = tuple[Part, str, Scraper]  # part, metric, scraper
+_Place = tuple[str, int | None]  # node, declared interval
+
+
+def _build_tracks(
+    parts: Mapping[_TrackKey, Sequence[Series]],
+    nodes: Mapping[_TrackKey, _Place],
+    duties: dict[Part, GpuDuty],
+    period: Period,
+    whose: Ownership,
+) -> list[Issue]:
+    """Put the tracks of all series into `duties`, in order of their scrapers."""
+    keys = sorted(parts)
+    tracks = [parts[key] for key in keys]
+    issues: list[Issue] = []
+
+    def cleaned(values: Values) -> Values:
+        every = [series for track in tracks for series in track]
+        issues.extend(out_of_range(every, values, period))
+        return believed(values)
+
+    told = distinct(tracks, whose.names_workload, cleaned)
+    amounts = np.rint(told.values * BILLION).astype(np.int64)
+    steps = _StepsOfNodes()
+    ends, repeats = told.first.tolist(), told.repeats().tolist()
+    for n, key in enumerate(keys):
+        part, metric, scraper = key
+        low, high = ends[n], ends[n + 1]
+        times = told.times[low:high]
+        step = steps.of(nodes[key], metric, times, is_repeated=repeats[n])
+        found = duties[part]
+        found.tracks[metric].append(Track(scraper, times, amounts[low:high], step))
+        found.has_util = part.instance < 0 or is_partition(part.kind)
+        if metric == UTIL and len(tracks[n]) > 1:
+            values = pod_values(tracks[n], whose)
+            if values is not None:
+                found.by_pod[scraper] = values
+    for n, times in told.differing.items():
+        found_at = told.of(n)[0]
+        issues.extend(differing_samples(keys[n][0].uuid, found_at, times, period))
+    return issues
+
+
+@dataclass(slots=True)
+class _StepsOfNodes:
+    """The steps of tracks: the GPUs of an exporter are sampled together and share them."""
+
+    others: dict[tuple[str, str], list[Steps]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    known: dict[tuple[_Place, str], Steps] = field(default_factory=dict)
+
+    def of(
+        self, place: _Place, metric: str, times: Times, *, is_repeated: bool
+    ) -> Steps:
+        if not is_repeated:
+            self.known.clear()
+        others = self.others[place[0], metric]
+        steps = self.known.get((place, metric))
+        if steps is None:
+            steps = Steps(times.tolist(), place[1], others)
+            self.known[place, metric] = steps
+        others.append(steps)
+        return steps
+
+
+def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> WindowDuty:
+    """Which metric and track count in a window, and where they speak (N3, N5-N7)."""
+    metric = _choose(duty, window, changes)
+    if metric is None:
+        return WindowDuty()
+    ordered = sorted(
+        duty.tracks[metric], key=lambda track: (-track.count(window), track.scraper)
+    )
+    pieces: list[Valid] = []
+    for track in ordered:
+        pieces = fill(pieces, track.valid(window, changes))
+    first = ordered[0]
+    times = tuple(first.times[_in(window, first)].tolist())
+    return WindowDuty(
+        pieces=tuple(pieces),
+        metric=METRIC_CODE[metric],
+        sample_times=times,
+        step_ms=first.steps.at(window.start_ms),
+        is_suspect=is_suspect(duty, first, window),
+        by_pod=duty.by_pod,
+    )
+
+
+def _in(window: Period, track: Track) -> slice:
+    """Where a track's samples of a window are."""
+    low, high = np.searchsorted(track.times, [window.start_ms, window.end_ms])
+    return slice(int(low), int(high))
+
+
+def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None:
+    engine = sum(t.count(window) for t in duty.tracks[ENGINE])
+    utils = duty.tracks[UTIL] if duty.has_util else []
+    util = sum(t.count(window) for t in utils)
+    if engine or util:
+        return ENGINE if 2 * engine >= util else UTIL
+    for metric, tracks in ((ENGINE, duty.tracks[ENGINE]), (UTIL, utils)):
+        if any(track.valid(window, changes) for track in tracks):
+            return metric
+    return None
+
+
+def is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
+    """Zeros that other metrics contradict (N21).
+
+    The mean of `GPU_UTIL` is that of its samples from all scrapers together, also on a MIG
+    instance, which has no power of its own.
+    """
+    values = chosen.duty[_in(window, chosen)]
+    if len(values) < SUSPECT_SAMPLES or values.any():
+        return False
+    parts = [track.duty[_in(window, track)] for track in duty.tracks[UTIL]]
+    count = sum(map(len, parts))
+    if count and sum(int(part.sum()) for part in parts) >= SUSPECT_UTIL * count:
+        return True
+    power, limit = _mean(duty.power, window), _mean(duty.power_limit, window)
+    return power is not None and limit is not None and power > limit / 2
+
+
+def _mean(parts: Sequence[Series], window: Period) -> float | None:
+    values = []
+    for part in parts:
+        low, high = np.searchsorted(part.times_ms, [window.start_ms, window.end_ms])
+        values.extend(part.values[int(low) : int(high)].tolist())
+    good = [value for value in values if not math.isnan(value)]
+    return sum(good) / len(good) if good else None

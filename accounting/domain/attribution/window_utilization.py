@@ -1,0 +1,155 @@
+"""The duty of many GPUs in many windows, as arrays: which metric counts, and what it says.
+
+As `duty.window_duty`, for GPUs with one track for a metric (rules.md N4-N7, N21).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.attribution.utilization import (
+    ENGINE,
+    METRIC_CODE,
+    SUSPECT_SAMPLES,
+    UTIL,
+    GpuDuty,
+    is_suspect,
+)
+from accounting.domain.core.interval import Period
+from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, Track
+from accounting.domain.samples.validity import Integers, Keys, Speech, speech
+
+
+class Gpu(NamedTuple):
+    """A GPU on a node, its duty, and the instants at which its holders change."""
+
+    node: str
+    uuid: str
+    duty: GpuDuty
+    changes: Sequence[int]
+
+
+def is_plain(duty: GpuDuty) -> bool:
+    """True when a GPU has at most one track for a metric."""
+    return all(len(tracks) <= 1 for tracks in duty.tracks.values())
+
+
+@dataclass(frozen=True, slots=True)
+class WindowsDuty:
+    """By (GPU, window): the metric that counts (0: none; N7), its samples and step."""
+
+    speeches: tuple[Speech, Speech]  # engine, util
+    metric: Integers
+    samples: Integers
+    is_silent: NDArray[np.bool_]
+    step_ms: Integers
+    default_ms: int = DEFAULT_STEP_MS
+
+    @classmethod
+    def of(cls, windows: Sequence[Period], gpus: Sequence[Gpu]) -> "WindowsDuty":
+        """Of GPUs (or parts) with plain duties."""
+        axis = Keys(windows[0].start_ms)
+        changes = [gpu.changes for gpu in gpus]
+        tracks = {
+            name: [
+                next(iter(gpu.duty.tracks[name]), None)
+                if name == ENGINE or gpu.duty.has_util
+                else None
+                for gpu in gpus
+            ]
+            for name in (ENGINE, UTIL)
+        }
+        engine, util = (speech(axis, found, changes) for found in tracks.values())
+        counts, shown, covered = [], [], []
+        for said in (engine, util):
+            ends = _window_ends(said, windows, len(gpus))
+            counts.append(ends[0])
+            shown.append(ends[1])
+            covered.append(ends[2] > 0)
+        some = (counts[0] > 0) | (counts[1] > 0)
+        metric = np.where(some, np.where(2 * counts[0] >= counts[1], 1, 2), 0)
+        metric[~some & covered[1]] = METRIC_CODE[UTIL]
+        metric[~some & covered[0]] = METRIC_CODE[ENGINE]
+        samples = np.choose(metric, [np.zeros_like(metric), *counts])
+        silent = np.choose(metric, [np.ones_like(metric), *shown]) == 0
+        steps = np.full(metric.shape, DEFAULT_STEP_MS)
+        for code, found in enumerate(tracks.values(), start=1):
+            those = np.flatnonzero((metric == code).any(axis=1))
+            if len(those):
+                own = _steps([found[n] for n in those.tolist()], windows)
+                steps[those] = np.where(metric[those] == code, own, steps[those])
+        return cls((engine, util), metric, samples, silent, steps)
+
+    def doubtful(
+        self, windows: Sequence[Period], gpus: Sequence[Gpu]
+    ) -> frozenset[int]:
+        """GPUs with a window in which other metrics contradict their zeros."""
+        found: set[int] = set()
+        asked = self.is_silent & (self.samples >= SUSPECT_SAMPLES)
+        for n, w in zip(*(part.tolist() for part in np.nonzero(asked)), strict=True):
+            duty = gpus[n].duty
+            if n not in found and (duty.tracks[UTIL] or duty.power):
+                name = ENGINE if self.metric[n, w] == METRIC_CODE[ENGINE] else UTIL
+                if is_suspect(duty, duty.tracks[name][0], windows[w]):
+                    found.add(n)
+        return frozenset(found)
+
+
+def _steps(tracks: Sequence[Track | None], windows: Sequence[Period]) -> Integers:
+    """The step of each track in each window; many tracks share one (`duty.gpu_duties`)."""
+    row: dict[int, int] = {}
+    table: list[list[int]] = []
+    rows: list[int] = []
+    for track in tracks:
+        assert track is not None  # noqa: S101  # a metric that counts has a track
+        steps = track.steps
+        if id(steps) not in row:
+            row[id(steps)] = len(table)
+            table.append([steps.at(window.start_ms) for window in windows])
+        rows.append(row[id(steps)])
+    found: Integers = np.array(table, np.int64)[rows]
+    return found
+
+
+def _window_ends(
+    said: Speech, windows: Sequence[Period], gpus: int
+) -> tuple[Integers, Integers, Integers]:
+    """Samples, samples that are not zero and covered time, by (GPU, window)."""
+    numbers = np.repeat(np.arange(gpus), len(windows))
+    start = np.tile(np.array([w.start_ms for w in windows], np.int64), gpus)
+    end = np.tile(np.array([w.end_ms for w in windows], np.int64), gpus)
+    low, high = said.count(numbers, start), said.count(numbers, end)
+    covered = said.upto(numbers, end)[0] - said.upto(numbers, start)[0]
+    shape = (gpus, len(windows))
+    shown = said.shown[high] - said.shown[low]
+    return (
+        (high - low).reshape(shape),
+        shown.reshape(shape),
+        covered.reshape(shape),
+    )
+
+
+def measured(
+    parts: "np.ndarray", duty: WindowsDuty
+) -> tuple[Integers, Integers, Integers]:
+    """Covered time, activity and samples of each part, by the metric that counts.
+
+    Args:
+        parts: with `gpu`, `window`, `start` and `end`.
+        duty: of those GPUs and windows.
+    """
+    metric = duty.metric[parts["gpu"], parts["window"]]
+    covered, active, samples = (np.zeros(len(parts), np.int64) for _ in range(3))
+    for code, said in enumerate(duty.speeches, start=1):
+        chosen = np.flatnonzero(metric == code)
+        part = parts[chosen]
+        before = said.upto(part["gpu"], part["start"])
+        after = said.upto(part["gpu"], part["end"])
+        covered[chosen], active[chosen] = after[0] - before[0], after[1] - before[1]
+        samples[chosen] = said.count(part["gpu"], part["end"]) - said.count(
+            part["gpu"], part["start"]
+        )
+    return covered, active, samples

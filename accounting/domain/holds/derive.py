@@ -1,0 +1,82 @@
+"""What a cluster's evidence says as a whole: holds, presences, and where its data end."""
+
+from dataclasses import dataclass
+
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.holds.from_kube_state import derive_holds
+from accounting.domain.holds.from_labels import inferred_holds
+from accounting.domain.holds.gpu_presence import derive_presences
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.retirement import holds_until, presences_until
+from accounting.domain.holds.unattributable import unbooked
+from accounting.domain.inventory.labels import Labels, labels_of
+from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.inventory.visibility import kube_state
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What an inventory says as a whole: holds, presences, and when kube-state was seen.
+
+    Attributes:
+        labels: of the hours at hand: which GPUs a hold has there.
+        far_labels: those further away, too: how far labels make and keep holds.
+    """
+
+    holds: tuple[Hold, ...]
+    presences: tuple[Presence, ...]
+    seen: tuple[Period, ...]
+    labels: Labels
+    far_labels: Labels
+    issues: tuple[Issue, ...] = ()
+
+    def labels_for(self, hold: Hold) -> Labels:
+        """The labels that say which GPUs a hold has; one made by labels has all they name."""
+        return self.far_labels if hold.is_inferred else self.labels
+
+
+def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
+    """Holds, presences and kube-state's sight of a cluster.
+
+    Args:
+        inventory: the evidence.
+        period: for which `seen` is wanted.
+        until_ms: where the cluster's data end (rules.md N1).
+    """
+    state, labels = kube_state(inventory), labels_of(inventory)
+    far = labels_of(inventory, is_far=True) if inventory.far_labels else labels
+    holds = derive_holds(inventory, state, far, until_ms)
+    labels.binds = far.binds
+    holds.extend(inferred_holds(inventory, state, far, until_ms))
+    presences = derive_presences(inventory, state, until_ms)
+    retired_ms = inventory.retired_ms
+    if retired_ms is not None and retired_ms <= until_ms:
+        holds = holds_until(holds, retired_ms)
+        presences = presences_until(presences, retired_ms)
+    return Derived(
+        tuple(holds),
+        tuple(presences),
+        tuple(state.seen(period)),
+        labels,
+        far,
+        tuple(unbooked(inventory, period)),
+    )
+
+
+def data_end_ms(inventory: Inventory) -> int:
+    """Where a cluster's data end: the latest of all tracks' last sample plus its step.
+
+    Those of kube-state included (rules.md N1); 0 without any.
+    """
+    ends = [
+        spans[-1].last_ms + spans[-1].step_ms
+        for record in inventory.gpus.values()
+        for spans in record.spans.values()
+        if spans
+    ]
+    for steps in kube_steps(inventory).values():
+        ends.extend(at + steps.at(at) for at in steps.times[-1:])
+    return max(ends, default=0)

@@ -1,0 +1,115 @@
+"""One GPU is in one place: what happens to a UUID that two nodes show (rules.md N15).
+
+A UUID that is sampled on another node has gone there. Where both nodes go on sampling it (a
+copied UUID, an exporter with another node's name), it is where its samples began last, until
+they end there: so its time is counted once, and data health names it.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.inventory.records import Inventory, Span
+
+Spans = Mapping[str, Sequence[Span]]  # by node
+
+
+def in_one_place(spans: Spans) -> dict[str, list[Span]]:
+    """The same spans, those that began earlier cut where a later one of another node lies."""
+    if len(spans) < 2:
+        return {node: list(found) for node, found in spans.items()}
+    ordered = sorted(
+        (
+            (span.first_ms, node, span)
+            for node, found in spans.items()
+            for span in found
+        ),
+        key=lambda item: item[:2],
+    )
+    kept: dict[str, list[Span]] = {node: [] for node in spans}
+    for n, (_, node, span) in enumerate(ordered):
+        pieces = [span]
+        for _, other, later in ordered[n + 1 :]:
+            if other != node:
+                pieces = [part for piece in pieces for part in _without(piece, later)]
+        kept[node].extend(pieces)
+    return {node: found for node, found in kept.items() if found}
+
+
+def _without(span: Span, later: Span) -> list[Span]:
+    """What is left of a span around a later one: it ends where that begins."""
+    end_ms = later.last_ms + later.step_ms
+    if later.first_ms > span.last_ms or end_ms <= span.first_ms:
+        return [span]
+    found = []
+    if span.first_ms < later.first_ms:
+        found.append(Span(span.first_ms, later.first_ms - 1, 1))
+    if end_ms <= span.last_ms:
+        found.append(Span(end_ms, span.last_ms, span.step_ms))
+    return found
+
+
+def misplaced(inventory: Inventory, period: Period, *, is_seen: bool) -> list[Issue]:
+    """GPUs that two nodes show at one time, and those of nodes that nobody knows.
+
+    Args:
+        inventory: the evidence.
+        period: that is looked at.
+        is_seen: kube-state is seen in it; else no node is known to be missing.
+    """
+    found: list[Issue] = []
+    for uuid, gpu in sorted(inventory.gpus.items()):
+        nodes = gpu.nodes()
+        found.extend(_twice(uuid, nodes, period))
+        for node, spans in nodes.items():
+            record = inventory.nodes.get(node)
+            shown = [s for s in spans if _meet(s, period) is not None]
+            if is_seen and shown and (record is None or not record.spans):
+                found.append(_foreign(uuid, node, shown, period))
+    return found
+
+
+def _meet(span: Span, period: Period) -> Period | None:
+    return Period(span.first_ms, span.last_ms + 1).intersection(period)
+
+
+def _twice(uuid: str, nodes: Spans, period: Period) -> list[Issue]:
+    together: list[Period] = []
+    names: set[str] = set()
+    for (one, spans), (other, others) in combinations(sorted(nodes.items()), 2):
+        for a in spans:
+            for b in others:
+                low = max(a.first_ms, b.first_ms, period.start_ms)
+                high = min(a.last_ms, b.last_ms, period.end_ms)
+                if low < high:
+                    together.append(Period(low, high))
+                    names |= {one, other}
+    if not together:
+        return []
+    return [
+        Issue(
+            code="gpu_in_two_places",
+            subject=uuid,
+            message=f"Sampled at one time on {', '.join(sorted(names))};"
+            " it is booked where its samples began last.",
+            first_ms=min(part.start_ms for part in together),
+            last_ms=max(part.end_ms for part in together),
+            at_stake_ms=sum(part.length_ms for part in together),
+        )
+    ]
+
+
+def _foreign(uuid: str, node: str, spans: Sequence[Span], period: Period) -> Issue:
+    first = max(spans[0].first_ms, period.start_ms)
+    last = min(spans[-1].last_ms, period.end_ms)
+    return Issue(
+        code="foreign_gpu",
+        subject=uuid,
+        message=f"Its samples name the node {node or 'of no name'}, and kube-state has no"
+        " such node: no pod can hold it, no team pays for it.",
+        first_ms=first,
+        last_ms=last,
+        at_stake_ms=max(0, last - first),
+        severity="error",
+    )

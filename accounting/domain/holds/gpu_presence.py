@@ -1,0 +1,210 @@
+"""When each GPU was there, and on which node (rules.md N14-N16)."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.holds.gpu_location import in_one_place
+from accounting.domain.holds.node_capacity import (
+    claimed_gpus,
+    most_gpus,
+    room_of,
+    unknown_nodes,
+    within_capacity,
+)
+from accounting.domain.holds.presence_record import Presence
+from accounting.domain.inventory.nodes import NodeLife, node_facts, node_lives
+from accounting.domain.inventory.records import Inventory, NodeRecord, Span
+from accounting.domain.inventory.visibility import KubeState
+from accounting.domain.samples.scraper_series import far_apart
+from accounting.domain.units.gpu_units import gpu_count
+
+Added = Mapping[str, Fraction]
+
+
+def derive_presences(
+    inventory: Inventory, state: KubeState, until_ms: int
+) -> list[Presence]:
+    """Every presence that the evidence shows, by node, UUID and start.
+
+    Args:
+        inventory: evidence.
+        state: kube-state's scrapes.
+        until_ms: where the data end; silence counts up to there.
+    """
+    by_node: dict[str, dict[str, list[Span]]] = defaultdict(dict)
+    elsewhere: dict[str, dict[str, list[int]]] = defaultdict(dict)
+    for gpu in inventory.gpus.values():
+        nodes = in_one_place(gpu.nodes())
+        for node, spans in nodes.items():
+            by_node[node][gpu.uuid] = spans
+            others = [at for other, at in nodes.items() if other != node]
+            if others:
+                firsts = [span.first_ms for spans in others for span in spans]
+                elsewhere[node][gpu.uuid] = firsts
+    found: list[Presence] = []
+    unknown, claimed = unknown_nodes(inventory, by_node), claimed_gpus(inventory)
+    for name in {*by_node, *inventory.nodes} - unknown:
+        record = inventory.nodes.get(name)
+        lives = node_lives(record, state)
+        sampled, added = by_node.get(name, {}), inventory.added
+        played = _Node(name, sampled, elsewhere[name], record, lives, added)
+        room = room_of(record, sampled, added, claimed)
+        real = within_capacity(played.play(until_ms), sampled, room)
+        found.extend(real)
+        if record is not None:
+            found.extend(_placeholders(record, real, lives, until_ms, inventory.added))
+    return sorted(found, key=lambda p: (p.node, p.uuid, p.start_ms))
+
+
+@dataclass(slots=True)
+class _There:
+    """A GPU that is on the node: since when, and which of its spans was the last to begin."""
+
+    uuid: str
+    start_ms: int
+    span: Span
+
+    def is_silent(self, at_ms: int) -> bool:
+        """True when its last sample lies more than 1.5 steps back."""
+        return far_apart(at_ms - self.span.last_ms, self.span.step_ms)
+
+
+@dataclass(slots=True)
+class _Node:
+    """Plays what happened on one node in the order of time (N14, N15)."""
+
+    name: str
+    spans_of: dict[str, list[Span]]
+    elsewhere: dict[str, list[int]]  # first samples of its GPUs on other nodes
+    record: NodeRecord | None
+    lives: list[NodeLife]
+    added: Added
+    there: dict[str, _There] = field(default_factory=dict)
+    found: list[Presence] = field(default_factory=list)
+
+    def play(self, until_ms: int) -> list[Presence]:
+        """Every presence of a real GPU on the node."""
+        begins: dict[int, list[tuple[str, Span]]] = defaultdict(list)
+        for uuid, spans in self.spans_of.items():
+            for span in spans:
+                begins[span.first_ms].append((uuid, span))
+        for at in self._moments(until_ms):
+            self._objects_gone(at)
+            for uuid, span in begins.get(at, ()):
+                start = self.there[uuid].start_ms if uuid in self.there else at
+                self.there[uuid] = _There(uuid, start, span)
+            self._moved_away(at)
+            self._too_many(at)
+        for gpu in self.there.values():
+            self.found.append(Presence(self.name, gpu.uuid, gpu.start_ms, None))
+        return self.found
+
+    def _moments(self, until_ms: int) -> list[int]:
+        """When anything may change: samples begin, silence lasts, objects and capacity."""
+        moments = {until_ms, *(at for uuid in self.elsewhere.values() for at in uuid)}
+        for spans in self.spans_of.values():
+            for span in spans:
+                last = span.last_ms
+                silent = last + span.step_ms * 3 // 2 + 1
+                moments.update((span.first_ms, silent, last + HOUR_MS + 1))
+        for life in self.lives:
+            moments.update((life.first_ms, life.last_ms + life.step_ms * 3 // 2 + 1))
+        if self.record is not None:
+            moments.update(at for at, _ in self.record.capacity)
+        return sorted(at for at in moments if at <= until_ms)
+
+    def _end(self, uuid: str, end_ms: int) -> None:
+        gpu = self.there.pop(uuid)
+        self.found.append(
+            Presence(self.name, uuid, gpu.start_ms, max(gpu.start_ms, end_ms))
+        )
+
+    def _objects_gone(self, at: int) -> None:
+        """End what went with its node object; without any object, after an hour."""
+        life = next((x for x in reversed(self.lives) if x.first_ms < at), None)
+        for gpu in list(self.there.values()):
+            proof = (gpu.span.last_ms, gpu.span.step_ms)
+            if not gpu.is_silent(at):
+                continue
+            if life is None:
+                if at - gpu.span.last_ms > HOUR_MS:
+                    self._end(gpu.uuid, sum(proof))
+            elif life.is_over and far_apart(at - life.last_ms, life.step_ms):
+                self._end(gpu.uuid, sum(max(proof, (life.last_ms, life.step_ms))))
+
+    def _moved_away(self, at: int) -> None:
+        """End what was sampled on another node since, never after that first sample."""
+        for uuid, firsts in self.elsewhere.items():
+            gpu = self.there.get(uuid)
+            if gpu is not None and at in firsts and gpu.span.last_ms < at:
+                self._end(uuid, min(gpu.span.last_ms + gpu.span.step_ms, at))
+
+    def _too_many(self, at: int) -> None:
+        """End the longest silent UUIDs beyond what the capacity ever stood for."""
+        most = most_gpus(self.record, at, self.added)
+        if most is None or len(self.there) <= most:
+            return
+        silent = [gpu for gpu in self.there.values() if gpu.is_silent(at)]
+        for gpu in sorted(silent, key=lambda g: (g.span.last_ms, g.uuid)):
+            if len(self.there) <= most:
+                return
+            self._end(gpu.uuid, gpu.span.last_ms + gpu.span.step_ms)
+
+
+def _placeholders(
+    record: NodeRecord,
+    real: list[Presence],
+    lives: list[NodeLife],
+    until_ms: int,
+    added: Added,
+) -> list[Presence]:
+    """GPUs that the capacity stands for and that no sample has named yet (N16)."""
+    if not record.capacity:
+        return []
+    node = record.name
+    edges = {at for at, _ in (*record.capacity, *record.labels)}
+    edges.update(item.from_ms for item in record.partitions)
+    for presence in real:
+        edges.add(presence.start_ms)
+        edges.add(until_ms if presence.end_ms is None else presence.end_ms)
+    for life in lives:
+        edges.add(life.first_ms)
+        if life.end_ms is not None:
+            edges.add(life.end_ms)
+    ordered = sorted(at for at in edges if at < until_ms)
+    open_since: dict[int, int] = {}
+    found: list[Presence] = []
+
+    def close(n: int, at: int) -> None:
+        found.append(
+            Presence(node, f"{node}/{n}", open_since.pop(n), at, is_placeholder=True)
+        )
+
+    for at in ordered:
+        wanted = _missing(at, record, real, lives, added)
+        for n in [n for n in open_since if n not in wanted]:
+            close(n, at)
+        for n in wanted:
+            open_since.setdefault(n, at)
+    for n, start in sorted(open_since.items()):
+        found.append(Presence(node, f"{node}/{n}", start, None, is_placeholder=True))
+    return found
+
+
+def _missing(
+    at: int,
+    record: NodeRecord,
+    real: list[Presence],
+    lives: list[NodeLife],
+    added: Added,
+) -> range:
+    if at < record.capacity[0][0] or not any(
+        life.first_ms <= at and (life.end_ms is None or at < life.end_ms)
+        for life in lives
+    ):
+        return range(0)
+    there = sum(p.start_ms <= at and (p.end_ms is None or at < p.end_ms) for p in real)
+    return range(there, gpu_count(node_facts(record, at), added))

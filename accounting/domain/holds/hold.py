@@ -1,0 +1,60 @@
+"""A hold: one pod keeping units of a resource from bind until its end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from accounting.domain.units.geometry import Part
+from accounting.domain.units.gpu_units import WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """One pod uid holding one resource on one node, in [bound_ms, booked_until_ms).
+
+    Attributes:
+        resource: Kubernetes' spelling, e.g. `nvidia.com/gpu`.
+        units: effective request.
+        share: of one unit, of one GPU; 1 for a whole GPU.
+        ended_ms: None while it lasts or nobody knows yet (N11).
+        booked_until_ms: where its time ends; equals `ended_ms` when that is known.
+        ended_by: `Succeeded`, `Failed`, `gone`, or "" while it lasts.
+        inferred_from_ms: from here on only labels say that it lasts (N13); None: kube-state
+            says so all the time.
+        is_inferred: kube-state never shows it.
+        kind: of its units: "" for whole GPUs and replicas, else a profile (N18).
+        is_shared: several units stand for one GPU or instance (N17).
+        names: other pods whose labels speak for this one: (namespace, name, uid) of KAI's
+            reservation pods.
+        parts: the GPUs and instances of its claims, as far as they are known.
+        is_unit: it takes units of the node's capacity; claims and fractions do not.
+        named: how many samples named it at each place (a GPU or instance, and its vgpu)
+            outside the hours whose labels are at hand (N17).
+    """
+
+    uid: str
+    namespace: str
+    pod: str
+    node: str
+    resource: str
+    units: int
+    share: Fraction
+    created_ms: int | None
+    bound_ms: int
+    ended_ms: int | None
+    booked_until_ms: int
+    ended_by: str = ""
+    inferred_from_ms: int | None = None
+    is_inferred: bool = False
+    kind: str = WHOLE
+    is_shared: bool = False
+    names: tuple[tuple[str, str, str], ...] = ()
+    parts: tuple[Part, ...] = ()
+    is_unit: bool = True
+    named: Mapping[tuple[Part, str], int] = field(
+        default_factory=dict, compare=False, hash=False
+    )
+
+    def active_at(self, instant_ms: int) -> bool:
+        """True when it holds at an instant."""
+        return self.bound_ms <= instant_ms < self.booked_until_ms

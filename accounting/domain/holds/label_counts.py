@@ -1,0 +1,149 @@
+"""How many samples named a hold at each place, hour by hour: kept with the hold (rules.md N17).
+
+A hold has the places that name it most often in its whole life, and the labels of only a few
+hours are at hand at one time. What was counted in an hour is replaced when the labels of that
+hour are at hand again, never added to: so the counts are a function of the samples, in whatever
+order and pieces they were read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.holds.gpu_assignment import Place
+from accounting.domain.samples.series import Times
+
+Counts = NDArray[np.int32]
+
+
+def _nothing() -> Counts:
+    return np.zeros((0, 0), np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of distinct sample times.
+
+    Attributes:
+        places: ascending; none without a sample.
+        first_ms: start of the first hour.
+        counts: by place and hour; the first and the last hour have samples.
+    """
+
+    places: tuple[Place, ...] = ()
+    first_ms: int = 0
+    counts: Counts = field(default_factory=_nothing)
+
+    @property
+    def end_ms(self) -> int:
+        """End of the last hour."""
+        return self.first_ms + int(self.counts.shape[1]) * HOUR_MS
+
+    def outside(self, hours: Period) -> dict[Place, int]:
+        """The samples of each place in all hours but those of a period; none is left out."""
+        sums = self.counts[:, ~self._inside([hours])].sum(axis=1).tolist()
+        found = zip(self.places, sums, strict=True)
+        return {place: count for place, count in found if count}
+
+    def replaced(
+        self, hours: Sequence[Period], times: Mapping[Place, Times]
+    ) -> "Tally":
+        """The same with the counts of some hours made anew.
+
+        Args:
+            hours: disjoint periods of whole hours.
+            times: distinct sample times by place, ascending; those in `hours` count.
+        """
+        kept = self.counts.copy()
+        kept[:, self._inside(hours)] = 0
+        fresh = [_counted(times, period) for period in hours]
+        return _joined([Tally(self.places, self.first_ms, kept), *fresh])
+
+    def _inside(self, hours: Sequence[Period]) -> NDArray[np.bool_]:
+        """Which of its hours lie in periods."""
+        starts = self.first_ms + np.arange(self.counts.shape[1]) * HOUR_MS
+        inside = np.zeros(len(starts), bool)
+        for period in hours:
+            inside |= (starts >= period.start_ms) & (starts < period.end_ms)
+        return inside
+
+
+def _counted(times: Mapping[Place, Times], hours: Period) -> Tally:
+    """The counts of samples in a period of whole hours."""
+    inside: dict[Place, Times] = {}
+    for place in sorted(times):
+        found = times[place]
+        low, high = np.searchsorted(found, [hours.start_ms, hours.end_ms])
+        if high > low:
+            inside[place] = found[int(low) : int(high)] // HOUR_MS
+    if not inside:
+        return Tally()
+    first = min(int(found[0]) for found in inside.values())
+    last = max(int(found[-1]) for found in inside.values())
+    length = last + 1 - first
+    counts = [np.bincount(found - first, minlength=length) for found in inside.values()]
+    return Tally(tuple(inside), first * HOUR_MS, np.array(counts, np.int32))
+
+
+def _joined(tallies: Sequence[Tally]) -> Tally:
+    """Tallies of different hours as one, without empty places and hours around."""
+    some = [tally for tally in tallies if tally.counts.any()]
+    if not some:
+        return Tally()
+    places = sorted({place for tally in some for place in tally.places})
+    number = {place: n for n, place in enumerate(places)}
+    first_ms = min(tally.first_ms for tally in some)
+    length = (max(tally.end_ms for tally in some) - first_ms) // HOUR_MS
+    counts = np.zeros((len(places), length), np.int32)
+    for tally in some:
+        low = (tally.first_ms - first_ms) // HOUR_MS
+        rows = [number[place] for place in tally.places]
+        counts[rows, low : low + tally.counts.shape[1]] += tally.counts
+    named, hours = (np.flatnonzero(counts.any(axis=n)) for n in (1, 0))
+    low, high = int(hours[0]), int(hours[-1]) + 1
+    return Tally(
+        tuple(places[n] for n in named.tolist()),
+        first_ms + low * HOUR_MS,
+        counts[named, low:high],
+    )
+
+
+def stale_hours(before: Period, now: Period) -> list[Period]:
+    """The hours in which what lies in a hold is another, whole: at both of its ends.
+
+    Args:
+        before: the hold when its samples were counted.
+        now: the hold.
+    """
+    found: list[Period] = []
+    for low, high in (
+        sorted((before.start_ms, now.start_ms)),
+        sorted((before.end_ms, now.end_ms)),
+    ):
+        if low < high:
+            found.append(whole_hours(Period(low, high)))
+    if len(found) == 2 and found[1].start_ms < found[0].end_ms:
+        return [Period(found[0].start_ms, max(part.end_ms for part in found))]
+    return found
+
+
+def whole_hours(period: Period) -> Period:
+    """The hours that a period touches."""
+    start = period.start_ms - period.start_ms % HOUR_MS
+    return Period(start, -(-period.end_ms // HOUR_MS) * HOUR_MS)
+
+
+def without(hours: Sequence[Period], hole: Period) -> list[Period]:
+    """What of some periods lies outside another one."""
+    found: list[Period] = []
+    for period in hours:
+        if period.start_ms < min(period.end_ms, hole.start_ms):
+            end = min(period.end_ms, hole.start_ms)
+            found.append(Period(period.start_ms, end))
+        if max(period.start_ms, hole.end_ms) < period.end_ms:
+            start = max(period.start_ms, hole.end_ms)
+            found.append(Period(start, period.end_ms))
+    return found

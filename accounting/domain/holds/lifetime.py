@@ -1,0 +1,97 @@
+"""When a pod's holds begin and end (rules.md N10, N11, N13)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from accounting.domain.core.interval import FAR_MS
+from accounting.domain.inventory.labels import Labels
+from accounting.domain.inventory.nodes import NodeLife, node_facts
+from accounting.domain.inventory.records import NodeRecord, PodRecord
+from accounting.domain.inventory.requests import units_of
+from accounting.domain.inventory.visibility import KubeState, pod_shown
+from accounting.domain.units.gpu_units import NodeFacts
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where a pod's holds end; `ended_ms` is None while they last or nobody knows (N11)."""
+
+    ended_ms: int | None
+    booked_until_ms: int
+    ended_by: str
+    inferred_from_ms: int | None = None
+
+
+def end_of(
+    pod: PodRecord,
+    node: NodeRecord | None,
+    state: KubeState,
+    labels: Labels,
+    until_ms: int,
+    lives: Sequence[NodeLife] = (),
+) -> End:
+    """The earliest of the ends that N11 knows; labels keep a hold in the dark (N13).
+
+    Args:
+        pod: that holds.
+        node: on which it does.
+        state: kube-state's scrapes.
+        labels: of GPU samples.
+        until_ms: where the data end.
+        lives: of the node's name; what ended before a sample that shows the pod did not
+            end its hold.
+    """
+    bound = bound_ms(pod)
+    facts = node_facts(node, bound)
+    ends: list[tuple[int, int, str]] = []
+    if pod.terminal_first_ms is not None:
+        finished = pod.completion_ms
+        at = pod.terminal_first_ms if finished is None else finished
+        ends.append((at, 0, pod.terminal_phase))
+    if state.is_lacked(pod_shown(pod), pod.last_ms):
+        step = state.step_at(pod.last_ms, pod.scrapers)
+        ends.append((pod.last_ms + step, 1, "gone"))
+    gone = [life.end_ms for life in lives if life.end_ms is not None]
+    ends.extend((at, 1, "gone") for at in gone if at > max(bound, pod.last_ms))
+    if not ends:
+        unseen = state.unseen_from_ms(pod.last_ms) or pod.last_ms
+        back_ms = state.seen_again_ms(unseen)  # told of by a shard of other objects
+        kept = _kept_until(pod, facts, labels, unseen, back_ms)
+        end = max(bound, min(kept, until_ms))
+        return End(None, end, "", unseen if end > unseen else None)
+    at, _, by = min(ends)
+    at = max(at, bound)
+    kept = at
+    if by == "gone" and not state.is_seen(at):
+        kept = _kept_until(pod, facts, labels, at, state.seen_again_ms(at))
+    return End(kept, kept, by, at if kept > at else None)
+
+
+def _kept_until(
+    pod: PodRecord,
+    facts: NodeFacts,
+    labels: Labels,
+    since_ms: int,
+    back_ms: int | None,
+) -> int:
+    """One step after the last sample with a pod's label before kube-state is back."""
+    latest = since_ms
+    units = units_of(pod, facts, {})  # a unit that was added is never shared
+    is_shared = any(unit.is_shared for _, _, unit in units)
+    for named in labels.of(pod.namespace, pod.name, pod.uid, pod.node):
+        shown = labels.counting(named, is_shared=is_shared)
+        times = shown.times
+        low, high = np.searchsorted(times, [bound_ms(pod), back_ms or FAR_MS])
+        if high > low:
+            ends = times[int(low) : int(high)] + shown.steps[int(low) : int(high)]
+            latest = max(latest, int(ends.max()))
+    return latest if back_ms is None else min(latest, back_ms)
+
+
+def bound_ms(pod: PodRecord) -> int:
+    """The bind (N10): the scheduled time, else the first sample that shows a node."""
+    if pod.scheduled_ms is not None:
+        return pod.scheduled_ms
+    return pod.first_ms if pod.node_first_ms is None else pod.node_first_ms

@@ -1,0 +1,213 @@
+"""GPUs that a node has no room for, and those of nodes that nobody knows (rules.md N40).
+
+An exporter may show what it likes: a UUID reaches a bill only where kube-state bears it out.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, union, without
+from accounting.domain.core.issue import Issue
+from accounting.domain.holds.gpu_location import in_one_place
+from accounting.domain.holds.presence_record import Presence
+from accounting.domain.inventory.nodes import node_facts
+from accounting.domain.inventory.records import Inventory, NodeRecord, Span
+from accounting.domain.inventory.resource_claims import is_behind_resource
+from accounting.domain.units.gpu_units import gpu_count
+
+Added = Mapping[str, Fraction]
+Spans = Mapping[str, Sequence[Span]]  # of one node, by UUID
+Claimed = Mapping[str, set[str]]  # UUIDs, by node
+
+
+def most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | None:
+    """The highest number of GPUs that a node's capacity has stood for, up to an instant.
+
+    Labels of the node say what a unit of it is, and may change while the number of units
+    stays. None where no capacity is known.
+    """
+    if record is None or not record.capacity:
+        return None
+    first_ms = record.capacity[0][0]
+    changes = {at for at, _ in (*record.capacity, *record.labels)}
+    counts = [
+        gpu_count(node_facts(record, at), added)
+        for at in sorted(changes)
+        if first_ms <= at <= until_ms
+    ]
+    return max(counts, default=None)
+
+
+def claimed_gpus(inventory: Inventory) -> dict[str, set[str]]:
+    """The UUIDs that claims were given, by node ("" where nobody said).
+
+    The capacity of a node does not stand for them. Only of claims that the API or kube-state
+    shows; not of those behind an extended resource.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for claim in inventory.claims.values():
+        if is_behind_resource(claim) or not (claim.is_observed or claim.is_shown):
+            continue
+        for device in claim.devices:
+            if device.uuid:
+                found[device.node].add(device.uuid)
+    return dict(found)
+
+
+def room_of(
+    record: NodeRecord | None, uuids: Iterable[str], added: Added, claimed: Claimed
+) -> int | None:
+    """How many of the UUIDs that were sampled on a node may be there at one time.
+
+    As many as its capacity ever stood for, beside those that claims were given. None where no
+    capacity is known, or none that ever stood for a GPU: what is left of a device plugin when
+    claims take its place says nothing.
+    """
+    most = most_gpus(record, FAR_MS, added)
+    if record is None or not most:
+        return None
+    given = claimed.get(record.name, set()) | claimed.get("", set())
+    return most + len(given.intersection(uuids))
+
+
+def within_capacity(
+    presences: Sequence[Presence], spans: Spans, room: int | None
+) -> list[Presence]:
+    """The presences of a node, at no time of more UUIDs than its capacity ever stood for.
+
+    Those with the latest first sample on the node are left out, then the larger UUID; a
+    capacity that comes later counts for all time.
+
+    Args:
+        presences, spans: of the node.
+        room: `room_of` it.
+    """
+    if room is None or len({presence.uuid for presence in presences}) <= room:
+        return list(presences)
+    first = {uuid: found[0].first_ms for uuid, found in spans.items()}
+    edges = {FAR_MS if p.end_ms is None else p.end_ms for p in presences}
+    edges.update(p.start_ms for p in presences)
+    kept: dict[str, list[Presence]] = defaultdict(list)
+    for start, end in pairwise(sorted(edges)):
+        there = [p for p in presences if _covers(p, start)]
+        there.sort(key=lambda p: (first[p.uuid], p.uuid))
+        for presence in there[:room]:
+            pieces = kept[presence.uuid]
+            if pieces and pieces[-1].end_ms == start:
+                pieces[-1] = replace(pieces[-1], end_ms=end)
+            else:
+                pieces.append(replace(presence, start_ms=start, end_ms=end))
+    return [
+        replace(piece, end_ms=None) if piece.end_ms == FAR_MS else piece
+        for pieces in kept.values()
+        for piece in pieces
+    ]
+
+
+def _covers(presence: Presence, instant_ms: int) -> bool:
+    end_ms = FAR_MS if presence.end_ms is None else presence.end_ms
+    return presence.start_ms <= instant_ms < end_ms
+
+
+def unknown_nodes(inventory: Inventory, sampled: Mapping[str, Spans]) -> set[str]:
+    """Nodes that samples of GPUs name and that kube-state never shows, as it should have.
+
+    It was seen for an hour while such a GPU was sampled, and it shows other nodes: no pod
+    can hold anything there, and nobody has such a node. Before that hour is over the node
+    may only be late.
+
+    Args:
+        inventory: evidence.
+        sampled: spans by UUID, by the node that they name.
+    """
+    if not any(record.spans for record in inventory.nodes.values()):
+        return set()
+    scraped = [
+        Period(span.first_ms, span.last_ms + span.step_ms)
+        for scraper in inventory.scrapers.values()
+        for span in scraper.spans
+    ]
+    seen = union(scraped)
+    return {
+        node
+        for node, spans in sampled.items()
+        if not _is_shown(inventory.nodes.get(node))
+        and any(_together_ms(found, seen) >= HOUR_MS for found in spans.values())
+    }
+
+
+def _is_shown(record: NodeRecord | None) -> bool:
+    return record is not None and bool(record.spans)
+
+
+def _together_ms(spans: Sequence[Span], seen: Sequence[Period]) -> int:
+    """How long a GPU was sampled while kube-state was seen."""
+    return sum(
+        common.length_ms
+        for span in spans
+        for period in seen
+        if (
+            common := Period(span.first_ms, span.last_ms + span.step_ms).intersection(
+                period
+            )
+        )
+    )
+
+
+def beyond_capacity(
+    inventory: Inventory, presences: Iterable[Presence], period: Period
+) -> list[Issue]:
+    """The GPUs that were sampled in a period on a node that has no room for them."""
+    there: dict[tuple[str, str], list[Period]] = defaultdict(list)
+    for presence in presences:
+        end_ms = FAR_MS if presence.end_ms is None else presence.end_ms
+        key = (presence.node, presence.uuid)
+        there[key].append(Period(presence.start_ms, end_ms))
+    uuids: dict[str, dict[str, list[Span]]] = defaultdict(dict)
+    for gpu in inventory.gpus.values():
+        for node, spans in in_one_place(gpu.nodes()).items():
+            uuids[node][gpu.uuid] = spans
+    found: list[Issue] = []
+    claimed, added = claimed_gpus(inventory), inventory.added
+    for node, on_node in sorted(uuids.items()):
+        room = room_of(inventory.nodes.get(node), on_node, added, claimed)
+        if room is not None and len(on_node) > room:
+            for uuid, spans in sorted(on_node.items()):
+                found.extend(
+                    _beyond(node, uuid, spans, there[node, uuid], period, room)
+                )
+    return found
+
+
+def _beyond(
+    node: str,
+    uuid: str,
+    spans: Iterable[Span],
+    there: Iterable[Period],
+    period: Period,
+    room: int,
+) -> Iterable[Issue]:
+    sampled = [
+        part
+        for span in spans
+        if (
+            part := Period(span.first_ms, span.last_ms + span.step_ms).intersection(
+                period
+            )
+        )
+    ]
+    left = without(sampled, there)
+    if left:
+        yield Issue(
+            code="gpu_beyond_capacity",
+            subject=uuid,
+            message=f"Sampled on the node {node}, which never had room for more than {room}"
+            f" GPU{'' if room == 1 else 's'}: it is in no bill.",
+            first_ms=left[0].start_ms,
+            last_ms=left[-1].end_ms,
+            at_stake_ms=sum(part.length_ms for part in left),
+            severity="error",
+        )

@@ -1,0 +1,40 @@
+"""The end of a cluster: all presence and holds end where it was retired (rules.md N38)."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.presence_record import Presence
+
+RETIRED = "retired"  # how such holds ended
+
+
+def holds_until(holds: Iterable[Hold], retired_ms: int) -> list[Hold]:
+    """The holds that began before a cluster was retired, ended there at the latest.
+
+    One whose end nobody knows, because kube-state fell silent, ends there as well; its time
+    stays booked no further than it was seen.
+    """
+    found: list[Hold] = []
+    for hold in holds:
+        if hold.bound_ms >= retired_ms:
+            continue
+        if hold.ended_ms is not None and hold.ended_ms <= retired_ms:
+            found.append(hold)
+            continue
+        end = min(hold.booked_until_ms, retired_ms)
+        found.append(
+            replace(hold, ended_ms=retired_ms, booked_until_ms=end, ended_by=RETIRED)
+        )
+    return found
+
+
+def presences_until(presences: Iterable[Presence], retired_ms: int) -> list[Presence]:
+    """The presences that began before a cluster was retired, ended there at the latest."""
+    return [
+        presence
+        if presence.end_ms is not None and presence.end_ms <= retired_ms
+        else replace(presence, end_ms=retired_ms)
+        for presence in presences
+        if presence.start_ms < retired_ms
+    ]

@@ -1,0 +1,199 @@
+"""The second column: how hard GPUs worked, never called busy (docs/decisions/0010).
+
+SM, tensor and DRAM activity, memory, power, energy, temperature, NVLink and throttled clocks
+of every line of a window, over the time that was observed. Activity and memory belong to an
+instance; the rest to the whole GPU: it is taken once and divided over the GPU's lines as its
+time is, in proportion to held time x share; what nobody held is the platform's (rules.md
+"Energy"). Sums are exact integers, so that a window does not depend on how its time was
+cut; a share is applied to them once.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from accounting.domain.core.interval import Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.intensity.checks import (
+    ENERGY,
+    MEMORY,
+    NVLINK,
+    POWER,
+    RATIOS,
+    TEMPERATURE,
+    THROTTLE,
+    checked,
+    energy_issues,
+)
+from accounting.domain.intensity.measures import (
+    ENERGY_RESET,
+    NOTHING,
+    WHOLE,
+    IntensityTable,
+    zeros,
+)
+from accounting.domain.intensity.stretches import Stretch, Work
+from accounting.domain.intensity.totals import rows_of
+from accounting.domain.samples.counters import Energy
+from accounting.domain.samples.gauges import Gathered
+from accounting.domain.samples.series import Reading
+from accounting.domain.samples.validity import Integers, Keys, Speech
+
+MILLION = 1_000_000
+MEBIBYTE = 1 << 20
+OF_PART = frozenset({*RATIOS, MEMORY})
+OF_GPU = frozenset({POWER, TEMPERATURE, NVLINK, THROTTLE, ENERGY})
+THROTTLING = (
+    0xEC  # power cap, slowdowns, brake; not idle, set clocks, sync boost, display
+)
+Changes = Mapping[tuple[str, str, int], Sequence[int]]  # of (node, uuid, instance)
+
+
+def intensities(
+    windows: Sequence[Period],
+    readings: Sequence[Reading],
+    stretches: Sequence[Stretch],
+    changes: Changes,
+) -> tuple[list[IntensityTable], list[Issue]]:
+    """The second column of adjoining windows.
+
+    Args:
+        windows: adjoining and in order.
+        readings: with samples from 30 min before the first to 10 min after the last window.
+        stretches: of every GPU's presence, disjoint for each GPU and node.
+        changes: instants at which the holders of a GPU or instance change, ascending.
+
+    Returns:
+        A table for each window, and what was wrong with the values.
+    """
+    found = Gathered.of(readings, OF_PART, OF_GPU)
+    if not found.series or not stretches:
+        return [NOTHING for _ in windows], []
+    work = Work.of(windows, stretches)
+    axis = Keys(windows[0].start_ms)
+    whole = Period(windows[0].start_ms, windows[-1].end_ms)
+    issues: list[Issue] = []
+    held = zeros(len(work.held))
+    total = zeros(len(work.cut))
+    _measure_parts(work, held, found, changes, axis, whole, issues)
+    _measure_gpus(work, total, found, changes, axis, whole, issues)
+    rows = rows_of(work, held, total)
+    cuts = np.searchsorted(rows["window"], np.arange(len(windows) + 1))
+    tables = [
+        IntensityTable(work.gpus, work.uids, rows[cuts[n] : cuts[n + 1]])
+        for n in range(len(windows))
+    ]
+    return tables, issues
+
+
+def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
+    work: Work,
+    into: "np.ndarray",
+    found: Gathered,
+    changes: Changes,
+    axis: Keys,
+    whole: Period,
+    issues: list[Issue],
+) -> None:
+    """Activity and memory of each held part."""
+    names = [(work.gpus[gpu][1], instance) for gpu, instance in work.parts]
+    cuts = [
+        changes.get((*work.gpus[gpu], int(instance or WHOLE)), ())
+        for gpu, instance in work.parts
+    ]
+    rows = work.cut[work.held["cut"]]
+    start, end, part = rows["start"], rows["end"], work.held["part"]
+    for metric in RATIOS:
+        if metric not in found.series:
+            continue
+        samples = checked(metric, names, found, whole, issues)
+        amounts = np.rint(np.minimum(samples.values, 1.0) * MILLION).astype(np.int64)
+        said = samples.spoken(axis, amounts, cuts)
+        short = metric.removesuffix("_active")
+        into[f"{short}_seen_us"], into[f"{short}_active_us"] = _over(
+            said, part, start, end
+        )
+    if MEMORY in found.series:
+        samples = checked(MEMORY, names, found, whole, issues)
+        amounts = np.rint(samples.values / MEBIBYTE).astype(np.int64)
+        said = samples.spoken(axis, amounts, cuts)
+        into["memory_seen_us"], into["memory_mib_ms"] = _over(said, part, start, end)
+        peaks = np.rint(samples.values).astype(np.int64)
+        into["memory_peak_bytes"] = _peak(said, peaks, part, start, end)
+
+
+def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
+    work: Work,
+    into: "np.ndarray",
+    found: Gathered,
+    changes: Changes,
+    axis: Keys,
+    whole: Period,
+    issues: list[Issue],
+) -> None:
+    """What belongs to a whole GPU, over each cut stretch of it."""
+    names = [(uuid, "") for _, uuid in work.gpus]
+    of_gpu: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for (node, uuid, _), at in changes.items():
+        of_gpu[node, uuid].update(at)
+    cuts = [sorted(of_gpu.get(gpu_name, ())) for gpu_name in work.gpus]
+    gpu, start, end = work.cut["gpu"], work.cut["start"], work.cut["end"]
+    gauges = {
+        POWER: ("power_seen_us", "power_mj", 1000),  # milliwatts
+        NVLINK: ("nvlink_seen_us", "nvlink_kb", 0.001),  # kilobytes a second
+        THROTTLE: ("throttle_seen_us", "throttled_ms", 1),
+    }
+    for metric, (seen, amount, scale) in gauges.items():
+        if metric in found.series:
+            samples = checked(metric, names, found, whole, issues)
+            values = samples.values
+            if metric == THROTTLE:
+                values = (values.astype(np.int64) & THROTTLING > 0).astype(float)
+            amounts = np.rint(values * scale).astype(np.int64)
+            said = samples.spoken(axis, amounts, cuts)
+            into[seen], into[amount] = _over(said, gpu, start, end)
+    if TEMPERATURE in found.series:
+        samples = checked(TEMPERATURE, names, found, whole, issues)
+        degrees = np.rint(samples.values).astype(np.int64)
+        said = samples.spoken(axis, degrees, cuts)
+        into["temperature_seen_us"], _ = _over(said, gpu, start, end)
+        into["temperature_peak_c"] = _peak(said, degrees, gpu, start, end)
+    if ENERGY in found.series:
+        energy = Energy.of(axis, found.samples(ENERGY, names))
+        spent, known = energy.upto(gpu, end)
+        spent_before, known_before = energy.upto(gpu, start)
+        into["energy_mj"] = spent - spent_before
+        into["energy_seen_us"] = (known - known_before) * 1000
+        into["flags"] = energy.has_reset(gpu, start, end) * ENERGY_RESET
+        issues.extend(energy_issues(energy, names, whole))
+
+
+def _over(
+    said: Speech, numbers: Integers, start: Integers, end: Integers
+) -> tuple[Integers, Integers]:
+    """Observed microseconds, and milliseconds x amount, of each stretch."""
+    before, after = said.upto(numbers, start), said.upto(numbers, end)
+    return (after[0] - before[0]) * 1000, after[1] - before[1]
+
+
+def _peak(
+    said: Speech, values: Integers, numbers: Integers, start: Integers, end: Integers
+) -> Integers:
+    """The largest value that speaks in each stretch; 0 where none does."""
+    peaks = np.zeros(len(numbers), np.int64)
+    if not len(values):
+        return peaks
+    low = np.searchsorted(said.piece_keys, said.axis.of(numbers, start), "right") - 1
+    at = np.maximum(low, 0)
+    speaks = (low >= said.first[numbers]) & (
+        said.start_ms[at] + said.length_ms[at] > start
+    )
+    low = np.where(speaks, low, low + 1)
+    high = np.searchsorted(said.piece_keys, said.axis.of(numbers, end))
+    some = np.flatnonzero(high > low)
+    if len(some):
+        ends = np.stack((low[some], high[some]), axis=1).ravel()
+        padded = np.append(values, np.iinfo(np.int64).min)
+        peaks[some] = np.maximum.reduceat(padded, ends)[::2]
+    return peaks

@@ -1,0 +1,124 @@
+"""Stretches of GPU time cut at windows, and what somebody has of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from accounting.domain.core.interval import Period
+from accounting.domain.core.ledger_line import PLATFORM
+from accounting.domain.intensity.measures import WHOLE
+from accounting.domain.samples.validity import Integers
+
+
+class Part(NamedTuple):
+    """What somebody has of a GPU; `instance` is -1 for the whole, `share` is num / den."""
+
+    uid: str
+    instance: int
+    num: int
+    den: int
+
+
+class Stretch(NamedTuple):
+    """A stretch of one GPU's time on a node, and who has which part of it."""
+
+    node: str
+    uuid: str
+    start_ms: int
+    end_ms: int
+    parts: tuple[Part, ...]
+
+
+_CUT = np.dtype([(name, "i8") for name in ("window", "gpu", "start", "end", "source")])
+_HELD = np.dtype([(n, "i8") for n in ("cut", "uid", "instance", "part", "num", "den")])
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Stretches cut at the windows, and what somebody has of each.
+
+    Attributes:
+        gpus: (node, uuid) by number; `parts`: (GPU, instance as labelled) by number.
+        cut: of `_CUT`, in order of window and GPU; `held`: of `_HELD`.
+    """
+
+    gpus: tuple[tuple[str, str], ...]
+    uids: tuple[str, ...]
+    parts: tuple[tuple[int, str], ...]
+    cut: "np.ndarray"
+    held: "np.ndarray"
+
+    @classmethod
+    def of(cls, windows: Sequence[Period], stretches: Sequence[Stretch]) -> "Work":
+        """Cut what is disjoint for each GPU and node at adjoining windows."""
+        gpus = sorted({(s.node, s.uuid) for s in stretches})
+        number = {gpu: n for n, gpu in enumerate(gpus)}
+        numbers = [number[s.node, s.uuid] for s in stretches]
+        flat = [
+            (i, part) for i, stretch in enumerate(stretches) for part in stretch.parts
+        ]
+        uids = sorted({part.uid for _, part in flat} | {PLATFORM})
+        uid_of = {uid: n for n, uid in enumerate(uids)}
+        parts: dict[tuple[int, str], int] = {}
+        owned = np.array(
+            [
+                (
+                    i,
+                    uid_of[part.uid],
+                    part.instance,
+                    parts.setdefault((numbers[i], _label(part.instance)), len(parts)),
+                    part.num,
+                    part.den,
+                )
+                for i, part in flat
+            ],
+            np.int64,
+        ).reshape(-1, 6)
+        cut = _cut(windows, stretches, numbers)
+        return cls(
+            tuple(gpus),
+            tuple(uids),
+            tuple(parts),
+            cut,
+            _expanded(cut, owned, stretches),
+        )
+
+
+def _label(instance: int) -> str:
+    return "" if instance == WHOLE else str(instance)
+
+
+def _cut(
+    windows: Sequence[Period], stretches: Sequence[Stretch], numbers: Sequence[int]
+) -> "np.ndarray":
+    low = np.array([s.start_ms for s in stretches], np.int64)
+    high = np.array([s.end_ms for s in stretches], np.int64)
+    gpu = np.array(numbers, np.int64)
+    start = np.array([w.start_ms for w in windows], np.int64)
+    end = np.array([w.end_ms for w in windows], np.int64)
+    which, window = np.nonzero((low[:, None] < end) & (high[:, None] > start))
+    cut = np.zeros(len(which), _CUT)
+    cut["window"], cut["gpu"], cut["source"] = window, gpu[which], which
+    cut["start"] = np.maximum(low[which], start[window])
+    cut["end"] = np.minimum(high[which], end[window])
+    return cut[np.lexsort((cut["start"], cut["gpu"], cut["window"]))]
+
+
+def _expanded(
+    cut: "np.ndarray", owned: Integers, stretches: Sequence[Stretch]
+) -> "np.ndarray":
+    """A row for each part that somebody has of each cut stretch."""
+    counts = np.array([len(s.parts) for s in stretches], np.int64)
+    first = np.concatenate(([0], np.cumsum(counts)))
+    several = counts[cut["source"]]
+    index = np.repeat(np.arange(len(cut)), several)
+    begin = np.concatenate(([0], np.cumsum(several)))[:-1]
+    source = cut["source"][index]
+    row = owned[first[source] + np.arange(len(index)) - begin[index]]
+    held = np.zeros(len(index), _HELD)
+    held["cut"] = index
+    for n, name in enumerate(("uid", "instance", "part", "num", "den"), start=1):
+        held[name] = row[:, n]
+    return held

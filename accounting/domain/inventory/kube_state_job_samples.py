@@ -1,0 +1,293 @@
+"""What samples say of the jobs of kube-state, and which of them count (rules.md N40).
+
+Samples of files that came after a live source are kept apart (`is_late`): they change nothing
+of who speaks in windows that it computed.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period
+from accounting.domain.core.issue import Issue
+from accounting.domain.inventory.kube_state_jobs import (
+    JobRecord,
+    Role,
+    Roles,
+    Run,
+    counted_periods,
+    joined,
+)
+from accounting.domain.inventory.merge import within
+from accounting.domain.samples.series import Reading, Series, Times
+from accounting.domain.units.resources import kubernetes_resource
+
+EVER = Period(0, FAR_MS)
+NO_JOB = "no job"  # subject of an issue about samples without one
+
+
+class Side(NamedTuple):
+    """A job, as live sources and earlier files show it, or as later files do."""
+
+    job: str
+    is_late: bool = False
+
+
+class Object(NamedTuple):
+    """Something that a job shows, or that what it shows refers to.
+
+    `is_reference`: it knows of it, and shows other things: a pod's namespace and owner.
+    """
+
+    name: str  # "pod <uid>", "node <name>", "namespace <name>", "owner <kind> <ns>/<name>"
+    is_reference: bool = False
+
+
+def is_kube(series: Series) -> bool:
+    """True for a series of kube-state."""
+    return series.metric.startswith("kube_")
+
+
+Judge = Callable[[Reading], bool]  # whether a reading is of a file that came late
+
+
+def records(
+    readings: Iterable[Reading], period: Period, is_late: Judge
+) -> dict[Side, JobRecord]:
+    """When each job of kube-state was sampled in a period, and when it showed a node first."""
+    arrays: dict[Side, dict[bytes, Times]] = defaultdict(dict)
+    nodes: dict[Side, int] = {}
+    for reading in readings:
+        late = is_late(reading)
+        for series in reading.series:
+            if not is_kube(series):
+                continue
+            inside = series.times_ms[within(series, period)]
+            if not len(inside):
+                continue
+            side = Side(series.scraper.job, late)
+            arrays[side].setdefault(inside.tobytes(), inside)
+            if series.metric.startswith("kube_node_"):
+                first = int(inside[0])
+                nodes[side] = min(first, nodes.get(side, first))
+    return {
+        side: JobRecord(_runs(list(found.values())), nodes.get(side))
+        for side, found in arrays.items()
+    }
+
+
+def _runs(arrays: Sequence[Times]) -> list[Run]:
+    times = np.unique(np.concatenate(arrays))
+    cuts = np.flatnonzero(np.diff(times) > HOUR_MS)
+    firsts = times[np.concatenate(([0], cuts + 1))].tolist()
+    lasts = times[np.concatenate((cuts, [len(times) - 1]))].tolist()
+    return [Run(first, last) for first, last in zip(firsts, lasts, strict=True)]
+
+
+def merged(one: JobRecord, other: JobRecord) -> JobRecord:
+    """What two pieces say of one job together."""
+    nodes = [at for at in (one.first_node_ms, other.first_node_ms) if at is not None]
+    return JobRecord(joined([*one.runs, *other.runs]), min(nodes, default=None))
+
+
+def objects(
+    readings: Iterable[Reading], period: Period, is_late: Judge
+) -> dict[Side, dict[Object, int]]:
+    """What each job of kube-state shows in a period, and refers to, with its first sample."""
+    found: dict[Side, dict[Object, int]] = defaultdict(dict)
+    for reading in readings:
+        late = is_late(reading)
+        for series in reading.series:
+            if not is_kube(series):
+                continue
+            inside = series.times_ms[within(series, period)]
+            if not len(inside):
+                continue
+            first = int(inside[0])
+            own = found[Side(series.scraper.job, late)]
+            for shown in _objects_of(series):
+                own[shown] = min(first, own.get(shown, first))
+    return dict(found)
+
+
+def _objects_of(series: Series) -> Iterable[Object]:
+    labels, metric = series.labels, series.metric
+    namespace = labels.get("namespace", "")
+    if metric.startswith("kube_pod_"):
+        if not labels.get("pod"):
+            return
+        yield Object(f"pod {labels.get('uid') or namespace + '/' + labels['pod']}")
+        yield Object(f"namespace {namespace}", is_reference=True)
+        if labels.get("node"):
+            yield Object(f"node {labels['node']}")
+        if metric == "kube_pod_owner" and labels.get("owner_kind") in _OWNERS:
+            owner = (labels["owner_kind"], namespace, labels.get("owner_name", ""))
+            yield Object(_owner(*owner), is_reference=True)
+    elif metric.startswith("kube_node_"):
+        if labels.get("node"):
+            yield Object(f"node {labels['node']}")
+    elif metric == "kube_namespace_labels":
+        yield Object(f"namespace {namespace}")
+    elif metric == "kube_replicaset_owner":
+        yield Object(_owner("ReplicaSet", namespace, labels.get("replicaset", "")))
+    elif metric.startswith("kube_job_"):
+        yield Object(_owner("Job", namespace, labels.get("job_name", "")))
+
+
+_OWNERS = ("ReplicaSet", "Job")
+
+
+def _owner(kind: str, namespace: str, name: str) -> str:
+    return f"owner {kind} {namespace}/{name}"
+
+
+def counting(readings: Iterable[Reading], roles: Roles) -> list[Reading]:
+    """Readings without the samples of kube-state that do not count."""
+    periods = {job: counted_periods(roles, job) for job in roles}
+    if all(found == [EVER] for found in periods.values()):
+        return list(readings)
+    return [
+        replace(reading, series=tuple(_counted(reading.series, periods)))
+        for reading in readings
+    ]
+
+
+def _counted(
+    found: Iterable[Series], periods: Mapping[str, Sequence[Period]]
+) -> Iterable[Series]:
+    for series in found:
+        allowed = periods.get(series.scraper.job, ()) if is_kube(series) else [EVER]
+        if list(allowed) == [EVER]:
+            yield series
+            continue
+        chosen = _inside(series.times_ms, allowed)
+        if chosen.any():
+            times, values = series.times_ms[chosen], series.values[chosen]
+            yield replace(series, times_ms=times, values=values)
+
+
+def _inside(times: Times, periods: Iterable[Period]) -> "np.ndarray":
+    chosen = np.zeros(len(times), bool)
+    for period in periods:
+        chosen |= (times >= period.start_ms) & (times < period.end_ms)
+    return chosen
+
+
+_CODES = {
+    Role.SHARD: ("kube_state_shard", "warning"),
+    Role.TOOK_OVER: ("kube_state_renamed", "warning"),
+    Role.OTHER: ("other_kube_state", "error"),
+}
+
+
+ISSUES = sorted(code for code, _ in _CODES.values())
+
+
+def codes_of(roles: Roles, jobs: Mapping[str, JobRecord]) -> set[tuple[str, str]]:
+    """The issues that `told` finds at any time, as code and subject."""
+    return {
+        (_CODES[stretch.role][0], job or NO_JOB)
+        for job, record in jobs.items()
+        for stretch in roles.get(job, ())
+        if stretch.role in _CODES
+        and any(
+            stretch.period.intersection(Period(run.first_ms, run.last_ms + 1))
+            for run in record.runs
+        )
+    }
+
+
+def told(
+    readings: Sequence[Reading],
+    roles: Roles,
+    period: Period,
+    shared: Mapping[str, str],
+    added: Mapping[str, str],
+) -> list[Issue]:
+    """The jobs beside those that lead which were sampled in a period, with their GPU time.
+
+    Args:
+        readings: all, also what does not count.
+        roles: of every job.
+        period: half-open.
+        shared: an object that a job shows and that those that lead know, by job.
+        added: resources that an administrator added, by kube-state's spelling.
+    """
+    leading = sorted(job or NO_JOB for job in roles if roles[job][0].role is Role.LEADS)
+    found: list[Issue] = []
+    for job, stretches in sorted(roles.items()):
+        for role, (code, severity) in _CODES.items():
+            parts = [
+                part
+                for stretch in stretches
+                if stretch.role is role
+                and (part := stretch.period.intersection(period)) is not None
+            ]
+            bounds = _bounds(readings, job, parts)
+            if bounds is None:
+                continue
+            at_stake_ms = sum(
+                _asked_ms(series, part, added)
+                for reading in readings
+                for series in reading.series
+                if series.scraper.job == job and series.metric == _REQUESTS
+                for part in parts
+            )
+            found.append(
+                Issue(
+                    code=code,
+                    subject=job or NO_JOB,
+                    message=_message(role, ", ".join(leading), shared.get(job, "")),
+                    first_ms=bounds.start_ms,
+                    last_ms=bounds.end_ms,
+                    at_stake_ms=at_stake_ms,
+                    severity=severity,
+                )
+            )
+    return found
+
+
+_REQUESTS = "kube_pod_container_resource_requests"
+
+
+def _message(role: Role, leading: str, shared: str) -> str:
+    if role is Role.SHARD:
+        return f"It shows only objects that {leading} does not show, so it counts."
+    if role is Role.TOOK_OVER:
+        return f"{leading} was silent for an hour, so it counts instead."
+    what = f" It shows {shared}, as {leading} does." if shared else ""
+    return f"Nothing of it counts.{what}"
+
+
+def _bounds(
+    readings: Iterable[Reading], job: str, parts: Collection[Period]
+) -> Period | None:
+    """From the first to the last sample of a job in some periods; None without any."""
+    if not parts:
+        return None
+    firsts: list[int] = []
+    lasts: list[int] = []
+    for reading in readings:
+        for series in reading.series:
+            if series.scraper.job == job and is_kube(series):
+                times = series.times_ms[_inside(series.times_ms, parts)]
+                if len(times):
+                    firsts.append(int(times[0]))
+                    lasts.append(int(times[-1]))
+    return Period(min(firsts), max(lasts)) if firsts else None
+
+
+def _asked_ms(series: Series, period: Period, added: Mapping[str, str]) -> int:
+    """The GPU time that a pod asks for, from its first to its last sample in a period."""
+    if kubernetes_resource(series.labels.get("resource", ""), added) is None:
+        return 0
+    inside = within(series, period)
+    times, values = series.times_ms[inside], series.values[inside]
+    units = values[np.isfinite(values)]
+    if not len(units):
+        return 0
+    step_ms = int(np.median(np.diff(times))) if len(times) > 1 else 0
+    return int(units.max()) * (int(times[-1] - times[0]) + step_ms)

@@ -1,0 +1,224 @@
+"""Whom the samples of a GPU name, and when (rules.md N13, N17; trap T6)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from accounting.domain.core.interval import FAR_MS
+from accounting.domain.inventory.records import Inventory, LabelKey, Naming, Place
+from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series, Times
+from accounting.domain.units.geometry import Part, part_in
+from accounting.domain.units.gpu_units import part_of
+
+NO_TIMES: Times = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Which labels are an exporter's own and no workload (trap T6, N3).
+
+    Attributes:
+        renaming: scrapers that ever showed `exported_pod`: their plain workload labels are
+            their own.
+        own_pods: (namespace, pod) of pods that an `up` series names.
+    """
+
+    renaming: frozenset[Scraper] = frozenset()
+    own_pods: frozenset[tuple[str, str]] = frozenset()
+
+    def workload(self, gpu: GpuKey, scraper: Scraper) -> PodName | None:
+        """The workload that a series names; None where it names nobody."""
+        if gpu.exported is not None:
+            return gpu.exported
+        plain = gpu.plain
+        if plain is None or scraper in self.renaming:
+            return None
+        return None if (plain.namespace, plain.pod) in self.own_pods else plain
+
+    def names_workload(self, series: Series) -> bool:
+        """True where a series names a workload."""
+        gpu = series.gpu
+        return gpu is not None and self.workload(gpu, series.scraper) is not None
+
+
+def ownership(inventory: Inventory) -> Ownership:
+    """What the evidence says of the exporters' own labels."""
+    renaming = (key for key, r in inventory.scrapers.items() if r.shows_exported)
+    return Ownership(frozenset(renaming), frozenset(inventory.own_pods))
+
+
+def label_of(series: Series) -> LabelKey | None:
+    """The label of an exporter series; None where it names nobody."""
+    gpu = series.gpu
+    if gpu is None:
+        return None
+    pod = gpu.exported or gpu.plain
+    if pod is None:
+        return None
+    place = Place(gpu.node, series.scraper)
+    return LabelKey(
+        gpu.uuid,
+        place,
+        gpu.instance,
+        gpu.vgpu,
+        pod,
+        is_plain=gpu.exported is None,
+        profile=part_in(gpu).kind,
+    )
+
+
+def is_own(label: LabelKey, inventory: Inventory) -> bool:
+    """True where a label names the exporter's own pod (trap T6, N3).
+
+    Where a scraper ever shows `exported_pod`, its plain workload labels are its own; else
+    a pod that an `up` series names is.
+    """
+    if not label.is_plain:
+        return False
+    record = inventory.scrapers.get(label.place.scraper)
+    if record is not None and record.shows_exported:
+        return True
+    return (label.pod.namespace, label.pod.pod) in inventory.own_pods
+
+
+def union_of(parts: Iterable[Naming]) -> Naming:
+    """Every sample time once, with the longest step."""
+    every = list(parts)
+    if len(every) == 1:
+        return every[0]
+    times = np.concatenate([part.times for part in every])
+    steps = np.concatenate([part.steps for part in every])
+    order = np.lexsort((-steps, times))
+    times, steps = times[order], steps[order]
+    keep = np.ones(len(times), bool)
+    keep[1:] = times[1:] != times[:-1]
+    return Naming(times[keep], steps[keep])
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One place (GPU or instance, vgpu) of a node that names a pod."""
+
+    part: Part
+    node: str
+    vgpu: str
+    pod: PodName
+    shown: Naming
+
+
+Binds = Mapping[tuple[str, str], Sequence[tuple[int, str]]]  # see `Labels.binds`
+
+
+@dataclass(slots=True)
+class Labels:
+    """The labels of a cluster that name workloads, by namespace and pod name.
+
+    Attributes:
+        whose: which labels are an exporter's own.
+        binds: by namespace and pod name, when holds of that name were bound, and their uids,
+            in order. Names are used again; a label without uid is that of the hold of its
+            name that was bound last before the sample (N13).
+    """
+
+    whose: Ownership = Ownership()
+    binds: Binds = field(default_factory=dict)
+    _by_name: dict[tuple[str, str], list[Named]] = field(default_factory=dict)
+    _by_part: dict[tuple[str, Part], list[Named]] = field(default_factory=dict)
+    _several: dict[tuple[str, Part], Times] = field(default_factory=dict)
+
+    def put(self, named: Named) -> None:
+        """Add a place."""
+        name = (named.pod.namespace, named.pod.pod)
+        self._by_name.setdefault(name, []).append(named)
+        self._by_part.setdefault((named.node, named.part), []).append(named)
+
+    def of(self, namespace: str, pod: str, uid: str, node: str) -> list[Named]:
+        """The places of a node that name a pod: by uid where a sample carries one.
+
+        Where it carries none, the samples from the bind of its hold to that of the next one
+        of its name, on whatever node.
+        """
+        found: list[Named] = []
+        for named in self._by_name.get((namespace, pod), ()):
+            if named.node != node or named.pod.uid not in {"", uid}:
+                continue
+            spans = () if named.pod.uid else self._turns(namespace, pod, uid)
+            found.append(_within(named, spans) if spans else named)
+        return found
+
+    def _turns(self, namespace: str, pod: str, uid: str) -> list[tuple[int, int]]:
+        """When a name is that of a hold; empty where no other hold bears it."""
+        binds = self.binds.get((namespace, pod), ())
+        if len(binds) < 2 or all(other != uid for _, other in binds):
+            return []
+        ends = [*(at for at, _ in binds[1:]), FAR_MS]
+        return [
+            (at, end)
+            for (at, other), end in zip(binds, ends, strict=True)
+            if other == uid
+        ]
+
+    def all(self) -> Iterable[Named]:
+        """Every place that names anybody."""
+        for named in self._by_name.values():
+            yield from named
+
+    def counting(self, named: Named, *, is_shared: bool) -> Naming:
+        """The samples of a place whose label counts (N17).
+
+        On a shared GPU each time is judged for itself: a label counts where it carries
+        `vgpu` or where samples of the same millisecond name several pods (trap T16).
+        """
+        if not is_shared or named.vgpu:
+            return named.shown
+        key = (named.node, named.part)
+        if key not in self._several:
+            self._several[key] = _several(self._by_part[key])
+        keep = np.isin(named.shown.times, self._several[key])
+        return Naming(named.shown.times[keep], named.shown.steps[keep])
+
+
+def _within(named: Named, spans: Sequence[tuple[int, int]]) -> Named:
+    """A place with only the samples of some spans [start, end)."""
+    shown = named.shown
+    keep = np.zeros(len(shown.times), bool)
+    for start, end in spans:
+        low, high = np.searchsorted(shown.times, [start, end])
+        keep[int(low) : int(high)] = True
+    return replace(named, shown=Naming(shown.times[keep], shown.steps[keep]))
+
+
+def _several(places: Sequence[Named]) -> Times:
+    """The times at which samples of one GPU name more than one pod."""
+    by_pod: dict[tuple[str, str], list[Times]] = defaultdict(list)
+    for named in places:
+        by_pod[named.pod.namespace, named.pod.pod].append(named.shown.times)
+    if len(by_pod) < 2:
+        return NO_TIMES
+    once = [np.unique(np.concatenate(times)) for times in by_pod.values()]
+    times, counts = np.unique(np.concatenate(once), return_counts=True)
+    several: Times = times[counts > 1]
+    return several
+
+
+def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:
+    """The labels that name workloads, with the samples of all scrapers together.
+
+    Args:
+        inventory: evidence.
+        is_far: those that are further away, too.
+    """
+    parts: dict[tuple[Part, str, str, PodName], list[Naming]] = defaultdict(list)
+    for labels in (inventory.gpu_labels, inventory.far_labels if is_far else {}):
+        for label, shown in labels.items():
+            if len(shown.times) and not is_own(label, inventory):
+                number = part_of(label.instance)
+                kind = label.profile if number >= 0 else ""
+                part = Part(label.uuid, number, kind)
+                parts[part, label.place.node, label.vgpu, label.pod].append(shown)
+    found = Labels(ownership(inventory))
+    for (part, node, vgpu, pod), shown_by in sorted(parts.items()):
+        found.put(Named(part, node, vgpu, pod, union_of(shown_by)))
+    return found

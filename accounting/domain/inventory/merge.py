@@ -1,0 +1,152 @@
+"""What folding samples into the evidence of a cluster is made of.
+
+Folding is idempotent and free of order: the same samples again, in pieces or later, give the
+same inventory. Only samples inside the period are folded; those around it (the reading's
+margins) serve to tell the step of the first and last ones.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.records import (
+    Inventory,
+    LabelKey,
+    ScraperRecord,
+    Span,
+    merged,
+)
+from accounting.domain.samples.scraper_series import far_apart
+from accounting.domain.samples.series import Reading, Scraper, Series, Times
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class Touched:
+    """Which records a fold changed: what must be saved and derived again."""
+
+    pods: set[str] = field(default_factory=set)
+    nodes: set[str] = field(default_factory=set)
+    gpus: set[str] = field(default_factory=set)
+    scrapers: set[Scraper] = field(default_factory=set)
+    labels: set[LabelKey] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=set)
+    owners: set[tuple[str, str, str]] = field(default_factory=set)
+    claims: set[tuple[str, str]] = field(default_factory=set)
+    renaming: set[Scraper] = field(
+        default_factory=set
+    )  # known before, and found out to rename labels
+    own_pods: set[tuple[str, str]] = field(default_factory=set)
+
+
+Everything = Sequence[tuple[Series, Reading]]
+
+
+def within(series: Series, period: Period) -> slice:
+    """The samples of a series that lie in a period."""
+    low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
+    return slice(int(low), int(high))
+
+
+def scraper_record(inventory: Inventory, scraper: Scraper) -> ScraperRecord:
+    """The record of a scraper, made where it is missing."""
+    return inventory.scrapers.setdefault(scraper, ScraperRecord(scraper))
+
+
+def spans_of(times: Iterable[int], step_at: Callable[[int], int]) -> list[Span]:
+    """Sample times, ascending, as spans.
+
+    Two samples belong to one span when the gap between them is at most 1.5 steps of the
+    earlier one.
+    """
+    found: list[Span] = []
+    for at in times:
+        top = found[-1] if found else None
+        if top is None or far_apart(at - top.last_ms, top.step_ms):
+            found.append(Span(at, at, step_at(at)))
+        else:
+            top.last_ms, top.step_ms = at, step_at(at)
+    return found
+
+
+def put_spans(spans: list[Span], fresh: Sequence[Span]) -> bool:
+    """Replace what spans say of the time of fresh ones; True when anything changed.
+
+    All samples of a period are read together, so that what is fresh knows better: a step
+    may have become shorter since, and what was one span may be two.
+    """
+    if not fresh:
+        return False
+    first, last = fresh[0], fresh[-1]
+    kept = [_before(span, first) for span in spans if span.first_ms < first.first_ms]
+    kept += [_after(span, last) for span in spans if span.last_ms > last.last_ms]
+    new = merged([*kept, *fresh])
+    if new == spans:
+        return False
+    spans[:] = new
+    return True
+
+
+def _before(span: Span, fresh: Span) -> Span:
+    """The part of a span before the first fresh sample, which knows its own step."""
+    if span.last_ms < fresh.first_ms:
+        return span
+    return Span(span.first_ms, fresh.first_ms, 0)
+
+
+def _after(span: Span, fresh: Span) -> Span:
+    """The part of a span after the last fresh sample."""
+    return Span(max(span.first_ms, fresh.last_ms), span.last_ms, span.step_ms)
+
+
+def changes_of(
+    parts: Sequence[tuple[Times, Value]],
+) -> tuple[list[tuple[int, Value]], int]:
+    """What was shown of an object at each change, and the time of the last sample.
+
+    Args:
+        parts: of each series of it, the times of its samples, ascending and not empty, and
+            what they show. A series that ends may come back; where several show something
+            at one time, the one that began last knows better.
+    """
+    last_ms = max(int(times[-1]) for times, _ in parts)
+    if len(parts) == 1:
+        return [(int(parts[0][0][0]), parts[0][1])], last_ms
+    shown: dict[int, Value] = {}
+    for times, value in sorted(parts, key=lambda part: int(part[0][0])):
+        shown.update(dict.fromkeys(times.tolist(), value))
+    changes: list[tuple[int, Value]] = []
+    for at in sorted(shown):
+        if not changes or changes[-1][1] != shown[at]:
+            changes.append((at, shown[at]))
+    return changes, last_ms
+
+
+def merge_changes(
+    history: list[tuple[int, Value]],
+    observed: Sequence[tuple[int, Value]],
+    last_ms: int,
+) -> bool:
+    """Replace what a history says of [first observed, last_ms]; True when it changed.
+
+    Args:
+        history: (from, value), ascending; changed in place.
+        observed: (time, value) of the samples or of their changes, ascending.
+        last_ms: time of the last sample behind `observed`.
+    """
+    if not observed:
+        return False
+    kept = [item for item in history if item[0] < observed[0][0]]
+    later = [item for item in history if item[0] > last_ms]
+    result: list[tuple[int, Value]] = []
+    for item in [*kept, *observed, *later]:
+        if not result or result[-1][1] != item[1]:
+            result.append(item)
+    if result == history:
+        return False
+    history[:] = result
+    return True

@@ -1,0 +1,124 @@
+"""Folds what kube-state shows of a node: when it was there, its capacity and labels."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.label_names import object_labels
+from accounting.domain.inventory.merge import (
+    Touched,
+    changes_of,
+    merge_changes,
+    put_spans,
+    spans_of,
+    within,
+)
+from accounting.domain.inventory.records import Inventory, NodeRecord
+from accounting.domain.samples.scraper_series import Steps
+from accounting.domain.samples.series import Scraper, Series, Times
+from accounting.domain.units.resources import kubernetes_resource
+
+
+def observe_node(
+    inventory: Inventory,
+    name: str,
+    found: Sequence[Series],
+    period: Period,
+    steps: dict[Scraper, Steps],
+    touched: Touched,
+) -> None:
+    """Fold a node's series of a period.
+
+    Args:
+        inventory: changed in place.
+        name: of the node.
+        found: every kube-state series of it.
+        period: half-open; samples outside are left.
+        steps: of kube-state's scrapers (N9).
+        touched: what was changed is added.
+    """
+    node = inventory.nodes.setdefault(name, NodeRecord(name))
+    times: dict[int, int] = {}
+    seen: set[tuple[Scraper, bytes]] = set()
+    for series in found:
+        inside = series.times_ms[within(series, period)]
+        key = (series.scraper, inside.tobytes())
+        if len(inside) and key not in seen:
+            seen.add(key)
+            for at in inside.tolist():
+                times[at] = max(times.get(at, 0), steps[series.scraper].at(at))
+    if not times:
+        return
+    changed = put_spans(node.spans, spans_of(sorted(times), times.__getitem__))
+    showing = {scraper for scraper, _ in seen}
+    if not showing <= node.scrapers:
+        node.scrapers |= showing
+        changed = True
+    capacity = _capacities(found, period, inventory.added_names)
+    if capacity:
+        changed |= merge_changes(node.capacity, capacity, max(times))
+    shown = _node_labels(found, period)
+    if shown:
+        changed |= merge_changes(node.labels, shown, max(times))
+    if changed:
+        touched.nodes.add(name)
+
+
+CORDONED = {"unschedulable": "true"}  # beside a node's labels while it is cordoned
+
+
+def _node_labels(
+    found: Sequence[Series], period: Period
+) -> list[tuple[int, dict[str, str]]]:
+    """The labels of a node at each change in the period, and whether it is cordoned."""
+    parts: list[tuple[Times, dict[str, str]]] = []
+    cordoned: dict[int, bool] = {}
+    for series in found:
+        inside = within(series, period)
+        times = series.times_ms[inside]
+        if series.metric == "kube_node_labels" and len(times):
+            parts.append((times, object_labels(series.labels)))
+        elif series.metric == "kube_node_spec_unschedulable":
+            values = series.values[inside].tolist()
+            for at, value in zip(times.tolist(), values, strict=True):
+                cordoned[at] = cordoned.get(at, False) or value == 1
+    labels = changes_of(parts)[0] if parts else []
+    if not labels or not any(cordoned.values()):
+        return labels
+    changes: list[tuple[int, dict[str, str]]] = []
+    for at in sorted({*cordoned, *(at for at, _ in labels)}):
+        own = next((shown for t, shown in reversed(labels) if t <= at), labels[0][1])
+        since = max((t for t in cordoned if t <= at), default=None)
+        is_cordoned = since is not None and cordoned[since]
+        now = own | (CORDONED if is_cordoned else {})
+        if not changes or changes[-1][1] != now:
+            changes.append((at, now))
+    return changes
+
+
+def _capacities(
+    found: Sequence[Series], period: Period, added: Mapping[str, str]
+) -> list[tuple[int, dict[str, int]]]:
+    """The GPU capacity of a node at each change in the period.
+
+    `kube_node_status_capacity`; where it shows no GPU resource, `_allocatable`.
+    """
+    for metric in ("kube_node_status_capacity", "kube_node_status_allocatable"):
+        at: dict[int, dict[str, int]] = defaultdict(dict)
+        for series in found:
+            resource = kubernetes_resource(series.labels.get("resource", ""), added)
+            if series.metric != metric or resource is None:
+                continue
+            inside = within(series, period)
+            values = series.values[inside].tolist()
+            for t, value in zip(series.times_ms[inside].tolist(), values, strict=True):
+                if not math.isnan(value):
+                    at[t][resource] = int(value)
+        changes: list[tuple[int, dict[str, int]]] = []
+        for t in sorted(at):
+            if not changes or changes[-1][1] != at[t]:
+                changes.append((t, at[t]))
+        if changes:
+            return changes
+    return []

@@ -1,0 +1,157 @@
+"""Folds what kube-state shows of a pod: its times, requests, owner, labels and claims."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.fractional_requests import FRACTIONS
+from accounting.domain.inventory.label_names import object_labels
+from accounting.domain.inventory.merge import (
+    Everything,
+    Touched,
+    changes_of,
+    merge_changes,
+    within,
+)
+from accounting.domain.inventory.records import Inventory, PodRecord
+from accounting.domain.samples.series import Series, Times
+from accounting.domain.units.resources import kubernetes_resource, part_resource
+
+TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+def observe_pod(
+    inventory: Inventory, series: Series, period: Period, touched: Touched
+) -> None:
+    """Fold one series of a pod; a sample outside the period is left."""
+    inside = within(series, period)
+    times = series.times_ms[inside]
+    labels = series.labels
+    if not len(times) or not labels.get("pod"):
+        return
+    first, last = int(times[0]), int(times[-1])
+    namespace, name = labels.get("namespace", ""), labels["pod"]
+    uid = _uid(series)
+    pod = inventory.pods.get(uid)
+    if pod is None:
+        pod = PodRecord(uid, namespace, name, first, last)
+        inventory.pods[uid] = pod
+    pod.first_ms, pod.last_ms = min(pod.first_ms, first), max(pod.last_ms, last)
+    pod.scrapers.add(series.scraper)
+    touched.pods.add(uid)
+    node = labels.get("node", "")
+    if node and (pod.node_first_ms is None or first < pod.node_first_ms):
+        pod.node, pod.node_first_ms = node, first
+    fold = _POD_METRICS.get(series.metric)
+    if fold is not None:
+        fold(pod, series, inside)
+    kind = _REQUESTS.get(series.metric)
+    if kind is not None:
+        _requests(kind, pod, series, inside, inventory.added_names)
+
+
+def _pod_info(pod: PodRecord, series: Series, inside: slice) -> None:
+    pod.priority_class = series.labels.get("priority_class") or pod.priority_class
+
+
+def _pod_owner(pod: PodRecord, series: Series, inside: slice) -> None:
+    labels = series.labels
+    kind = labels.get("owner_kind", "")
+    if labels.get("owner_is_controller") == "true" and kind not in ("", "<none>"):
+        pod.owner_kind, pod.owner_name = kind, labels.get("owner_name", "")
+
+
+def pod_labels(inventory: Inventory, everything: Everything, period: Period) -> None:
+    """Fold the labels of pods that `observe_pod` has seen."""
+    parts: dict[str, list[tuple[Times, dict[str, str]]]] = defaultdict(list)
+    for series, _ in everything:
+        if series.metric == "kube_pod_labels":
+            uid = _uid(series)
+            inside = series.times_ms[within(series, period)]
+            if len(inside) and uid in inventory.pods:
+                parts[uid].append((inside, object_labels(series.labels)))
+    for uid, found in parts.items():
+        merge_changes(inventory.pods[uid].labels, *changes_of(found))
+
+
+def _uid(series: Series) -> str:
+    labels = series.labels
+    return labels.get("uid") or f"{labels.get('namespace', '')}/{labels.get('pod', '')}"
+
+
+def _seconds(series: Series, inside: slice) -> int | None:
+    """The last value inside, a Unix time, in milliseconds; None where it is no time."""
+    value = float(series.values[inside][-1])
+    return round(value * 1000) if np.isfinite(value) and value > 0 else None
+
+
+def _pod_claims(pod: PodRecord, series: Series, inside: slice) -> None:
+    name = series.labels.get("resourceclaim_name", "")
+    if name:  # empty until the claim of a template is made
+        pod.claims.add(name)
+
+
+def _pod_annotations(pod: PodRecord, series: Series, inside: slice) -> None:
+    for key in FRACTIONS:
+        value = series.labels.get(f"annotation_{key}")
+        if value:
+            pod.annotations[key] = value
+
+
+def _pod_created(pod: PodRecord, series: Series, inside: slice) -> None:
+    pod.created_ms = _seconds(series, inside) or pod.created_ms
+
+
+def _pod_scheduled(pod: PodRecord, series: Series, inside: slice) -> None:
+    pod.scheduled_ms = _seconds(series, inside) or pod.scheduled_ms
+
+
+def _pod_completion(pod: PodRecord, series: Series, inside: slice) -> None:
+    at, value = int(series.times_ms[inside][-1]), _seconds(series, inside)
+    if value is not None and at >= (pod.completion_at_ms or 0):
+        pod.completion_ms, pod.completion_at_ms = value, at
+
+
+def _pod_phase(pod: PodRecord, series: Series, inside: slice) -> None:
+    phase = series.labels.get("phase", "")
+    if phase not in TERMINAL_PHASES:
+        return
+    shown = series.times_ms[inside][series.values[inside] == 1]
+    if len(shown):
+        first = int(shown[0])
+        if pod.terminal_first_ms is None or first < pod.terminal_first_ms:
+            pod.terminal_phase, pod.terminal_first_ms = phase, first
+
+
+def _requests(
+    kind: str, pod: PodRecord, series: Series, inside: slice, added: Mapping[str, str]
+) -> None:
+    name = series.labels.get("resource", "")
+    resource = kubernetes_resource(name, added) or part_resource(name)
+    value = float(series.values[inside][-1])
+    if resource is not None and np.isfinite(value):
+        pod.requests[kind, series.labels.get("container", ""), resource] = int(value)
+
+
+def _init_info(pod: PodRecord, series: Series, inside: slice) -> None:
+    if series.labels.get("restart_policy") == "Always":
+        pod.sidecars.add(series.labels.get("container", ""))
+
+
+_REQUESTS = {
+    "kube_pod_container_resource_requests": "main",
+    "kube_pod_init_container_resource_requests": "init",
+}
+_POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
+    "kube_pod_info": _pod_info,
+    "kube_pod_owner": _pod_owner,
+    "kube_pod_resourceclaim_info": _pod_claims,
+    "kube_pod_annotations": _pod_annotations,
+    "kube_pod_created": _pod_created,
+    "kube_pod_status_scheduled_time": _pod_scheduled,
+    "kube_pod_completion_time": _pod_completion,
+    "kube_pod_status_phase": _pod_phase,
+    "kube_pod_init_container_info": _init_info,
+}

@@ -1,0 +1,194 @@
+"""Folds samples into the evidence of a cluster: kube-state's objects, and its GPUs."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from accounting.domain.core.interval import Period
+from accounting.domain.inventory.amd_partitions import note_partitions
+from accounting.domain.inventory.label_names import object_labels
+from accounting.domain.inventory.merge import (
+    Everything,
+    Touched,
+    changes_of,
+    merge_changes,
+    put_spans,
+    scraper_record,
+    spans_of,
+    within,
+)
+from accounting.domain.inventory.merge_gpus import observe_gpus
+from accounting.domain.inventory.merge_nodes import observe_node
+from accounting.domain.inventory.merge_pods import observe_pod, pod_labels
+from accounting.domain.inventory.records import ClaimRecord, Inventory, Span
+from accounting.domain.samples.scraper_series import Steps
+from accounting.domain.samples.series import Reading, Scraper, Series
+
+
+def observe(
+    inventory: Inventory, readings: Sequence[Reading], period: Period
+) -> Touched:
+    """Fold every sample of `readings` that lies in `period` into `inventory`.
+
+    Args:
+        inventory: changed in place.
+        readings: of all sources of the cluster, with their margins.
+        period: half-open; samples outside are context only.
+
+    Returns:
+        What was touched.
+    """
+    touched = Touched()
+    everything = [
+        (series, reading) for reading in readings for series in reading.series
+    ]
+    _kube_times(inventory, everything, period, touched)
+    _objects(inventory, everything, period, touched)
+    _show_claims(inventory, touched)
+    observe_gpus(inventory, everything, period, touched)
+    touched.nodes |= note_partitions(inventory)
+    return touched
+
+
+def _show_claims(inventory: Inventory, touched: Touched) -> None:
+    """Keep which claims kube-state shows: what exporters say of others is not borne out."""
+    for uid in touched.pods:
+        pod = inventory.pods[uid]
+        for key in {(pod.namespace, name) for name in pod.claims}:
+            record = inventory.claims.setdefault(key, ClaimRecord(*key))
+            if not record.is_shown:
+                record.is_shown = True
+                touched.claims.add(key)
+
+
+def _kube_times(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    """When each kube-state scraper was read, in the period."""
+    seen: dict[Scraper, set[bytes]] = defaultdict(set)
+    times: dict[Scraper, set[int]] = defaultdict(set)
+    for series, reading in everything:
+        if not series.metric.startswith("kube_"):
+            continue
+        scraper_record(inventory, series.scraper).interval_ms = reading.interval_ms
+        inside = series.times_ms[within(series, period)]
+        key = inside.tobytes()
+        if key and key not in seen[series.scraper]:
+            seen[series.scraper].add(key)
+            times[series.scraper].update(inside.tolist())
+    for scraper, found in times.items():
+        record = scraper_record(inventory, scraper)
+        known = [] if record.kube_times is None else record.kube_times.tolist()
+        union = sorted(found.union(known))
+        if len(union) != len(known):
+            record.kube_times = np.array(union, np.int64)
+            touched.scrapers.add(scraper)
+    steps = kube_steps(inventory)
+    for scraper in times:
+        own = steps[scraper]
+        low = bisect_left(own.times, period.start_ms)
+        high = bisect_left(own.times, period.end_ms)
+        fresh = spans_of(own.times[low:high], own.at)
+        if put_spans(inventory.scrapers[scraper].spans, fresh):
+            touched.scrapers.add(scraper)
+
+
+def kube_steps(inventory: Inventory) -> dict[Scraper, Steps]:
+    """The steps of every kube-state scraper (rules.md N4, N9).
+
+    With fewer than three samples that of its other scrapers, else the last step known of a
+    scraper of the same job.
+    """
+    found = {
+        scraper: Steps(record.kube_times.tolist(), record.interval_ms)
+        for scraper, record in inventory.scrapers.items()
+        if record.kube_times is not None
+    }
+    every = list(found.values())
+    jobs: dict[str, list[tuple[Steps, Sequence[Span]]]] = defaultdict(list)
+    for scraper, steps in found.items():
+        steps.others = [other for other in every if other is not steps]
+        jobs[scraper.job].append((steps, inventory.scrapers[scraper].spans))
+    for scraper, steps in found.items():
+        steps.last_known = partial(_last_known, jobs[scraper.job])
+    return found
+
+
+def _last_known(
+    job: Sequence[tuple[Steps, Sequence[Span]]], window_start_ms: int
+) -> int | None:
+    """The step that scrapers of a job had last before a window; None where none had any."""
+    known: list[tuple[int, int]] = []
+    for steps, spans in job:
+        own = steps.own_before(window_start_ms)
+        if own is None:  # before the hours that were loaded
+            first_ms = min([window_start_ms, *steps.times[:1]])
+            older = [span for span in spans if span.last_ms < first_ms]
+            own = (older[-1].last_ms, older[-1].step_ms) if older else None
+        if own is not None:
+            known.append(own)
+    if not known:
+        return None
+    latest = max(at for at, _ in known)
+    told = sorted(step for at, step in known if at == latest)
+    return told[(len(told) - 1) // 2]
+
+
+def _objects(
+    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+) -> None:
+    nodes: dict[str, list[Series]] = defaultdict(list)
+    namespaces: dict[str, list[Series]] = defaultdict(list)
+    for series, _ in everything:
+        metric = series.metric
+        if metric.startswith("kube_pod_"):
+            observe_pod(inventory, series, period, touched)
+        elif metric.startswith("kube_node_"):
+            nodes[series.labels.get("node", "")].append(series)
+        elif metric == "kube_namespace_labels":
+            namespaces[series.labels.get("namespace", "")].append(series)
+        elif metric in _OWNED:
+            _owner(inventory, series, touched)
+    pod_labels(inventory, everything, period)
+    for name, found in namespaces.items():
+        _namespace(inventory, name, found, period, touched)
+    steps = kube_steps(inventory)
+    for name, found in nodes.items():
+        if name:
+            observe_node(inventory, name, found, period, steps, touched)
+
+
+_OWNED = {"kube_replicaset_owner": "ReplicaSet", "kube_job_owner": "Job"}
+_OWNED_LABEL = {"kube_replicaset_owner": "replicaset", "kube_job_owner": "job_name"}
+
+
+def _owner(inventory: Inventory, series: Series, touched: Touched) -> None:
+    labels = series.labels
+    kind, name = labels.get("owner_kind", ""), labels.get("owner_name", "")
+    if kind in ("", "<none>") or labels.get("owner_is_controller") == "false":
+        return
+    own = labels.get(_OWNED_LABEL[series.metric], "")
+    key = (labels.get("namespace", ""), _OWNED[series.metric], own)
+    inventory.owners[key] = (kind, name)
+    touched.owners.add(key)
+
+
+def _namespace(
+    inventory: Inventory,
+    name: str,
+    found: Sequence[Series],
+    period: Period,
+    touched: Touched,
+) -> None:
+    parts = [
+        (inside, object_labels(series.labels))
+        for series in found
+        if len(inside := series.times_ms[within(series, period)])
+    ]
+    if not parts or not name:
+        return
+    if merge_changes(inventory.namespaces.setdefault(name, []), *changes_of(parts)):
+        touched.namespaces.add(name)

@@ -1,0 +1,267 @@
+"""What all samples so far showed of pods, nodes, GPUs and scrapers: the evidence.
+
+Every record is a merge (union, minimum, maximum, latest) of samples, so that reading the
+same data again, in pieces or in another order gives the same inventory. Holds and presence
+are derived from it (`hold`, `presence`), never stored in it. All times are milliseconds.
+
+`actions.ingest` loads the part of a cluster's inventory that a period needs, folds new
+series into it (`observe`) and saves what changed; `mapping` turns records into rows.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.core.interval import FAR_MS, Period
+from accounting.domain.samples.scraper_series import far_apart
+from accounting.domain.samples.series import PodName, Scraper, Times
+from accounting.domain.units.resources import sanitised
+from accounting.domain.units.share_policy import Policies
+
+EVER = Period(0, FAR_MS)
+ContainerKey = tuple[
+    str, str, str
+]  # ("main" | "init", container, resource as sanitised)
+
+
+@dataclass(slots=True)
+class PodRecord:
+    """Everything that kube-state showed of one pod uid."""
+
+    uid: str
+    namespace: str
+    name: str
+    first_ms: int  # first and last sample of any of its series
+    last_ms: int
+    scrapers: set[Scraper] = field(default_factory=set)
+    node: str = ""
+    node_first_ms: int | None = None  # first sample that shows a node
+    created_ms: int | None = None
+    scheduled_ms: int | None = None
+    terminal_phase: str = ""  # Succeeded or Failed
+    terminal_first_ms: int | None = None  # first sample that says so
+    completion_ms: int | None = None  # value of its last sample
+    completion_at_ms: int | None = None  # when that sample was taken
+    requests: dict[ContainerKey, int] = field(default_factory=dict)
+    sidecars: set[str] = field(default_factory=set)  # restartable init containers
+    owner_kind: str = ""  # the controller, as kube_pod_owner shows it
+    owner_name: str = ""
+    priority_class: str = ""
+    labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    claims: set[str] = field(default_factory=set)  # names of its resource claims
+    annotations: dict[str, str] = field(default_factory=dict)  # of fractions of GPUs
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Device:
+    """A device that a claim was given; `instance` and `profile` where it is a part.
+
+    `pod`: whose it was, by uid or else by name; empty where nobody said. A claim outlives its
+    pods, and may be given another device for the next one.
+    """
+
+    driver: str
+    node: str
+    name: str
+    uuid: str = ""
+    instance: int = -1
+    profile: str = ""
+    pod: str = ""
+
+
+@dataclass(slots=True)
+class ClaimRecord:
+    """Everything that is known of one resource claim (rules.md N13).
+
+    Attributes:
+        devices: from the API where it was read, else from an exporter's labels.
+        pods: uids that the API says it is reserved for.
+        is_observed: by the API.
+        is_extended: the scheduler made it for an extended resource (trap T21).
+        is_shown: kube-state shows that a pod has it.
+    """
+
+    namespace: str
+    name: str
+    devices: set[Device] = field(default_factory=set)
+    pods: set[str] = field(default_factory=set)
+    is_observed: bool = False
+    is_extended: bool = False
+    is_shown: bool = False
+
+
+@dataclass(slots=True)
+class Span:
+    """Samples from `first_ms` to `last_ms` without a gap of more than 1.5 steps."""
+
+    first_ms: int
+    last_ms: int
+    step_ms: int  # step at the last sample
+
+
+class SampledPartition(NamedTuple):
+    """How samples say that AMD's GPUs of a node are divided (`domain.inventory.amd_partitions`).
+
+    Attributes:
+        from_ms: the sample that shows it first.
+        kind: `qpx`; empty while they are whole.
+        model: of one of the GPUs that are divided so.
+        step_ms: of that sample.
+    """
+
+    from_ms: int
+    kind: str
+    model: str
+    step_ms: int
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """Everything that kube-state showed of one node name; `partitions` is of its GPUs.
+
+    Attributes:
+        spans: of all scrapers together.
+        scrapers: that ever showed it.
+    """
+
+    name: str
+    spans: list[Span] = field(default_factory=list)
+    capacity: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    partitions: list[SampledPartition] = field(default_factory=list)
+    scrapers: set[Scraper] = field(default_factory=set)
+
+
+class Place(NamedTuple):
+    """Where samples of a GPU come from."""
+
+    node: str
+    scraper: Scraper
+
+
+@dataclass(slots=True)
+class GpuRecord:
+    """When and where one UUID was sampled, and by whom."""
+
+    uuid: str
+    model: str = ""
+    spans: dict[Place, list[Span]] = field(default_factory=dict)
+    geometry: list[tuple[int, tuple[tuple[int, str], ...]]] = field(
+        default_factory=list
+    )  # from when on, its instances as (number, profile); none while it is whole
+
+    def nodes(self) -> dict[str, list[Span]]:
+        """Spans of all scrapers together, by node: proof of presence (N14)."""
+        by_node: dict[str, list[Span]] = defaultdict(list)
+        for place, spans in self.spans.items():
+            by_node[place.node].extend(spans)
+        return {node: merged(spans) for node, spans in by_node.items()}
+
+
+class LabelKey(NamedTuple):
+    """One GPU (part) at a place, and the pod that its samples name.
+
+    Attributes:
+        is_plain: by plain labels, which may be the scraper's own (trap T6).
+        profile: of the instance; "" for the whole GPU.
+    """
+
+    uuid: str
+    place: Place
+    instance: str
+    vgpu: str
+    pod: PodName
+    is_plain: bool
+    profile: str = ""
+
+
+class ShownPod(NamedTuple):
+    """A pod that kube-state showed at some time, on which node."""
+
+    node: str
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(slots=True, eq=False)
+class Naming:
+    """When a label was shown, and the step of each of these samples (N4), in ms."""
+
+    times: Times
+    steps: NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class ScraperRecord:
+    """One scraper: whether it renames labels, and when it read kube-state.
+
+    Attributes:
+        kube_times: of the hours that were loaded; None: not a kube-state scraper.
+        interval_ms: declared by its source (N4).
+        spans: of all times at which it read kube-state, loaded or not.
+    """
+
+    scraper: Scraper
+    shows_exported: bool = False
+    kube_times: Times | None = None
+    interval_ms: int | None = None
+    spans: list[Span] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Inventory:
+    """The evidence of one cluster (or of the part of it that was loaded)."""
+
+    pods: dict[str, PodRecord] = field(default_factory=dict)  # by uid
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    gpus: dict[str, GpuRecord] = field(default_factory=dict)  # by UUID
+    scrapers: dict[Scraper, ScraperRecord] = field(default_factory=dict)
+    gpu_labels: dict[LabelKey, Naming] = field(default_factory=dict)
+    far_labels: dict[LabelKey, Naming] = field(
+        default_factory=dict
+    )  # further away, in silences of kube-state: as far as holds reach by them (N13)
+    reach: Period = EVER  # the time of both
+    shown: set[ShownPod] = field(default_factory=set)  # beside `pods`
+    claims: dict[tuple[str, str], ClaimRecord] = field(
+        default_factory=dict
+    )  # by (namespace, name)
+    own_pods: set[tuple[str, str]] = field(default_factory=set)  # (namespace, pod)
+    namespaces: dict[str, list[tuple[int, dict[str, str]]]] = field(
+        default_factory=dict
+    )
+    owners: dict[tuple[str, str, str], tuple[str, str]] = field(
+        default_factory=dict
+    )  # (namespace, kind, name) -> (kind, name)
+    added: Mapping[str, Fraction] = field(
+        default_factory=dict
+    )  # resources that an administrator added: the share of one unit
+    policies: Policies = ()  # which share of a part of a GPU counts
+    retired_ms: int | None = None  # where the cluster was retired (N38)
+
+    @property
+    def added_names(self) -> dict[str, str]:
+        """The added resources by kube-state's spelling."""
+        return {sanitised(resource): resource for resource in self.added}
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans joined where the gap between them is at most 1.5 steps of the earlier one.
+
+    A function of all samples, in any order; of two that end together the longer step counts.
+    """
+    found: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.first_ms, s.last_ms, s.step_ms)):
+        top = found[-1] if found else None
+        if top is None or far_apart(span.first_ms - top.last_ms, top.step_ms):
+            found.append(Span(span.first_ms, span.last_ms, span.step_ms))
+        elif span.last_ms > top.last_ms:
+            top.last_ms, top.step_ms = span.last_ms, span.step_ms
+        elif span.last_ms == top.last_ms:
+            top.step_ms = max(top.step_ms, span.step_ms)
+    return found

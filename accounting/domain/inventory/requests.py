@@ -1,0 +1,40 @@
+"""What a pod asks for: units of each GPU resource, and what one is on its node."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from accounting.domain.inventory.records import PodRecord
+from accounting.domain.units.gpu_units import NodeFacts, Unit, unit_of
+from accounting.domain.units.resources import PART_RESOURCES
+
+
+def effective_requests(pod: PodRecord) -> dict[str, int]:
+    """Units of each GPU resource that the scheduler reserves for a pod's whole life.
+
+    sidecars + max(sum of main, largest init): kube-state does not tell the order of init
+    containers, so sidecars count as started before each of them (rules.md "Requests").
+    """
+    main: dict[str, int] = defaultdict(int)
+    side: dict[str, int] = defaultdict(int)
+    init: dict[str, int] = defaultdict(int)
+    for (kind, container, resource), units in pod.requests.items():
+        if kind == "main":
+            main[resource] += units
+        elif container in pod.sidecars:
+            side[resource] += units
+        else:
+            init[resource] = max(init[resource], units)
+    resources = {*main, *side, *init} - PART_RESOURCES
+    found = {r: side[r] + max(main[r], init[r]) for r in sorted(resources)}
+    return {resource: units for resource, units in found.items() if units > 0}
+
+
+def units_of(
+    pod: PodRecord, facts: NodeFacts, added: Mapping[str, Fraction]
+) -> Iterable[tuple[str, int, Unit]]:
+    """What a pod holds: resource, units, and what one of them is on its node."""
+    for resource, units in effective_requests(pod).items():
+        unit = unit_of(resource, facts, added)
+        if unit is not None:
+            yield resource, units, unit

@@ -1,0 +1,189 @@
+"""When kube-state was seen, and what its silence about an object means (rules.md N9, N11).
+
+Replicas of kube-state are one source; shards of it speak of different objects. A scraper that
+was read between an object's first and last sample and never shows it is a shard of other
+objects: what it does not show says nothing of that one, be it a pod or a node.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from accounting.domain.core.interval import FAR_MS, Period, union
+from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.records import (
+    EVER,
+    Inventory,
+    NodeRecord,
+    PodRecord,
+    Span,
+)
+from accounting.domain.samples.scraper_series import Steps, far_apart
+from accounting.domain.samples.series import Scraper
+
+
+class Shown(NamedTuple):
+    """An object of kube-state: from its first to its last sample, and who shows it."""
+
+    first_ms: int
+    last_ms: int
+    scrapers: Collection[Scraper]
+
+
+def pod_shown(pod: PodRecord) -> Shown:
+    """How kube-state shows a pod."""
+    return Shown(pod.first_ms, pod.last_ms, pod.scrapers)
+
+
+def node_shown(node: NodeRecord) -> Shown:
+    """How kube-state shows a node's name; it has samples."""
+    return Shown(node.spans[0].first_ms, node.spans[-1].last_ms, node.scrapers)
+
+
+@dataclass(slots=True)
+class KubeState:
+    """The scrapes of all kube-state scrapers of a cluster.
+
+    Attributes:
+        steps: by scraper; their `times` are the scrape times that were loaded.
+        spans: by scraper, of all its scrapes.
+    """
+
+    steps: dict[Scraper, Steps]
+    spans: dict[Scraper, list[Span]] = field(default_factory=dict)
+    _latest: list[tuple[int, Scraper]] = field(default_factory=list)
+    _ever_seen: list[Period] | None = None
+
+    def __post_init__(self) -> None:
+        last: dict[Scraper, int] = {
+            scraper: steps.times[-1]
+            for scraper, steps in self.steps.items()
+            if steps.times
+        }
+        for scraper, spans in self.spans.items():
+            if spans:
+                last[scraper] = max(last.get(scraper, 0), spans[-1].last_ms)
+        self._latest = sorted(((at, key) for key, at in last.items()), reverse=True)
+
+    def step_at(self, instant_ms: int, scrapers: Iterable[Scraper]) -> int:
+        """The longest step of the scrapers that took a sample at an instant."""
+        given = [
+            self.steps[scraper].at(instant_ms)
+            for scraper in scrapers
+            if scraper in self.steps and _has(self.steps[scraper].times, instant_ms)
+        ]
+        known = [s.at(instant_ms) for k, s in self.steps.items() if k in set(scrapers)]
+        return max(given or known or [30_000])
+
+    def is_lacked(
+        self, shown: Shown, after_ms: int, before_ms: int | None = None
+    ) -> bool:
+        """True when a scrape after an instant, and before another, does not show an object.
+
+        That of a shard of other objects does not count; where nobody is known to have shown
+        the object, every scrape does.
+        """
+        for last_ms, scraper in self._latest:
+            if last_ms <= after_ms:
+                return False
+            is_read = before_ms is None or self._is_read(
+                scraper, after_ms + 1, before_ms - 1
+            )
+            if is_read and (
+                scraper in shown.scrapers
+                or not shown.scrapers
+                or not self._is_read(scraper, shown.first_ms, shown.last_ms)
+            ):
+                return True
+        return False
+
+    def _is_read(self, scraper: Scraper, first_ms: int, last_ms: int) -> bool:
+        """True when a scraper was read in [first_ms, last_ms], also before what was loaded.
+
+        From the first loaded scrape on, all of them are loaded; before it, spans tell.
+        """
+        steps = self.steps.get(scraper)
+        if steps is not None and len(steps.times):
+            i = bisect_left(steps.times, first_ms)
+            if i < len(steps.times) and steps.times[i] <= last_ms:
+                return True
+            if steps.times[0] <= first_ms:
+                return False
+        spans = self.spans.get(scraper, [])
+        i = bisect_left(spans, first_ms, key=lambda span: span.last_ms)
+        if i == len(spans) or spans[i].first_ms > last_ms:
+            return False
+        span = spans[i]
+        is_edge = span.first_ms >= first_ms or span.last_ms <= last_ms
+        return is_edge or far_apart(last_ms - first_ms, span.step_ms)
+
+    def seen(self, period: Period) -> list[Period]:
+        """Where kube-state is seen within a period: ascending and disjoint (N9)."""
+        return _union(self._loaded(period))
+
+    def _loaded(self, period: Period) -> list[tuple[int, int]]:
+        """Where scrapes that were loaded are valid within a period."""
+        pieces: list[tuple[int, int]] = []
+        for steps in self.steps.values():
+            times = steps.times
+            first = max(0, bisect_right(times, period.start_ms) - 1)
+            for i in range(first, bisect_right(times, period.end_ms)):
+                at = times[i]
+                end = at + steps.at(at)
+                if i + 1 < len(times) and not far_apart(
+                    times[i + 1] - at, steps.at(at)
+                ):
+                    end = times[i + 1]
+                pieces.append((max(at, period.start_ms), min(end, period.end_ms)))
+        return pieces
+
+    def is_seen(self, instant_ms: int) -> bool:
+        """True where kube-state is seen."""
+        return bool(self.seen(Period(instant_ms, instant_ms + 1)))
+
+    def seen_again_ms(self, instant_ms: int) -> int | None:
+        """The first scrape after an instant; None without one."""
+        later = [
+            steps.times[i]
+            for steps in self.steps.values()
+            if (i := bisect_right(steps.times, instant_ms)) < len(steps.times)
+        ]
+        return min(later, default=None)
+
+    def unseen_from_ms(self, instant_ms: int) -> int | None:
+        """Where kube-state is no longer seen after an instant; None where it is not seen then."""
+        if self._ever_seen is None:
+            self._ever_seen = _union(self._before_loaded() + self._loaded(EVER))
+        i = bisect_right(self._ever_seen, instant_ms, key=lambda seen: seen.start_ms)
+        found = self._ever_seen[i - 1] if i else None
+        return (
+            found.end_ms if found is not None and found.contains(instant_ms) else None
+        )
+
+    def _before_loaded(self) -> list[tuple[int, int]]:
+        """Where scrapes were valid that were not loaded."""
+        pieces: list[tuple[int, int]] = []
+        for scraper, spans in self.spans.items():
+            steps = self.steps.get(scraper)
+            first_ms = steps.times[0] if steps is not None and steps.times else FAR_MS
+            for span in spans:
+                if span.first_ms < first_ms:
+                    end_ms = min(span.last_ms + span.step_ms, first_ms)
+                    pieces.append((span.first_ms, end_ms))
+        return pieces
+
+
+def _has(times: list[int], instant_ms: int) -> bool:
+    i = bisect_right(times, instant_ms)
+    return i > 0 and times[i - 1] == instant_ms
+
+
+def _union(pieces: Iterable[tuple[int, int]]) -> list[Period]:
+    return union(Period(low, high) for low, high in pieces if low < high)
+
+
+def kube_state(inventory: Inventory) -> KubeState:
+    """The scrapes of a cluster's kube-state."""
+    steps = kube_steps(inventory)
+    return KubeState(steps, {key: inventory.scrapers[key].spans for key in steps})

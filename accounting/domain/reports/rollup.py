@@ -1,0 +1,25 @@
+"""Sums of held time: the pure reference that SQL rollups are compared with."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.hold import Hold
+
+
+def held_ms(hold: Hold, period: Period) -> int:
+    """Share-weighted milliseconds of a hold within a period, rounded down.
+
+    A hold of no length, or outside the period, gives 0.
+    """
+    start = max(hold.bound_ms, period.start_ms)
+    end = min(hold.booked_until_ms, period.end_ms)
+    return int(max(0, end - start) * hold.units * hold.share)
+
+
+def held_ms_by(holds: Iterable[tuple[str, Hold]], period: Period) -> dict[str, int]:
+    """Held milliseconds within a period, by the key given with each hold."""
+    found: dict[str, int] = defaultdict(int)
+    for key, hold in holds:
+        found[key] += held_ms(hold, period)
+    return dict(found)

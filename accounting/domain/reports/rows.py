@@ -1,0 +1,129 @@
+"""Frozen rows that queries return and that pages, the API, commands and exports share.
+
+Milliseconds are share-weighted integers; money is Decimal with 6 places, split over a list
+by largest remainder (rules.md N28). It is the money of the time that has a price, and None
+where none has; `unpriced_ms` is the time that it leaves out (N26, decision 17).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
+
+USAGE_DIMENSIONS = (
+    "team",
+    "namespace",
+    "workload",
+    "workload_type",
+    "pod",
+    "gpu",
+    "node",
+    "cluster",
+    "model",
+    "lifecycle",
+    "tier",
+    "day",
+    "hour",
+)
+LEDGER_DIMENSIONS = ("gpu", "node", "cluster", "hour", "day", "model", "lifecycle")
+UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """Held time of one combination of dimensions (`report usage`)."""
+
+    key: dict[
+        str, str
+    ]  # dimension -> value, in the order asked for; pod adds more keys
+    busy_ms: int
+    idle_ms: int
+    unknown_ms: int
+    charge: Decimal | None
+    idle_charge: Decimal | None
+    currency: str
+    estimated: bool
+    samples_expected: int = 0
+    samples_used: int = 0
+    hard: Hardness = NOT_OBSERVED  # the second column, where it was asked for
+    unpriced_ms: int = 0  # the part of its time that has no price
+
+    @property
+    def allocated_ms(self) -> int:
+        """Busy, idle and unknown."""
+        return self.busy_ms + self.idle_ms + self.unknown_ms
+
+    @property
+    def efficiency(self) -> float | None:
+        """Busy of what was observed; None when nothing was (N34)."""
+        observed = self.busy_ms + self.idle_ms
+        return self.busy_ms / observed if observed else None
+
+    @property
+    def coverage(self) -> float | None:
+        """Observed of what was allocated; None when nothing was (N34)."""
+        allocated = self.allocated_ms
+        return (self.busy_ms + self.idle_ms) / allocated if allocated else None
+
+    @property
+    def is_pointless(self) -> bool:
+        """Busy, but without work of tensor pipes or memory."""
+        return self.hard.is_pointless(self.efficiency)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """The seven states of one combination of dimensions, and their money (`report ledger`)."""
+
+    key: dict[str, str]
+    milliseconds: dict[str, int]  # by state, in the order of STATES
+    charges: dict[str, Decimal | None]  # by state; they sum to `wall_charge`
+    currency: str
+    samples_expected: int = 0
+    samples_used: int = 0
+    unpriced_ms: int = 0  # the part of its time that has no price
+
+    @property
+    def wall_ms(self) -> int:
+        """Sum of the seven states: the time that GPUs were there."""
+        return sum(self.milliseconds[state] for state in STATES)
+
+    @property
+    def wall_charge(self) -> Decimal | None:
+        """Sum of the seven charges; None when none of its time has a price."""
+        return self.charge_of(STATES)
+
+    def charge_of(self, states: Iterable[str]) -> Decimal | None:
+        """The money of some states together; None when none of their time has a price."""
+        parts = [(self.milliseconds[s], self.charges[s]) for s in states]
+        known = [(time, amount) for time, amount in parts if amount is not None]
+        has_price = any(time or amount for time, amount in known)
+        if not has_price and (len(known) < len(parts)):
+            return None
+        return sum((amount for _, amount in known), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRow:
+    """One hold (`report holds`, rules.md N35). Times in milliseconds since 1970."""
+
+    cluster: str
+    namespace: str
+    pod: str
+    uid: str
+    node: str
+    resource: str
+    units: int
+    share: str  # "1", or a fraction such as "1/7"
+    created_ms: int | None
+    bound_ms: int
+    ended_ms: int | None
+    ended_by: str
+    wait_ms: int | None  # creation of the work until bind
+    admission_wait_ms: (
+        int | None
+    )  # of it: until a queue let it in; None where none is known
+    team: str = ""
+    workload: str = ""

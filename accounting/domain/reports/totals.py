@@ -1,0 +1,129 @@
+"""Lists of report rows as a page shows them: money in the currency's places, and totals.
+
+A list is rounded once, on its total, and its cells by largest remainder (rules.md N28), so
+that what stands under a column is the sum of what stands in it, to the cent.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.rounding import split_money
+from accounting.domain.intensity.summary import together
+from accounting.domain.reports.rows import LedgerRow, UsageRow
+
+
+def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
+    """The same rows with money in `places`, adding up to the rounded total.
+
+    Cells are a row's idle and not idle part; a row without a price keeps None.
+    """
+    cells: dict[tuple[int, str], Fraction | Decimal] = {}
+    for i, row in enumerate(rows):
+        if row.charge is None or row.idle_charge is None:
+            continue
+        cells[i, "held"] = row.charge - row.idle_charge
+        cells[i, "idle"] = row.idle_charge
+    amounts = split_money(cells, places)
+    return [
+        replace(
+            row,
+            charge=amounts[i, "held"] + amounts[i, "idle"],
+            idle_charge=amounts[i, "idle"],
+        )
+        if (i, "idle") in amounts
+        else row
+        for i, row in enumerate(rows)
+    ]
+
+
+def total_of(rows: Sequence[UsageRow]) -> UsageRow:
+    """The sum of rows of one currency; zero when there are none.
+
+    Money is that of the time that has a price; `unpriced_ms` says how much has none.
+    """
+    priced = [row for row in rows if row.charge is not None]
+    return UsageRow(
+        key={},
+        busy_ms=sum(row.busy_ms for row in rows),
+        idle_ms=sum(row.idle_ms for row in rows),
+        unknown_ms=sum(row.unknown_ms for row in rows),
+        charge=_sum(row.charge for row in priced) if priced or not rows else None,
+        idle_charge=_sum(row.idle_charge for row in priced)
+        if priced or not rows
+        else None,
+        currency=next((row.currency for row in rows if row.currency), ""),
+        estimated=any(row.estimated for row in rows),
+        samples_expected=sum(row.samples_expected for row in rows),
+        samples_used=sum(row.samples_used for row in rows),
+        hard=together(row.hard for row in rows),
+        unpriced_ms=sum(row.unpriced_ms for row in rows),
+    )
+
+
+def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
+    return sum((amount for amount in amounts if amount is not None), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class WordTotal:
+    """One of the four words over several states: its time and its money."""
+
+    name: str
+    milliseconds: int
+    charge: Decimal | None
+
+
+def state_amounts(row: LedgerRow, places: int) -> dict[str, Decimal | None]:
+    """A ledger row's money by state in `places`, adding up to its rounded total (N28).
+
+    None for a state without a price.
+    """
+    cells = {
+        state: Fraction(amount)
+        for state, amount in row.charges.items()
+        if amount is not None
+    }
+    amounts = split_money(cells, places)
+    return {state: amounts.get(state) for state in STATES}
+
+
+def ledger_words(
+    row: LedgerRow, words: Mapping[str, Sequence[str]], places: int
+) -> list[WordTotal]:
+    """A ledger row's seven states under fewer names, in order; sums stay exact."""
+    shown = replace(row, charges=state_amounts(row, places))
+    return [
+        WordTotal(
+            name,
+            sum(row.milliseconds[state] for state in states),
+            shown.charge_of(states),
+        )
+        for name, states in words.items()
+    ]
+
+
+def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:
+    """Milliseconds per state over rows."""
+    return {state: sum(row.milliseconds[state] for row in rows) for state in STATES}
+
+
+def price_amounts(
+    quantities: Sequence[tuple[int, Decimal | None]], places: int
+) -> list[Decimal | None]:
+    """What (milliseconds, rate per GPU-hour) pairs come to, adding up to their total.
+
+    The total is rounded as every list of a page is: to the six places of reports, then to
+    the currency's. In one step a cent would differ where the six places end in a half.
+    None where there is no rate.
+    """
+    cells = {
+        i: Fraction(rate) * milliseconds / HOUR_MS
+        for i, (milliseconds, rate) in enumerate(quantities)
+        if rate is not None
+    }
+    amounts = split_money(split_money(cells), places)
+    return [amounts.get(i) for i in range(len(quantities))]

@@ -1,0 +1,149 @@
+"""One value a time for many tracks at once (rules.md N2, N3).
+
+Of several samples of a track at one time a number counts before no data, the one without a
+workload before those with one, else the largest across series and the smaller within one:
+what an exporter repeats for each pod, container or instance is counted once (traps T10, T22).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.samples.series import Series, Times, Values
+
+Integers = NDArray[np.int64]
+Names = Callable[[Series], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The samples with data of numbered tracks, those of n at [first[n], first[n + 1]).
+
+    Attributes:
+        first: index of the first sample of each track, and of the end.
+        times: ascending and distinct within a track.
+        values: one for each time.
+        differing: by track, when one of its series disagreed with itself; of some only.
+    """
+
+    first: Integers
+    times: Times
+    values: Values
+    differing: dict[int, Times] = field(default_factory=dict)
+
+    def repeats(self) -> NDArray[np.bool_]:
+        """Whether each track has just the times of the one before it, and any."""
+        counts = np.diff(self.first)
+        same = np.zeros(len(counts), bool)
+        same[1:] = (counts[1:] == counts[:-1]) & (counts[1:] > 0)
+        back = np.repeat(np.where(same, counts, 0), counts)
+        differs = self.times != self.times[np.arange(len(self.times)) - back]
+        same[np.repeat(np.arange(len(counts)), counts)[differs]] = False
+        return same
+
+    def of(self, track: int) -> tuple[Times, Values]:
+        """Times and values of one track."""
+        low, high = int(self.first[track]), int(self.first[track + 1])
+        return self.times[low:high], self.values[low:high]
+
+
+def distinct(
+    tracks: Sequence[Sequence[Series]],
+    names_workload: Names,
+    clean: Callable[[Values], Values] = lambda values: values,
+) -> Distinct:
+    """What counts of the series of each track.
+
+    Args:
+        tracks: the series of each: of one GPU (part), metric and scraper.
+        names_workload: whether a series names a workload.
+        clean: the values of all series; NaN where one is no data.
+    """
+    every = [part for parts in tracks for part in parts]
+    if not every:
+        return Distinct(
+            np.zeros(len(tracks) + 1, np.int64), np.empty(0, np.int64), np.empty(0)
+        )
+    lengths = [len(part.times_ms) for part in every]
+    counts = [len(parts) for parts in tracks]
+    found = _Samples(
+        times=np.concatenate([part.times_ms for part in every]),
+        values=clean(np.concatenate([part.values for part in every])),
+        series=np.repeat(np.arange(len(every)), lengths),
+        track=np.repeat(np.repeat(np.arange(len(tracks)), counts), lengths),
+    )
+    good = ~np.isnan(found.values)
+    if not good.all():
+        found = found.at(good)
+    found, differing = _once_in_a_series(found)
+    if len(every) > len(tracks) - counts.count(0):
+        is_shared = np.array(counts) > 1
+        named = np.repeat(is_shared, counts)
+        those = [part for parts in tracks if len(parts) > 1 for part in parts]
+        named[named] = [names_workload(part) for part in those]
+        found = _once_in_a_track(found, named, is_shared)
+    first = np.zeros(len(tracks) + 1, np.int64)
+    np.cumsum(np.bincount(found.track, minlength=len(tracks)), out=first[1:])
+    return Distinct(first, found.times, found.values, differing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Samples of all series, in order of their series, and so of their tracks."""
+
+    times: Times
+    values: Values
+    series: Integers
+    track: Integers
+
+    def at(self, where: Integers | NDArray[np.bool_]) -> "_Samples":
+        return _Samples(
+            self.times[where],
+            self.values[where],
+            self.series[where],
+            self.track[where],
+        )
+
+
+def _once_in_a_series(found: _Samples) -> tuple[_Samples, dict[int, Times]]:
+    """The smaller value where a series has several at a time, and when they differed (N2)."""
+    together = found.series[1:] == found.series[:-1]
+    if not (together & (found.times[1:] <= found.times[:-1])).any():
+        return found, {}
+    ordered = found.at(np.lexsort((found.values, found.times, found.series)))
+    again = np.zeros(len(ordered.times), bool)
+    again[1:] = ordered.times[1:] == ordered.times[:-1]
+    again[1:] &= ordered.series[1:] == ordered.series[:-1]
+    differs = again.copy()
+    differs[1:] &= ordered.values[1:] != ordered.values[:-1]
+    odd = ordered.at(differs)
+    if not len(odd.times):
+        return ordered.at(~again), {}
+    tracks, starts = np.unique(odd.track, return_index=True)
+    parts = np.split(odd.times, starts[1:])
+    return ordered.at(~again), dict(zip(tracks.tolist(), parts, strict=True))
+
+
+def _once_in_a_track(
+    found: _Samples, named: NDArray[np.bool_], is_shared: NDArray[np.bool_]
+) -> _Samples:
+    """One value a time of tracks with several series: without a workload, then the largest.
+
+    Args:
+        found: one value a time of each series.
+        named: whether a series names a workload.
+        is_shared: whether a track has several series.
+    """
+    asked = np.flatnonzero(is_shared[found.track])
+    those = found.at(asked)
+    order = np.lexsort((-those.values, named[those.series], those.times, those.track))
+    times, track = those.times[order], those.track[order]
+    again = np.zeros(len(order), bool)
+    again[1:] = (times[1:] == times[:-1]) & (track[1:] == track[:-1])
+    which = np.arange(len(found.times))
+    which[asked] = asked[order]
+    keep = np.ones(len(which), bool)
+    keep[asked] = ~again
+    return found.at(which[keep])

@@ -1,0 +1,212 @@
+"""The samples of one metric for many GPUs (or instances), one row of them for each.
+
+Of several tracks the one with more samples in a window speaks there (rules.md N3); of several
+samples of a track at one time one counts (`distinct`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.core.interval import WINDOW_MS
+from accounting.domain.samples.deduplicate import Distinct, distinct
+from accounting.domain.samples.scraper_series import Steps, own_steps_at, steps_at
+from accounting.domain.samples.series import Reading, Scraper, Series, Times, Values
+from accounting.domain.samples.validity import Integers, Keys, Speech, joined, spoken
+
+_TrackName = tuple[Scraper, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The samples with data of numbered things, those of n at [first[n], first[n + 1]).
+
+    Attributes:
+        runs: which track each sample is of: numbers that mean nothing else.
+        steps: of each sample (N4).
+    """
+
+    first: Integers
+    times: Times
+    values: Values
+    runs: Integers
+    steps: Integers
+
+    @property
+    def owners(self) -> Integers:
+        """The number of the thing that each sample is of."""
+        owners: Integers = np.repeat(
+            np.arange(len(self.first) - 1), np.diff(self.first)
+        )
+        return owners
+
+    def only(self, good: NDArray[np.bool_]) -> "Samples":
+        """Those that are good."""
+        counts = np.bincount(self.owners[good], minlength=len(self.first) - 1)
+        return Samples(
+            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            self.times[good],
+            self.values[good],
+            self.runs[good],
+            self.steps[good],
+        )
+
+    def spoken(
+        self, axis: Keys, amounts: Integers, changes: Sequence[Sequence[int]]
+    ) -> Speech:
+        """For how long each sample speaks, with an integer for its value."""
+        return spoken(axis, self.first, self.times, amounts, self.steps, changes)
+
+
+Thing = tuple[str, str]  # uuid, instance or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The series of all metrics, and the steps that they have in common.
+
+    Attributes:
+        series: by metric and by what they tell of.
+        intervals: by metric and thing, as the source of its first series declares it.
+        own_steps: of samples at such times; None where others have to be asked.
+    """
+
+    series: dict[str, dict[Thing, list[Series]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    intervals: dict[tuple[str, Thing], int] = field(default_factory=dict)
+    own_steps: dict[tuple[int | None, bytes], Integers | None] = field(
+        default_factory=dict
+    )
+
+    @classmethod
+    def of(
+        cls, readings: Iterable[Reading], of_part: Set[str], of_gpu: Set[str]
+    ) -> "Gathered":
+        """The series of metrics: each tells of a GPU or of an instance, or of GPUs only."""
+        found = cls()
+        for reading in readings:
+            for series in reading.series:
+                metric, gpu = series.metric, series.gpu
+                if gpu is None:
+                    continue
+                if metric in of_part:
+                    thing = gpu.uuid, gpu.instance
+                elif metric in of_gpu:
+                    thing = gpu.uuid, ""
+                else:
+                    continue
+                parts = found.series[metric][thing]
+                if reading.interval_ms is not None and not parts:
+                    found.intervals[metric, thing] = reading.interval_ms
+                parts.append(series)
+        return found
+
+    def samples(self, metric: str, things: Sequence[Thing]) -> Samples:
+        """The samples of each thing, by its number."""
+        found = self.series[metric]
+        told = [found.get(thing, ()) for thing in things]
+        merged, runs = _merged(told)
+        intervals = [self.intervals.get((metric, thing)) for thing in things]
+        steps = self._steps(told, intervals, merged)
+        return Samples(merged.first, merged.times, merged.values, runs, steps)
+
+    def _steps(
+        self,
+        told: Sequence[Sequence[Series]],
+        intervals: Sequence[int | None],
+        merged: Distinct,
+    ) -> Integers:
+        """The step of each sample; those sampled together share the work."""
+        is_same = merged.repeats()
+        is_same[1:] &= np.array([a == b for a, b in pairwise(intervals)], bool)
+        begin = np.flatnonzero(~is_same)
+        several = np.diff(begin, append=len(told)).tolist()
+        found: list[Integers] = []
+        for n, count in zip(begin.tolist(), several, strict=True):
+            own = self._own_steps(merged.of(n)[0], intervals[n])
+            if own is None:
+                return _steps_of_nodes(told, intervals, merged)
+            found.append(np.tile(own, count))
+        return joined(found)
+
+    def _own_steps(self, at: Times, interval_ms: int | None) -> Integers | None:
+        """The step of samples at such times, remembered for other metrics."""
+        key = (interval_ms, at.tobytes())
+        if key not in self.own_steps:
+            self.own_steps[key] = own_steps_at(at, interval_ms)
+        return self.own_steps[key]
+
+
+def _merged(told: Sequence[Sequence[Series]]) -> tuple[Distinct, Integers]:
+    """What counts of each thing, and the run of each sample."""
+    tracks = [_tracks_of(parts) for parts in told]
+    found = distinct(list(chain.from_iterable(tracks)), _names_workload)
+    if all(len(one) == 1 for one in tracks):
+        return found, np.zeros_like(found.times)
+    number = 0
+    merged: list[tuple[Times, Values, Integers]] = []
+    for one in tracks:
+        merged.append(_chosen([found.of(n) for n in range(number, number + len(one))]))
+        number += len(one)
+    first = np.zeros(len(told) + 1, np.int64)
+    np.cumsum([len(times) for times, _, _ in merged], out=first[1:])
+    times, values, runs = (
+        np.concatenate(column) for column in zip(*merged, strict=True)
+    )
+    return Distinct(first, times, values), runs
+
+
+def _tracks_of(series: Sequence[Series]) -> list[Sequence[Series]]:
+    """The series of one thing by track, in order of scrapers; one without any for none."""
+    if len(series) < 2 or len({(one.scraper, one.name) for one in series}) == 1:
+        return [series]
+    tracks: dict[_TrackName, list[Series]] = defaultdict(list)
+    for one in series:
+        tracks[one.scraper, one.name].append(one)
+    return [tracks[name] for name in sorted(tracks)]
+
+
+def _names_workload(part: Series) -> bool:
+    gpu = part.gpu
+    return gpu is not None and (gpu.exported is not None or gpu.plain is not None)
+
+
+def _chosen(
+    tracks: Sequence[tuple[Times, Values]],
+) -> tuple[Times, Values, Integers]:
+    """In each window the samples of the track that has most there; ties to the first."""
+    if len(tracks) == 1:
+        return *tracks[0], np.zeros(len(tracks[0][0]), np.int64)
+    times = np.concatenate([track[0] for track in tracks])
+    values = np.concatenate([track[1] for track in tracks])
+    runs = np.repeat(np.arange(len(tracks)), [len(track[0]) for track in tracks])
+    windows, window = np.unique(times // WINDOW_MS, return_inverse=True)
+    counts = np.zeros((len(tracks), len(windows)), np.int64)
+    np.add.at(counts, (runs, window), 1)
+    kept = counts.argmax(axis=0)[window] == runs
+    order = np.argsort(times[kept], kind="stable")
+    return times[kept][order], values[kept][order], runs[kept][order]
+
+
+def _steps_of_nodes(
+    told: Sequence[Sequence[Series]],
+    intervals: Sequence[int | None],
+    merged: Distinct,
+) -> Integers:
+    """The step of each sample, where a track with few asks the node's others (N4)."""
+    by_node: dict[str, list[Steps]] = defaultdict(list)
+    chosen: list[tuple[Steps, Times]] = []
+    for n, parts in enumerate(told):
+        gpu = parts[0].gpu if parts else None
+        if gpu is None:
+            continue
+        at = merged.of(n)[0]
+        steps = Steps(at.tolist(), intervals[n], by_node[gpu.node])
+        by_node[gpu.node].append(steps)
+        chosen.append((steps, at))
+    return joined([steps_at(steps, at) for steps, at in chosen if len(at)])

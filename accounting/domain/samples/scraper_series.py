@@ -1,0 +1,238 @@
+"""From samples to validity: tracks, their steps, and for how long a sample speaks.
+
+rules.md N2-N8. Times are integer milliseconds; duty is an integer in
+billionths of one engine, so that milliseconds times duty stays exact.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounting.domain.core.interval import WINDOW_MS, Period, window_of
+from accounting.domain.samples.series import Scraper, Series, Values
+
+BILLION = 1_000_000_000
+STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
+DEFAULT_STEP_MS = 30_000  # N4: where no track tells
+MAX_STEP_MS = 300_000  # N4
+MAX_DUTY = 1.1  # N8: above it a value is no data
+NOBODY = Scraper()
+
+Integers = NDArray[np.int64]
+
+
+def lower_median_gap(times: Sequence[int], period: Period) -> int | None:
+    """The lower median gap of the times in a period; None with fewer than three."""
+    low = bisect_left(times, period.start_ms)
+    high = bisect_left(times, period.end_ms)
+    if high - low < 3:
+        return None
+    gaps = sorted(times[i + 1] - times[i] for i in range(low, high - 1))
+    return min(gaps[(len(gaps) - 1) // 2], MAX_STEP_MS)
+
+
+def step_period(instant_ms: int) -> Period:
+    """The samples that decide the step of a sample at `instant_ms` (N4)."""
+    window = window_of(instant_ms)
+    return Period(window.start_ms - STEP_LOOKBACK_MS, window.end_ms)
+
+
+def far_apart(gap_ms: int, step_ms: int) -> bool:
+    """True when a gap is longer than 1.5 steps (N5)."""
+    return 2 * gap_ms > 3 * step_ms
+
+
+@dataclass(slots=True)
+class Steps:
+    """The step of one track, by window; remembers what it has computed.
+
+    Attributes:
+        times: all sample times, ascending and distinct.
+        interval_ms: the source's declared interval, which rules where set.
+        others: the node's other tracks of the metric, asked with fewer than three samples.
+        last_known: asked for the window in which those tell nothing either; of kube-state,
+            whose restart is no reason to forget the step of its job.
+    """
+
+    times: list[int]
+    interval_ms: int | None = None
+    others: "Sequence[Steps]" = ()
+    last_known: Callable[[int], int | None] | None = None
+    _known: dict[int, int] = field(default_factory=dict)
+
+    def at(self, instant_ms: int) -> int:
+        """Step in milliseconds of a sample taken at `instant_ms` (N4)."""
+        window_start = instant_ms - instant_ms % WINDOW_MS
+        if window_start not in self._known:
+            self._known[window_start] = self._find(window_start)
+        return self._known[window_start]
+
+    def own(self, window_start_ms: int) -> int | None:
+        """The step from this track's samples alone; None with fewer than three."""
+        return lower_median_gap(self.times, step_period(window_start_ms))
+
+    def _find(self, window_start_ms: int) -> int:
+        if self.interval_ms is not None:
+            return min(self.interval_ms, MAX_STEP_MS)
+        own = self.own(window_start_ms)
+        if own is not None:
+            return own
+        found = sorted(
+            step
+            for other in self.others
+            if (step := other.own(window_start_ms)) is not None
+        )
+        if found:
+            return found[(len(found) - 1) // 2]
+        last = None if self.last_known is None else self.last_known(window_start_ms)
+        return DEFAULT_STEP_MS if last is None else last
+
+    def own_before(self, window_start_ms: int) -> tuple[int, int] | None:
+        """The last step that this track told up to a window: of which window, and the step."""
+        i = bisect_left(self.times, window_start_ms + WINDOW_MS)
+        while i:
+            window = self.times[i - 1] - self.times[i - 1] % WINDOW_MS
+            step = self.own(window)
+            if step is not None:
+                return window, step
+            i = bisect_left(self.times, window)
+        return None
+
+
+def steps_at(steps: Steps, times: Integers) -> Integers:
+    """The step of each of a track's samples: those of a window have one (N4)."""
+    windows = times - times % WINDOW_MS
+    is_new = np.diff(windows, prepend=windows[:1] - 1) > 0
+    found = np.array([steps.at(at) for at in windows[is_new].tolist()], np.int64)
+    every: Integers = found[np.cumsum(is_new) - 1]
+    return every
+
+
+def own_steps_at(times: Integers, interval_ms: int | None) -> Integers | None:
+    """The same from a track's own samples; None where others have to be asked (N4)."""
+    steps = Steps(times.tolist(), interval_ms)
+    if interval_ms is None:
+        windows = np.unique(times - times % WINDOW_MS).tolist()
+        if any(steps.own(window) is None for window in windows):
+            return None
+    return steps_at(steps, times)
+
+
+@dataclass(slots=True)
+class Track:
+    """The samples with data of one GPU (part) and metric from one scraper.
+
+    Attributes:
+        times: ascending and distinct; samples without data are not among them (N8).
+        duty: integer billionths, 0 to 10**9, one for each time.
+    """
+
+    scraper: Scraper
+    times: Integers
+    duty: Integers
+    steps: Steps
+
+    def count(self, period: Period) -> int:
+        """Samples in the period."""
+        low, high = np.searchsorted(self.times, [period.start_ms, period.end_ms])
+        return int(high - low)
+
+    def valid(self, period: Period, changes: Sequence[int]) -> list["Valid"]:
+        """Where samples speak within a period, in order and disjoint (N5, N6).
+
+        Args:
+            period: what is asked for.
+            changes: instants at which the holders of the GPU change, ascending.
+        """
+        times, duty = self.times.tolist(), self.duty.tolist()
+        first = max(0, bisect_right(times, period.start_ms - 2 * MAX_STEP_MS) - 1)
+        last = bisect_left(times, period.end_ms + 2 * MAX_STEP_MS)
+        found: list[Valid] = []
+        for i in range(first, last):
+            start, end = self._validity(times, i, changes)
+            start, end = max(start, period.start_ms), min(end, period.end_ms)
+            if start < end:
+                found.append(Valid(start, end, duty[i], times[i], self.scraper))
+        return found
+
+    def _validity(
+        self, times: Sequence[int], i: int, changes: Sequence[int]
+    ) -> tuple[int, int]:
+        at = times[i]
+        step = self.steps.at(at)
+        end = at + step
+        if i + 1 < len(times) and not far_apart(times[i + 1] - at, step):
+            end = times[i + 1]
+        start = at
+        before = bisect_right(changes, at)
+        if before < len(changes):
+            end = min(end, changes[before])
+        if before:
+            change = changes[before - 1]
+            is_first = i == 0 or times[i - 1] < change
+            if is_first and not far_apart(at - change, step):
+                start = change
+        return start, end
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Valid:
+    """A stretch of time for which a sample speaks, and what it says in billionths."""
+
+    start_ms: int
+    end_ms: int
+    duty: int
+    at_ms: int = 0  # time of the sample, and who took it: for per-pod values (N22)
+    scraper: Scraper = NOBODY
+
+
+def fill(primary: list[Valid], secondary: Iterable[Valid]) -> list[Valid]:
+    """`primary`, and what of `secondary` lies where it has nothing; both in order."""
+    found: list[Valid] = []
+    for piece in secondary:
+        start = piece.start_ms
+        for taken in primary:
+            if taken.end_ms <= start or taken.start_ms >= piece.end_ms:
+                continue
+            if start < taken.start_ms:
+                found.append(replace(piece, start_ms=start, end_ms=taken.start_ms))
+            start = max(start, taken.end_ms)
+        if start < piece.end_ms:
+            found.append(replace(piece, start_ms=start))
+    return sorted([*primary, *found]) if found else primary
+
+
+def believed(values: Values) -> Values:
+    """Duty as far as it is believed: up to 1.1 it counts as at most 1, else NaN (N8)."""
+    with np.errstate(invalid="ignore"):
+        good = (values >= 0) & (values <= MAX_DUTY)
+    kept: Values = np.where(good, np.minimum(values, 1.0), np.nan)
+    return kept
+
+
+def billionths(values: Values) -> Integers:
+    """Duty in integer billionths, half-even; -1 where a value is no data (N8)."""
+    kept = believed(values)
+    good = ~np.isnan(kept)
+    return np.where(good, np.rint(np.where(good, kept, 0.0) * BILLION), -1).astype(
+        np.int64
+    )
+
+
+def of_one_series(part: Series) -> Integers:
+    """Duty of one series, with all but the counting sample of a time marked no data."""
+    duty = billionths(part.values)
+    times = part.times_ms
+    if len(times) < 2 or bool(np.all(times[1:] > times[:-1])):
+        return duty
+    rank = np.where(duty < 0, np.iinfo(np.int64).max, duty)
+    order = np.lexsort((rank, times))
+    ordered = times[order]
+    repeated = np.zeros(len(times), bool)
+    repeated[1:] = ordered[1:] == ordered[:-1]
+    result = duty.copy()
+    result[order[repeated]] = -1
+    return result

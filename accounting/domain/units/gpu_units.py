@@ -1,0 +1,239 @@
+"""What one integer of an extended resource stands for on its node (rules.md "Units").
+
+A unit is a whole GPU, a replica of one, an instance of a partitioned one or a replica of
+that. Shares are exact fractions of one GPU. Sources: NVIDIA device plugin and GPU feature
+discovery, GKE's and AMD's node labels, HAMi's resources.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from accounting.domain.units.mig_profiles import normal, shape_of, slices_of
+
+WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
+_LABEL = "label_nvidia_com_"
+_GKE = "label_cloud_google_com_gke_"
+_MACHINE = (  # by whom a GPU is known where no label names its model
+    "label_karpenter_k8s_aws_instance_gpu_name",
+    "label_eks_amazonaws_com_instance_gpu_name",
+    "label_node_kubernetes_io_instance_type",
+)
+_AMD_PARTITIONS = {
+    "spx": 1,
+    "dpx": 2,
+    "tpx": 3,
+    "qpx": 4,
+    "cpx": 8,
+}  # MI300X, MI325X, MI355X
+_AMD_CPX = {"mi300a": 6, "mi308x": 4}  # as many as it has compute dies
+# Beside a node's labels: what samples of its GPUs say, where no label does (`partition`).
+SAMPLED_PARTITION, SAMPLED_MODEL = "sampled_partition", "sampled_model"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit of a resource on a node.
+
+    Attributes:
+        kind: "" for a whole GPU or a replica of one; else the profile of an instance.
+        share: of one GPU; the compute share.
+        memory: of one GPU's memory.
+        replicas: how many hold one GPU (or instance) together.
+    """
+
+    kind: str
+    share: Fraction
+    memory: Fraction
+    replicas: int = 1
+
+    @property
+    def is_shared(self) -> bool:
+        """True where several units stand for one GPU or instance (N17)."""
+        return self.replicas > 1
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What a node said of itself at one time.
+
+    Attributes:
+        capacity: units by resource, in Kubernetes' spelling; GPU resources only.
+        labels: kube-state's `label_*` keys.
+    """
+
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def product(self) -> str:
+        """The model as the node's labels name it, or empty."""
+        return (
+            self.labels.get(f"{_LABEL}gpu_product")
+            or self.labels.get(f"{_GKE}accelerator")
+            or self.labels.get("label_amd_com_gpu_product_name", "").replace("_", "-")
+        )
+
+    @property
+    def likely_model(self) -> str:
+        """What a GPU is called that neither labels nor samples name: so it can have a price.
+
+        As the cloud calls the GPU or the machine, else the resource by which it is given out.
+        """
+        named = (label for key in _MACHINE if (label := self.labels.get(key)))
+        units = (name for name, count in sorted(self.capacity.items()) if count)
+        return next(named, "") or next(units, "")
+
+    def number(self, name: str) -> int:
+        """An integer label of GPU feature discovery; 0 where absent or not a number."""
+        return number_in(self.labels.get(f"{_LABEL}{name}", ""))
+
+    @property
+    def is_mixed(self) -> bool:
+        """True where each MIG profile is a resource of its own."""
+        return self.labels.get(f"{_LABEL}mig_strategy") == "mixed"
+
+    @property
+    def replicas(self) -> int:
+        """Units per GPU (or MIG device) under sharing; 1 where nothing is shared.
+
+        `gpu.replicas` of 0 or absent is 1. Some versions write the multiplied total: if it
+        equals the capacity and `gpu.count` divides it, the factor is their quotient. On GKE
+        a label of its own says it; a node of HAMi shows only the multiplied capacity.
+        """
+        clients = number_in(self.labels.get(f"{_GKE}max_shared_clients_per_gpu", ""))
+        written = self.number("gpu_replicas") or clients or 1
+        count = self.number("gpu_count")
+        is_total = written > 1 and written in self.capacity.values()
+        if count and is_total and written % count == 0:
+            return written // count
+        if written == 1 and count and self.labels.get("label_gpu") == "on":
+            units = self.capacity.get("nvidia.com/gpu", 0)
+            return units // count if units and units % count == 0 else 1
+        return written
+
+    @property
+    def single_profile(self) -> str:
+        """The MIG profile that `nvidia.com/gpu` stands for, or empty."""
+        if self.labels.get(f"{_LABEL}mig_strategy") == "single":
+            _, marker, profile = self.product.partition("-MIG-")
+            return normal(profile.removesuffix("-SHARED")) if marker else ""
+        return normal(self.labels.get(f"{_GKE}gpu_partition_size", ""))
+
+    @property
+    def amd_partition(self) -> str:
+        """How AMD's GPUs of this node are divided: dpx, qpx or cpx; empty when whole.
+
+        As the node's label says it, else as the samples of its GPUs do.
+        """
+        names = (
+            "label_amd_com_compute_memory_partition",
+            "label_amd_com_compute_partition",
+            SAMPLED_PARTITION,
+        )
+        text = next((self.labels[name] for name in names if self.labels.get(name)), "")
+        kind = text.casefold().partition("_")[0]
+        return kind if _AMD_PARTITIONS.get(kind, 1) > 1 else WHOLE
+
+    @property
+    def total_slices(self) -> int:
+        """Compute slices of one GPU of this node: 7, or 4 on A30 and RTX PRO."""
+        return slices_of(self.product)
+
+
+def unit_of(
+    resource: str, facts: NodeFacts, added: Mapping[str, Fraction] | None = None
+) -> Unit | None:
+    """What one unit of a resource is on such a node.
+
+    Args:
+        resource: Kubernetes' spelling.
+        facts: of the node.
+        added: share of one unit of each resource that an administrator added.
+
+    Returns:
+        None for a profile that is none, or more than a GPU: nothing is booked for it.
+    """
+    if added and resource in added:
+        return Unit(WHOLE, added[resource], added[resource])
+    if "/mig-" in resource:
+        name = resource.partition("/mig-")[2]
+        kind = normal(name.removesuffix(".shared"))
+        replicas = facts.replicas
+        if not name.endswith(".shared"):
+            replicas = 1
+        elif facts.is_mixed:
+            odd = re.sub(r"[^a-z0-9]", "_", kind)
+            replicas = facts.number(f"mig_{odd}_replicas") or replicas
+        return _part(kind, facts, replicas)
+    if resource.startswith("nvidia.com/gpu"):
+        return _part(facts.single_profile, facts, facts.replicas)
+    if resource.startswith("amd.com/"):
+        name = resource.removeprefix("amd.com/").partition("_")[0]
+        kind = name if name in _AMD_PARTITIONS else facts.amd_partition
+        return _part(WHOLE if kind == "spx" else kind, facts, 1)
+    return Unit(WHOLE, Fraction(1), Fraction(1))
+
+
+def _part(kind: str, facts: NodeFacts, replicas: int) -> Unit | None:
+    found = share_of(kind, facts.product or facts.labels.get(SAMPLED_MODEL, ""))
+    if found is None:
+        return None
+    compute, memory = found
+    return Unit(kind, compute / replicas, memory / replicas, replicas)
+
+
+def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:
+    """Compute and memory share of a part of a GPU; None for one that cannot be."""
+    if kind == WHOLE:
+        return Fraction(1), Fraction(1)
+    if kind in _AMD_PARTITIONS:
+        die = next((n for name, n in _AMD_CPX.items() if name in model.casefold()), 0)
+        part = Fraction(1, (kind == "cpx" and die) or _AMD_PARTITIONS[kind])
+        return part, part
+    shape = shape_of(kind, model)
+    return None if shape is None else (shape.compute, shape.memory)
+
+
+def parts_of(kind: str) -> int:
+    """Into how many parts a way of AMD's to divide a GPU makes it; 1 for any other kind."""
+    return _AMD_PARTITIONS.get(kind, 1)
+
+
+def is_partition(kind: str) -> bool:
+    """True for a partition of AMD's, which is no MIG instance."""
+    return kind in _AMD_PARTITIONS
+
+
+def unit_share(resource: str, facts: NodeFacts) -> Fraction:
+    """The fraction of one GPU that one unit stands for; 0 where that cannot be."""
+    unit = unit_of(resource, facts)
+    return Fraction(0) if unit is None else unit.share
+
+
+def gpu_count(facts: NodeFacts, added: Mapping[str, Fraction] | None = None) -> int:
+    """Physical GPUs that a node's capacity stands for (rules.md "Units").
+
+    `gpu.count` under the mixed strategy; else the sum over resources of units per GPU,
+    rounded up.
+    """
+    if facts.is_mixed and facts.number("gpu_count"):
+        return facts.number("gpu_count")
+    total = 0
+    for resource, units in facts.capacity.items():
+        unit = unit_of(resource, facts, added)
+        if unit is not None:
+            on_one = int(1 / (unit.share * unit.replicas))  # 3g of 7 fits twice
+            total += -(-units // (max(1, on_one) * unit.replicas))
+    return total
+
+
+def part_of(instance: str) -> int:
+    """The ledger's instance number of a GPU_I_ID label; -1 for the whole GPU."""
+    return int(instance) if instance.isdecimal() and len(instance) < 5 else -1
+
+
+def number_in(text: str) -> int:
+    """A label or annotation that is a number of at most nine digits; else 0."""
+    return int(text) if text.isdecimal() and len(text) < 10 else 0

@@ -1,0 +1,55 @@
+"""Which share of a part of a GPU counts: compute, memory, or the dominant one.
+
+Who has which part is settled by compute shares. Then each part of a divided GPU counts with
+the weight that the policy of its time gives it, and its holders in proportion; what the parts
+leave of the GPU is stranded. A whole GPU and its replicas weigh the same by every policy.
+Source: traps T12 and T13; docs/decisions/0013.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from operator import itemgetter
+
+from accounting.domain.units.geometry import Instances, Part
+from accounting.domain.units.gpu_units import share_of
+from accounting.domain.units.mig_profiles import Policy, Shape, weights
+
+Policies = Sequence[tuple[int, Policy]]  # from when on (ms), ascending
+Factors = Mapping[Part, Fraction]
+
+
+def policy_at(policies: Policies, at_ms: int) -> Policy:
+    """The policy of an instant; compute before the first."""
+    i = bisect_right(policies, at_ms, key=itemgetter(0))
+    return policies[i - 1][1] if i else Policy.COMPUTE
+
+
+def memory_of(uuid: str, instances: Instances, model: str) -> dict[Part, Fraction]:
+    """The memory share of each part of a divided GPU; empty for a whole one."""
+    found: dict[Part, Fraction] = {}
+    for number, kind in instances:
+        share = share_of(kind, model) if kind else None
+        if share is not None:
+            found[Part(uuid, number, kind)] = share[1]
+    return found
+
+
+def factors_of(
+    compute: Mapping[Part, Fraction], memory: Mapping[Part, Fraction], policy: Policy
+) -> dict[Part, Fraction]:
+    """What turns the compute share of each part of one GPU into its weight.
+
+    Args:
+        compute, memory: shares of the parts of a divided GPU.
+        policy: in force.
+    """
+    if policy is Policy.COMPUTE or not memory:
+        return {}
+    shapes = [Shape(compute[part], memory[part], 1) for part in memory]
+    raw = weights(shapes, policy)
+    total = max(Fraction(1), sum(raw, Fraction(0)))  # more than a GPU: no driver allows
+    return {
+        part: weight / total / compute[part]
+        for part, weight in zip(memory, raw, strict=True)
+    }
