@@ -6,8 +6,9 @@ Losing a message, running one twice or running two at once changes nothing.
 import structlog
 from celery import shared_task
 
-from accounting.actions import live, retention, sign_in
-from accounting.actions.catch_up import catch_up
+from accounting.actions import sign_in
+from accounting.ingest import retention, scheduler
+from accounting.ingest.catch_up import catch_up
 from accounting.models import Cluster, SourceKind
 
 log = structlog.get_logger(__name__)
@@ -28,7 +29,7 @@ def scrape() -> None:
 )
 def scrape_cluster(cluster_id: int) -> None:
     """Read one cluster's scrape sources."""
-    samples = live.scrape_cluster(Cluster.objects.get(pk=cluster_id))
+    samples = scheduler.scrape_cluster(Cluster.objects.get(pk=cluster_id))
     log.info("scraped", cluster=cluster_id, samples=samples)
 
 
@@ -36,7 +37,7 @@ def scrape_cluster(cluster_id: int) -> None:
 def sweep() -> None:
     """Derive missing work from Postgres and ring for it (beat: every minute)."""
     for cluster in Cluster.objects.all():
-        live.find_due(cluster)
+        scheduler.find_due(cluster)
         ingest.apply_async((cluster.pk,), expires=60)
 
 

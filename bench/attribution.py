@@ -10,13 +10,13 @@ computes the second column besides, which the oracle leaves out.
 import time
 from collections.abc import Iterator, Sequence
 
-from accounting.actions.pause import no_cycle_search
 from accounting.domain.attribution.attribute import attribute
 from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import WINDOW_MS, Period
 from accounting.domain.holds.derive import data_end_ms, derive
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory
+from accounting.ingest.gc_pause import no_cycle_search
 from bench.measure import Figure, interleaved
 from tests.oracle.domain import computed, reading_of
 from tests.oracle.evidence import Evidence

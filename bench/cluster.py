@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.actions import facts, partitions
+from accounting.ingest import fact_partitions, write_facts
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
 START_MS = int(START.timestamp() * 1000)
@@ -17,9 +17,9 @@ def reset() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE accounting_cluster, accounting_team, accounting_unitprice,"
-            f" accounting_billing, {partitions.TABLES} CASCADE"
+            f" accounting_billing, {fact_partitions.TABLES} CASCADE"
         )
-    partitions.forget_known()
+    fact_partitions.forget_known()
 
 
 def make(gpus: int, teams: int = 200) -> None:
@@ -75,7 +75,7 @@ def make(gpus: int, teams: int = 200) -> None:
 def window_rows(gpus: int, window: int, seed: int = 1) -> "np.ndarray":
     """The facts of one window: one line a GPU."""
     random = np.random.default_rng(seed + window)
-    rows = np.zeros(gpus, facts.ROW)
+    rows = np.zeros(gpus, write_facts.ROW)
     rows["cluster_id"] = 1
     start = START + timedelta(milliseconds=window * WINDOW_MS)
     rows["window_start"] = int(start.timestamp() * 1_000_000) - 946_684_800_000_000
@@ -92,8 +92,8 @@ def window_rows(gpus: int, window: int, seed: int = 1) -> "np.ndarray":
 def load_windows(gpus: int, first: int, count: int) -> None:
     """Write adjoining windows' facts."""
     low = START + timedelta(milliseconds=first * WINDOW_MS)
-    partitions.ensure(
-        partitions.WINDOWS, low, low + timedelta(milliseconds=count * WINDOW_MS)
+    fact_partitions.ensure(
+        fact_partitions.WINDOWS, low, low + timedelta(milliseconds=count * WINDOW_MS)
     )
     for window in range(first, first + count):
-        facts.copy_rows(window_rows(gpus, window))
+        write_facts.copy_rows(window_rows(gpus, window))

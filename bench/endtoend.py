@@ -15,8 +15,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.actions import due, ingest, partitions
 from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.ingest import fact_partitions, pipeline, window_schedule
 from accounting.models import Cluster, Gpu, Pod, Source, UsageWindow
 from bench.fleet import START_S, Fleet
 from bench.measure import Figure, interleaved, ratio
@@ -94,8 +94,8 @@ def _empty(address: str) -> Cluster:
             "TRUNCATE accounting_cluster, usage_window, intensity_window CASCADE"
         )
         cursor.execute("CHECKPOINT")
-    partitions.forget_known()
-    partitions.ensure(partitions.WINDOWS, PERIOD.start, PERIOD.end)
+    fact_partitions.forget_known()
+    fact_partitions.ensure(fact_partitions.WINDOWS, PERIOD.start, PERIOD.end)
     cluster = Cluster.objects.create(name="bench")
     Source.objects.create(
         cluster=cluster, name="prometheus", kind="prometheus", settings={"url": address}
@@ -105,18 +105,18 @@ def _empty(address: str) -> Cluster:
 
 def _ours(cluster: Cluster) -> None:
     """Every window of the period, through the product."""
-    due.mark(cluster.pk, [PERIOD], "bench", create=True)
+    window_schedule.mark(cluster.pk, [PERIOD], "bench", create=True)
     _compute(cluster)
 
 
 def _ours_again(cluster: Cluster) -> None:
     """The re-read of windows that are done, as each live source's (rules.md N1)."""
-    due.read_again(cluster.pk, PERIOD)
+    window_schedule.read_again(cluster.pk, PERIOD)
     _compute(cluster)
 
 
 def _compute(cluster: Cluster) -> None:
-    done = ingest.ingest_all(cluster, within=PERIOD, newest_first=False)
+    done = pipeline.ingest_all(cluster, within=PERIOD, newest_first=False)
     assert done.failed == 0
     assert done.windows >= PERIOD.length_ms // WINDOW_MS
 

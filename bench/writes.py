@@ -7,17 +7,22 @@ from datetime import timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.actions import due, facts, partitions, windows
-from accounting.actions.outcomes import write_windows
-from accounting.actions.windows import Outcome
 from accounting.domain.core.interval import Period
+from accounting.ingest import (
+    fact_partitions,
+    window_leases,
+    window_schedule,
+    write_facts,
+)
+from accounting.ingest.commit import write_windows
+from accounting.ingest.window_leases import Outcome
 from accounting.models import UsageWindow
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
 
 GPUS = 8192
 WINDOWS = 24
-_NONE = np.zeros(0, facts.INTENSITY_ROW)
+_NONE = np.zeros(0, write_facts.INTENSITY_ROW)
 SMALL = 4096  # rows for the rival that is slow
 
 
@@ -49,25 +54,25 @@ def _total() -> tuple[int, int]:
 
 def _copies() -> Iterator[Figure]:
     cluster.reset()
-    partitions.ensure(
-        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
+    fact_partitions.ensure(
+        fact_partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
     )
     rows = _rows()
     path = _server_file(rows)
 
     def server() -> None:
         with connection.cursor() as cursor:
-            names = ", ".join(name for name, _ in facts.COLUMNS)
+            names = ", ".join(name for name, _ in write_facts.COLUMNS)
             cursor.execute(f"COPY usage_window ({names}) FROM '{path}' (FORMAT binary)")
 
     answers = set()
-    for run in (server, lambda: facts.copy_rows(rows)):
+    for run in (server, lambda: write_facts.copy_rows(rows)):
         _empty()
         run()
         answers.add(_total())
     assert len(answers) == 1, answers
     seconds = interleaved(
-        {"server": server, "ours": lambda: facts.copy_rows(rows)},
+        {"server": server, "ours": lambda: write_facts.copy_rows(rows)},
         before=lambda _: _empty(),
     )
     value = ratio(seconds["server"], seconds["ours"])
@@ -85,8 +90,8 @@ def _copies() -> Iterator[Figure]:
 def _server_file(rows: "np.ndarray") -> str:
     """A binary COPY file where the server can read it."""
     with connection.cursor() as cursor:
-        facts.copy_rows(rows)
-        names = ", ".join(name for name, _ in facts.COLUMNS)
+        write_facts.copy_rows(rows)
+        names = ", ".join(name for name, _ in write_facts.COLUMNS)
         cursor.execute("SHOW data_directory")
         path = f"{cursor.fetchone()[0]}/bench.copy"
         cursor.execute(
@@ -102,7 +107,11 @@ def _against_bulk_create(rows: "np.ndarray") -> Figure:
         UsageWindow.objects.bulk_create(
             [
                 UsageWindow(
-                    **{n: int(row[n]) for n, _ in facts.COLUMNS if n != "window_start"},
+                    **{
+                        n: int(row[n])
+                        for n, _ in write_facts.COLUMNS
+                        if n != "window_start"
+                    },
                     window_start=epoch
                     + timedelta(
                         microseconds=int(row["window_start"]) + 946_684_800_000_000
@@ -114,13 +123,13 @@ def _against_bulk_create(rows: "np.ndarray") -> Figure:
         )
 
     answers = set()
-    for run in (bulk_create, lambda: facts.copy_rows(rows)):
+    for run in (bulk_create, lambda: write_facts.copy_rows(rows)):
         _empty()
         run()
         answers.add(_total())
     assert len(answers) == 1, answers
     seconds = interleaved(
-        {"rival": bulk_create, "ours": lambda: facts.copy_rows(rows)},
+        {"rival": bulk_create, "ours": lambda: write_facts.copy_rows(rows)},
         before=lambda _: _empty(),
     )
     return Figure(
@@ -135,29 +144,29 @@ def _repeat(count: int, what: str) -> Figure:
     """The write stage of windows that did not change, against their first load."""
     cluster.reset()
     cluster.make(GPUS)
-    partitions.ensure(
-        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
+    fact_partitions.ensure(
+        fact_partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
     )
     whole = Period(cluster.START_MS, cluster.START_MS + count * cluster.WINDOW_MS)
     parts = [
-        (window, facts.Facts(cluster.window_rows(GPUS, n), _NONE))
+        (window, write_facts.Facts(cluster.window_rows(GPUS, n), _NONE))
         for n, window in enumerate(whole.windows())
     ]
-    held: list[windows.Claim] = []
+    held: list[window_leases.Claim] = []
 
     def prepare(name: str) -> None:
         if name == "first":
             _empty()
             with connection.cursor() as cursor:
                 cursor.execute("DELETE FROM accounting_ingestwindow")
-        due.mark(1, [whole], "bench", create=True)
-        claimed = windows.claim(1)
+        window_schedule.mark(1, [whole], "bench", create=True)
+        claimed = window_leases.claim(1)
         assert claimed is not None
         assert len(claimed.windows) == count
         held[:] = [claimed]
 
     def write() -> None:
-        """The write stage of `actions.ingest` (`actions.outcomes`), of facts that are computed."""
+        """The write stage of `ingest.pipeline` (`ingest.commit`), of facts that are computed."""
         results = [
             (
                 Outcome(

@@ -17,10 +17,10 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.actions import partitions
-from accounting.actions.rollup import roll_up_days, roll_up_hour
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, to_ms
 from accounting.domain.core.ledger_line import STATES
+from accounting.ingest import fact_partitions
+from accounting.ingest.rollup import roll_up_days, roll_up_hour
 from accounting.models import (
     Billing,
     Binding,
@@ -359,10 +359,12 @@ class _Teller:
         return held_part, min(0.99, duty * self.dice.uniform(0.85, 1.12)), unknown
 
     def _rollups(self, until: datetime) -> None:
-        for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
-            partitions.ensure(table, self.since, self.until + HOUR)
-        for table in (partitions.DAYS, partitions.INTENSITY_DAYS):
-            partitions.ensure(table, self.since - HOUR * 48, self.until + HOUR * 48)
+        for table in (fact_partitions.HOURS, fact_partitions.INTENSITY_HOURS):
+            fact_partitions.ensure(table, self.since, self.until + HOUR)
+        for table in (fact_partitions.DAYS, fact_partitions.INTENSITY_DAYS):
+            fact_partitions.ensure(
+                table, self.since - HOUR * 48, self.until + HOUR * 48
+            )
         rows, at = [], self.since
         gap_end = self.gap_day + HOUR * 24
         while at < until:
@@ -432,8 +434,8 @@ class _Teller:
         )
 
     def _facts(self, low: datetime) -> None:
-        for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
-            partitions.ensure(table, low, self.until + HOUR)
+        for table in (fact_partitions.WINDOWS, fact_partitions.INTENSITY_WINDOWS):
+            fact_partitions.ensure(table, low, self.until + HOUR)
         holders = {gpu.pk: held for held in self.held for gpu in held.gpus}
         rows, at = [], low
         while at < self.until:

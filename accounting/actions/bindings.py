@@ -4,8 +4,8 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.actions.workloads import resolve_pods
 from accounting.audit import Actor, act
+from accounting.ingest.evidence.workloads import resolve_pods
 from accounting.models import Binding, Cluster, Team
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
-from accounting.actions import due
 from accounting.audit import Actor, act
 from accounting.domain.core.interval import FAR_MS, Period
+from accounting.ingest import window_schedule
 from accounting.models import AddedResource, Cluster
 from accounting.queries.resources import added_resources
 
@@ -31,5 +31,5 @@ def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) 
                     share_denominator=share.denominator,
                 )
         for cluster in Cluster.objects.all():
-            due.mark_existing(cluster.pk, [Period(0, FAR_MS)], "resources")
+            window_schedule.mark_existing(cluster.pk, [Period(0, FAR_MS)], "resources")
     return True

@@ -9,12 +9,10 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from accounting.actions import lifecycles
 from accounting.actions.bindings import rebind
 from accounting.actions.kube_state_jobs import set_accepted
 from accounting.actions.prices import reprice
 from accounting.actions.resources import set_resources
-from accounting.actions.retirement import retire
 from accounting.actions.specs import (
     LONG_AGO,
     BindingSpec,
@@ -25,6 +23,8 @@ from accounting.actions.specs import (
 )
 from accounting.actions.teams import free_slot
 from accounting.audit import Actor, act
+from accounting.ingest.evidence import node_lifecycles
+from accounting.ingest.retirement import retire
 from accounting.models import (
     Billing,
     Binding,
@@ -210,7 +210,7 @@ def _labels(wanted: dict[str, tuple[str, ...]], changes: list[str]) -> None:
         changes.append(f"labels of {purpose}")
         rebind(LabelSpelling)
     if LabelPurpose.LIFECYCLE in wanted:  # also of nodes that were seen before
-        lifecycles.respell()
+        node_lifecycles.respell()
 
 
 def _bindings(wanted: Sequence[BindingSpec], changes: list[str]) -> None:

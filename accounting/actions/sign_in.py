@@ -20,8 +20,8 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from accounting.actions.locks import lock
 from accounting.audit import act
+from accounting.locks import lock
 from accounting.models import SignInLimit, SignInOutcome, SignInRecord
 from accounting.queries.windows import database_now
 

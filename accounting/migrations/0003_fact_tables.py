@@ -1,6 +1,6 @@
 """The natively partitioned tables: usage windows (daily), hours (monthly), days (yearly).
 
-Partitions are made by `actions.partitions`, ahead of time and for imported history.
+Partitions are made by `ingest.fact_partitions`, ahead of time and for imported history.
 """
 
 from django.db import migrations

@@ -257,7 +257,7 @@ class GpuGeometry(models.Model):
 class GpuPresence(models.Model):
     """Derived: one GPU was there, on one node, in [start_ms, end_ms) (rules.md N14-N16).
 
-    `end_ms` null: still there. Replaced by `actions.ingest` when evidence changes.
+    `end_ms` null: still there. Replaced by `ingest.pipeline` when evidence changes.
     """
 
     gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="presences")

@@ -59,7 +59,7 @@ class IngestWindow(models.Model):
 
 
 class DirtyHour(models.Model):
-    """An hour of a cluster whose rollup is out of date; cleared by `actions.rollup`."""
+    """An hour of a cluster whose rollup is out of date; cleared by `ingest.rollup`."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()
@@ -77,7 +77,7 @@ class DirtyHour(models.Model):
 class PendingRetirement(models.Model):
     """What is still to be done after a cluster's end was set, moved or taken back (N38).
 
-    Windows and hours of [start_ms, end_ms), newest first: `actions.retirement` takes a day
+    Windows and hours of [start_ms, end_ms), newest first: `ingest.retirement` takes a day
     at a time and moves `end_ms` down in the same transaction.
     """
 

@@ -173,7 +173,7 @@ class EndedBy(models.TextChoices):
 class PodHold(models.Model):
     """Derived: one pod keeping units of one resource on one node.
 
-    Replaced by `actions.ingest` when evidence changes. `booked_until_ms` is where its
+    Replaced by `ingest.pipeline` when evidence changes. `booked_until_ms` is where its
     time ends so far when `ended_ms` is null (N11). The `total_*` columns are filled when
     its facts expire, so that a receipt outlives them (N32). `label_counts` are the samples
     that named it, by GPU and hour (N17), until its facts expire.

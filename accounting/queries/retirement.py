@@ -18,7 +18,7 @@ from accounting.queries.usage import usage_total
 def retired_ms(cluster_id: int) -> int | None:
     """Where a cluster ends, in ms, as far as that is brought about; None while it goes on.
 
-    While `actions.retirement` still has days to empty, it ends where that has come to: so
+    While `ingest.retirement` still has days to empty, it ends where that has come to: so
     time is conserved at any moment.
     """
     found = Cluster.objects.values_list("retired_at", "pendingretirement__end_ms")

@@ -6,8 +6,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.actions.retirement import RetirementError, retire
 from accounting.forms import RetirementForm
+from accounting.ingest.retirement import RetirementError, retire
 from accounting.models import Cluster
 from accounting.queries.retirement import RetirementEffect, retirement_effect
 from accounting.queries.selection import SelectionError

@@ -10,9 +10,9 @@ from functools import cached_property
 
 from django.http import HttpRequest
 
-from accounting.actions.partitions import FACT_DAYS
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period, to_ms
+from accounting.ingest.fact_partitions import FACT_DAYS
 from accounting.queries.selection import stored_period
 from accounting.templatetags import units
 from accounting.views.address import RANGE_KEYS, SPAN_KEY, Choice

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from accounting.actions.catch_up import catch_up
+from accounting.ingest.catch_up import catch_up
 from accounting.models import Cluster
 from portal.demo.edits import load
 from portal.demo.engine import Engine

@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 from django.core.cache import cache
 
-from accounting.actions.backlog import backlog
-from accounting.actions.imports import import_files, keep_files
 from accounting.audit import SYSTEM
 from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Period
+from accounting.ingest.imports import import_files, keep_files
+from accounting.ingest.window_backlog import backlog
 from accounting.models import Cluster
 from portal.demo.engine import Engine
 from portal.demo.history import Stretch, write

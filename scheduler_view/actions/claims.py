@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from django.db.models import F, Q
 
-from accounting.actions.locks import lock
 from accounting.audit import act
+from accounting.locks import lock
 from scheduler_view.actions.wish import lost_updates
 from scheduler_view.domain.edit import stored_edit
 from scheduler_view.models import ChangeSet, ChangeState

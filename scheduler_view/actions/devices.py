@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from accounting.actions.claims import ObservedClaim, observe_claims
 from accounting.domain.core.interval import Period, to_ms
+from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
 from accounting.models import Cluster
 from accounting.queries.windows import database_now
 from scheduler_view.cluster.client import ClusterClient

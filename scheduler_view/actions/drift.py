@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
-from accounting.actions.locks import lock
+from accounting.locks import lock
 from accounting.models import Cluster
 from scheduler_view.actions.wish import Desired, desired_of
 from scheduler_view.domain.desired import (

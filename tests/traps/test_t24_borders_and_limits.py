@@ -8,10 +8,10 @@ import pytest
 import requests
 import yaml
 
-from accounting.actions import due
-from accounting.actions.ingest import ingest_all
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.ingest import window_schedule
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, IngestWindow
 from tests.builders import SETUP
 from tests.integration.accounting.support import facts, report, run
@@ -42,7 +42,7 @@ def connected(address: str, folder: Path) -> Cluster:
 def read(cluster: Cluster, seconds: int) -> int:
     """Read a scene's time; gives the number of windows that failed."""
     period = Period(START_MS, START_MS + seconds * 1000)
-    due.mark(cluster.pk, [period], "asked", create=True)
+    window_schedule.mark(cluster.pk, [period], "asked", create=True)
     return compute(cluster)
 
 

@@ -4,7 +4,7 @@ Every record is a merge (union, minimum, maximum, latest) of samples, so that re
 same data again, in pieces or in another order gives the same inventory. Holds and presence
 are derived from it (`hold`, `presence`), never stored in it. All times are milliseconds.
 
-`actions.ingest` loads the part of a cluster's inventory that a period needs, folds new
+`ingest.pipeline` loads the part of a cluster's inventory that a period needs, folds new
 series into it (`observe`) and saves what changed; `mapping` turns records into rows.
 """
 

@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand
 
 from accounting.actions.configure import read_configuration
 from accounting.actions.document import DocumentError, decode
-from accounting.actions.ingest import ingest_all
-from accounting.actions.kube_job_changes import bring_about
-from accounting.actions.retirement import RetirementError, work_off
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.actions.setup import apply_configuration
 from accounting.audit import SYSTEM
+from accounting.ingest.kube_state_jobs.changes import bring_about
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.retirement import RetirementError, work_off
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.management.output import HIDDEN, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.models import Cluster, Team

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.access import EVERYTHING
-from accounting.actions.imports import Imported, import_files
-from accounting.actions.new_clusters import KnownGpusError
 from accounting.audit import SYSTEM
+from accounting.ingest.imports import Imported, import_files
+from accounting.ingest.new_clusters import KnownGpusError
 from accounting.management.arguments import WrongUse, interval_of
 from accounting.management.interval import interval_line
 from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE

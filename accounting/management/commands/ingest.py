@@ -9,17 +9,17 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import InterfaceError, OperationalError, connection
 
-from accounting.actions import due, live
-from accounting.actions.backlog import backlog
-from accounting.actions.catch_up import CaughtUp, catch_up
-from accounting.actions.new_clusters import (
+from accounting.audit import SYSTEM, act
+from accounting.domain.core.interval import Period
+from accounting.ingest import scheduler, window_schedule
+from accounting.ingest.catch_up import CaughtUp, catch_up
+from accounting.ingest.expired_hours import widened
+from accounting.ingest.new_clusters import (
     KnownGpusError,
     confirm,
     refuse_shared_gpus,
 )
-from accounting.actions.old_hours import widened
-from accounting.audit import SYSTEM, act
-from accounting.domain.core.interval import Period
+from accounting.ingest.window_backlog import backlog
 from accounting.management.arguments import WrongUse, clusters_named, ended_range
 from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress
@@ -107,11 +107,11 @@ class Command(BaseCommand):
 
     def _catch_up(self, cluster: Cluster, *, is_quiet: bool = False) -> int:
         """Everything that is due, also what becomes due meanwhile."""
-        live.scrape_cluster(cluster)
-        live.find_due(cluster)
+        scheduler.scrape_cluster(cluster)
+        scheduler.find_due(cluster)
         done = self._compute(cluster, None)
         for _ in range(MOST_TURNS):
-            if done.left.failed or not live.find_due(cluster):
+            if done.left.failed or not scheduler.find_due(cluster):
                 break
             done += self._compute(cluster, None)
         if not is_quiet or done.ingested.windows or done.hours:
@@ -127,7 +127,9 @@ class Command(BaseCommand):
                 f"are computed, from {period.start:%Y-%m-%dT%H:%MZ} to "
                 f"{period.end:%Y-%m-%dT%H:%MZ}"
             )
-        before = due.ask(cluster.pk, period, create=live.is_live(cluster))
+        before = window_schedule.ask(
+            cluster.pk, period, create=scheduler.is_live(cluster)
+        )
         if before:
             self.stdout.write(
                 f"{cluster.name}: goes on; {before} windows of this range were computed "
@@ -205,7 +207,7 @@ def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Period | 
     if options["follow"]:
         raise WrongUse("--follow takes no range: leave --from and --to out")
     for cluster in clusters:
-        lost = due.lost_before(cluster.pk, period)
+        lost = window_schedule.lost_before(cluster.pk, period)
         if lost is not None:
             raise WrongUse(
                 f"{cluster.name}: of the time before {lost:%Y-%m-%dT%H:%MZ} the samples of "

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from accounting.actions import partitions
+from accounting.ingest import fact_partitions
 
 
 @pytest.fixture(autouse=True)
 def no_facts_of_others(request: pytest.FixtureRequest) -> Iterator[None]:
     """Start without facts, and without memory of partitions that were rolled back."""
-    partitions.forget_known()
+    fact_partitions.forget_known()
     marker = request.node.get_closest_marker("django_db")
     if marker is not None and marker.kwargs.get("transaction"):
         request.getfixturevalue("transactional_db")
         with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {partitions.TABLES}")
+            cursor.execute(f"TRUNCATE {fact_partitions.TABLES}")
     yield
-    partitions.forget_known()
+    fact_partitions.forget_known()

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from accounting.actions.claims import ObservedClaim, observe_claims
-from accounting.actions.ingest import ingest_all
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.core.interval import Period
 from accounting.domain.inventory.records import Device
+from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster
 from tests.traps.scene import (
     HOUR,

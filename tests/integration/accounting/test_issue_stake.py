@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from accounting.actions import due, live
-from accounting.actions.ingest import ingest_all
-from accounting.actions.issues import record
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.core.interval import Period
 from accounting.domain.core.issue import Issue
+from accounting.ingest import scheduler, window_schedule
+from accounting.ingest.data_issues.record import record
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, DataIssue
 from tests.builders import HOUR_ZERO
 from tests.integration.accounting.support import report, run
@@ -124,7 +124,7 @@ def test_each_failed_scrape_of_an_exporter_is_a_step_of_its_gpus(
     source = scraped(("dcgm-exporter", EXPORTER), ("node", KUBE))
     cluster = known_cluster(tmp_path, source)
     for now in range(END_MS, END_MS + 90_000, 30_000):
-        live.scrape_cluster(cluster, partial(int, now))
+        scheduler.scrape_cluster(cluster, partial(int, now))
     assert stakes("target_down") == {
         f"http://{EXPORTER}/metrics": (2 * 90, "0.105000"),
         f"http://{KUBE}/metrics": (0, None),  # of another job: nobody knows its GPUs
@@ -133,14 +133,16 @@ def test_each_failed_scrape_of_an_exporter_is_a_step_of_its_gpus(
 
 def test_kube_state_tells_who_holds_every_gpu(tmp_path: Path) -> None:
     cluster = known_cluster(tmp_path, scraped(("kube-state-metrics", KUBE)))
-    live.scrape_cluster(cluster, partial(int, END_MS))
+    scheduler.scrape_cluster(cluster, partial(int, END_MS))
     assert stakes("target_down") == {f"http://{KUBE}/metrics": (3 * 30, "0.052500")}
 
 
 def test_windows_that_wait_have_the_time_of_their_gpus_at_stake(tmp_path: Path) -> None:
     source = f'kind: prometheus, timeout_s: 1, url: "http://{EXPORTER}"'
     cluster = known_cluster(tmp_path, source)
-    due.mark(cluster.pk, [Period(END_MS, END_MS + HOUR_MS)], "asked", create=True)
+    window_schedule.mark(
+        cluster.pk, [Period(END_MS, END_MS + HOUR_MS)], "asked", create=True
+    )
     assert ingest_all(cluster).failed == 12
     # the first of the twelve was computed already: the file's last samples reach into it
     assert stakes("source_failed") == {"north": (3 * 11 * 300, "5.775000")}

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from accounting.actions import folding
-from accounting.actions.ingest import ingest_all
-from accounting.actions.kube_job_changes import bring_about
 from accounting.actions.kube_state_jobs import set_accepted
-from accounting.actions.observing import observe_period
-from accounting.actions.reading import reader_of
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.audit import SYSTEM
 from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.ingest import merge_buffered
+from accounting.ingest.cluster_reader import reader_of
+from accounting.ingest.evidence.observe import observe_period
+from accounting.ingest.kube_state_jobs.changes import bring_about
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import clear, facts, report, run
@@ -191,7 +191,7 @@ def test_samples_that_were_read_before_a_job_was_accepted_are_folded(
     cluster = Cluster.objects.get(name="north")
     reader = reader_of(cluster)
     readings = reader.read(period)
-    folding.fold(cluster, period, lambda *_: None)
+    merge_buffered.fold(cluster, period, lambda *_: None)
     assert reader.is_folded(period)
     set_accepted(
         Cluster.objects.get(name="north"), ["strange"], actor=SYSTEM, reason="test"

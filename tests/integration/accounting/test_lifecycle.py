@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.actions.lifecycles import differing
 from accounting.domain.core.interval import FAR_MS
+from accounting.ingest.evidence.node_lifecycles import differing
 from accounting.models import DirtyHour
 from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import run

@@ -5,10 +5,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from accounting.actions import due, facts, windows
-from accounting.actions.outcomes import write_windows
-from accounting.actions.windows import FenceError, Outcome
 from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.ingest import window_leases, window_schedule, write_facts
+from accounting.ingest.commit import write_windows
+from accounting.ingest.window_leases import FenceError, Outcome
 from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
 from accounting.queries.windows import database_now
 from tests.builders import HOUR_ZERO
@@ -21,28 +21,28 @@ SECOND = Period(FIRST.end_ms, FIRST.end_ms + WINDOW_MS)
 
 def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
     cluster = Cluster.objects.create(name="north")
-    due.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
-    claimed = windows.claim(cluster.pk)
+    window_schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    claimed = window_leases.claim(cluster.pk)
     assert claimed is not None
     assert claimed.windows == (FIRST, SECOND)
-    due.mark(cluster.pk, [SECOND], "late", create=False)
+    window_schedule.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(FenceError):
-        windows.finish(
+        window_leases.finish(
             claimed, [Outcome(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
         )
-    assert windows.claim(cluster.pk, within=FIRST) is None
+    assert window_leases.claim(cluster.pk, within=FIRST) is None
 
-    windows.give_back(claimed)
+    window_leases.give_back(claimed)
 
-    again = windows.claim(cluster.pk)
+    again = window_leases.claim(cluster.pk)
     assert again is not None
     assert again.windows == (FIRST, SECOND)
 
 
 def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> None:
     cluster = Cluster.objects.create(name="north")
-    due.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
-    claimed = windows.claim(cluster.pk)
+    window_schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    claimed = window_leases.claim(cluster.pk)
     assert claimed is not None
     outcomes = [Outcome(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
     open_issue = DataIssue.objects.create(
@@ -52,20 +52,22 @@ def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> Non
         first_seen=FIRST.start,
         last_seen=FIRST.end,
     )
-    assert not windows.finish_quietly(claimed, outcomes)
+    assert not window_leases.finish_quietly(claimed, outcomes)
     assert windows_in(cluster, "claimed") == 2
 
     open_issue.delete()
-    assert windows.finish_quietly(claimed, outcomes)
+    assert window_leases.finish_quietly(claimed, outcomes)
     assert windows_in(cluster, "done") == 2
 
 
 def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
     cluster = Cluster.objects.create(name="north")
-    empty = facts.Facts(np.zeros(0, facts.ROW), np.zeros(0, facts.INTENSITY_ROW))
-    due.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    empty = write_facts.Facts(
+        np.zeros(0, write_facts.ROW), np.zeros(0, write_facts.INTENSITY_ROW)
+    )
+    window_schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
     for _ in range(2):  # the second time they say what they said
-        claimed = windows.claim(cluster.pk)
+        claimed = window_leases.claim(cluster.pk)
         assert claimed is not None
         outcomes = [
             Outcome(w, 0, empty.content_hash, 0, 0, False, 1) for w in claimed.windows
@@ -73,14 +75,14 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
         results = [(outcome, empty) for outcome in outcomes]
         write_windows(claimed, results)
         assert windows_in(cluster, "done") == 2
-        due.mark(cluster.pk, [FIRST, SECOND], "again", create=False)
+        window_schedule.mark(cluster.pk, [FIRST, SECOND], "again", create=False)
 
-    claimed = windows.claim(cluster.pk)
+    claimed = window_leases.claim(cluster.pk)
     assert claimed is not None
-    due.mark(cluster.pk, [SECOND], "late", create=False)
+    window_schedule.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(FenceError):
         write_windows(claimed, results)
-    windows.give_back(claimed)
+    window_leases.give_back(claimed)
     assert windows_in(cluster, "pending") == 2
 
 
@@ -116,7 +118,7 @@ def test_no_window_is_computed_again_without_its_samples(
             cluster=cluster, window_start=start, state="done", read_at=read_at
         )
 
-    due.mark_existing(cluster.pk, [Period(0, FIRST.end_ms)], "late")
+    window_schedule.mark_existing(cluster.pk, [Period(0, FIRST.end_ms)], "late")
 
     states = dict(IngestWindow.objects.values_list("window_start", "state"))
     assert states == {old: "pending" if is_due else "done", FIRST.start: "pending"}

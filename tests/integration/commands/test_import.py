@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
-from accounting.actions.catch_up import ROLL_UP_AFTER_S
+from accounting.ingest.catch_up import ROLL_UP_AFTER_S
 from accounting.models import BufferBlock, Source
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import facts, report

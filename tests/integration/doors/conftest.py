@@ -10,7 +10,7 @@ import pytest
 import yaml
 from django.db import connection
 
-from accounting.actions import live, partitions
+from accounting.ingest import fact_partitions, scheduler
 from accounting.models import Cluster
 from tests.builders import SETUP
 from tests.integration.accounting.support import clear, facts, run
@@ -25,11 +25,11 @@ Configure = Callable[..., Cluster]
 @pytest.fixture(autouse=True)
 def no_facts_of_others(request: pytest.FixtureRequest) -> None:
     """Start without facts, and without memory of partitions that were rolled back."""
-    partitions.forget_known()
+    fact_partitions.forget_known()
     if request.node.get_closest_marker("django_db") is not None:
         request.getfixturevalue("transactional_db")
         with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {partitions.TABLES}")
+            cursor.execute(f"TRUNCATE {fact_partitions.TABLES}")
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def replay(configure: Configure) -> Iterator[Replay]:
                 if now < moved_at <= at:
                     configured()
                 now = at
-                live.scrape_cluster(cluster, lambda: at * 1000)
+                scheduler.scrape_cluster(cluster, lambda: at * 1000)
                 return cluster
 
             return scrape_at

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.db.models.functions import Now
 
-from accounting.actions import due
-from accounting.actions.ingest import ingest_all
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.ingest import window_schedule
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, IngestWindow
 from tests.builders import HOUR_ZERO
 from tests.integration.doors.replay import Script
@@ -33,7 +33,7 @@ class Source:
 
 def make_due(cluster: Cluster) -> None:
     """The hour is asked for."""
-    due.mark(cluster.pk, [HOUR], "asked", create=True)
+    window_schedule.mark(cluster.pk, [HOUR], "asked", create=True)
 
 
 def let_time_pass() -> None:

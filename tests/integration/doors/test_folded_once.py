@@ -11,10 +11,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.actions import due, folding
-from accounting.actions.folding import PART_HOURS, PART_SAMPLES, parts_of
-from accounting.actions.ingest import ingest_all
 from accounting.domain.core.interval import HOUR_MS, Period, to_ms
+from accounting.ingest import merge_buffered, window_schedule
+from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, parts_of
+from accounting.ingest.pipeline import ingest_all
 from accounting.models import BufferBlock, Cluster
 from tests.builders import HOUR_ZERO, Text, times, two_hours
 from tests.integration.accounting.support import clear, facts, run
@@ -45,7 +45,7 @@ def count(statements: CaptureQueriesContext, words: str) -> int:
 def again(windows: Iterable[Period], reason: str = "again") -> None:
     """Make windows due and compute them."""
     cluster = Cluster.objects.get(name="north")
-    due.mark(cluster.pk, windows, reason, create=False)
+    window_schedule.mark(cluster.pk, windows, reason, create=False)
     ingest_all(cluster)
 
 
@@ -100,7 +100,7 @@ def test_the_ledger_does_not_depend_on_the_parts(
     run("import_metrics", "--cluster=north", path)
     wanted = facts()
     clear()
-    monkeypatch.setattr(folding, "PART_SAMPLES", samples)
+    monkeypatch.setattr(merge_buffered, "PART_SAMPLES", samples)
     configure({"kind": "openmetrics"})
     run("import_metrics", "--cluster=north", path)
     assert facts() == wanted

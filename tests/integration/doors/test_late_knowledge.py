@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.actions import due
-from accounting.actions.backlog import backlog
-from accounting.actions.ingest import MOST_ROUNDS, Ingested, ingest_all
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.ingest import window_schedule
+from accounting.ingest.pipeline import MOST_ROUNDS, Ingested, ingest_all
+from accounting.ingest.window_backlog import backlog
 from accounting.models import Cluster, IngestWindow
 from accounting.queries.windows import database_now
 from tests.builders import HOUR_ZERO, Text, times
@@ -117,7 +117,7 @@ def test_a_range_computes_its_windows_and_names_what_it_makes_due_elsewhere(
         assert IngestWindow.objects.count() == 3 * 12 + 1
 
         ingest_all(cluster)
-        due.ask(cluster.pk, WHOLE, create=True)  # the third hour, too
+        window_schedule.ask(cluster.pk, WHOLE, create=True)  # the third hour, too
         ingest_all(cluster)
     assert [row for row in facts() if row[0] < WHOLE.end] == wanted
 
@@ -136,14 +136,14 @@ def test_windows_between_those_that_are_computed_are_made_due(
     with serving(answer) as address:
         cluster = configure({"kind": "prometheus", "url": address})
         hour = Period(START_MS, START_MS + HOUR_MS)
-        due.ask(cluster.pk, hour, create=True)
+        window_schedule.ask(cluster.pk, hour, create=True)
         ingest_all(cluster)
         script = StandIn(whole.text())
         ends = [
             Period(START_MS, START_MS + WINDOW_MS),
             Period(hour.end_ms - 2 * WINDOW_MS, hour.end_ms),
         ]
-        due.mark(cluster.pk, ends, "asked", create=False)
+        window_schedule.mark(cluster.pk, ends, "asked", create=False)
         ingest_all(cluster)
     inside = [row for row in facts() if row[0] < hour.end]
     assert inside == [row for row in wanted if row[0] < hour.end]
@@ -154,10 +154,10 @@ def test_windows_that_become_due_again_and_again_end_nevertheless(
 ) -> None:
     with serving(StandIn(AWAY_FOR_HOURS.text())) as address:
         cluster = configure({"kind": "prometheus", "url": address})
-        due.ask(cluster.pk, WHOLE, create=True)
+        window_schedule.ask(cluster.pk, WHOLE, create=True)
 
         def say_something_else(_done: Ingested) -> None:
-            due.mark_existing(cluster.pk, [WHOLE], "late")
+            window_schedule.mark_existing(cluster.pk, [WHOLE], "late")
 
         done = ingest_all(cluster, on_progress=say_something_else)
     assert 12 * HOURS < done.windows <= 12 * HOURS * MOST_ROUNDS
@@ -174,7 +174,7 @@ def test_a_window_whose_answer_is_not_whole_is_tried_once_a_run(
 
     with serving(warn) as address:
         cluster = configure({"kind": "prometheus", "url": address})
-        due.ask(cluster.pk, WHOLE, create=True)
+        window_schedule.ask(cluster.pk, WHOLE, create=True)
 
         def let_five_minutes_pass(_done: Ingested) -> None:
             partial = IngestWindow.objects.filter(state="partial")
@@ -188,7 +188,7 @@ def test_a_window_whose_answer_is_not_whole_is_tried_once_a_run(
 def test_a_request_that_was_stopped_goes_on(configure: Configure) -> None:
     with serving(StandIn(AWAY_FOR_HOURS.text())) as address:
         cluster = live(configure, address)
-        due.ask(cluster.pk, WHOLE, create=True)
+        window_schedule.ask(cluster.pk, WHOLE, create=True)
         ingest_all(cluster, newest_first=False, for_s=0)  # one hour of four
         read = set(IngestWindow.objects.values_list("window_start", "read_at"))
 

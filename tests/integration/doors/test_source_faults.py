@@ -17,9 +17,9 @@ import pytest
 from django.apps import apps
 from django.db.models.functions import Now
 
-from accounting.actions import due
-from accounting.actions.reading import prometheus_of
 from accounting.domain.core.interval import Period, to_instant
+from accounting.ingest import window_schedule
+from accounting.ingest.cluster_reader import prometheus_of
 from accounting.models import (
     DirtyHour,
     Gpu,
@@ -125,7 +125,7 @@ def test_data_health_knows_how_asking_went(source: Source) -> None:
     # the last scrape within ten minutes after the hour, 11 s after the half minute
     assert latest == to_instant(HOUR.end_ms + 600_000 - 19_000)
 
-    due.mark(
+    window_schedule.mark(
         source.cluster.pk,
         [Period(HOUR.start_ms, HOUR.start_ms + 1)],
         "asked",

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from accounting.actions import due, live
-from accounting.actions.ingest import ingest_all
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.ingest import scheduler, window_schedule
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster
 from tests.integration.accounting.support import clear, facts, report, run
 from tests.integration.doors import hour
@@ -104,7 +104,7 @@ def test_prometheus_gives_the_ledger_of_the_file(
     server: str, expected: Ledger, configure: Configure
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
-    due.mark(cluster.pk, [WHOLE], "asked", create=True)
+    window_schedule.mark(cluster.pk, [WHOLE], "asked", create=True)
     compute(cluster)
     assert_same(ledger(), expected)
 
@@ -115,7 +115,7 @@ def test_prometheus_window_by_window_gives_the_ledger_of_the_file(
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
     for window in reversed(list(WHOLE.windows())):
-        due.mark(cluster.pk, [window], "asked", create=True)
+        window_schedule.mark(cluster.pk, [window], "asked", create=True)
         compute(cluster)
     assert_same(ledger(), expected)
 
@@ -141,7 +141,7 @@ def test_scrapes_give_the_ledger_of_the_file(expected: Ledger, replay: Replay) -
         cluster = scrape_at(at)
         if at % 7 == 0:  # two workers at one time
             scrape_at(at)
-    live.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    scheduler.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     assert_same(ledger(), expected)
 
@@ -152,9 +152,9 @@ def test_scrapes_computed_as_they_come_give_the_ledger_of_the_file(
     scrape_at = replay(itertools.cycle(FAILURES))
     for at in hour.ROUNDS:
         cluster = scrape_at(at)
-        if live.find_due(cluster, partial(_milliseconds, at)):
+        if scheduler.find_due(cluster, partial(_milliseconds, at)):
             compute(cluster)
-    live.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    scheduler.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     assert_same(ledger(), expected)
 
@@ -171,7 +171,7 @@ def test_scrapes_of_targets_that_move_give_the_same_time(
     scrape_at = replay(itertools.repeat(Answer(503)), moved_at=hour.START + second)
     for at in hour.ROUNDS:
         cluster = scrape_at(at)
-    live.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    scheduler.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     found = ledger()
     assert found["holds"] == expected["holds"]

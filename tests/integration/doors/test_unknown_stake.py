@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from accounting.actions import due, live
-from accounting.actions.ingest import ingest_all
-from accounting.actions.rollup import roll_up_dirty_hours
+from accounting.ingest import scheduler, window_schedule
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.accounting.support import report, run
@@ -85,7 +85,7 @@ def test_a_prometheus_is_asked_for_the_nodes_of_a_name(
     server: str, configure: Configure
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
-    due.mark(cluster.pk, [HOUR], "asked", create=True)
+    window_schedule.mark(cluster.pk, [HOUR], "asked", create=True)
     assert ingest_all(cluster).failed == 0
     roll_up_dirty_hours(cluster.pk)
     expect(HOUR_MS, "2.100000")
@@ -109,11 +109,11 @@ def test_a_scrape_weighs_the_hour_before_it(configure: Configure) -> None:
         targets = [{"job": "all", "urls": [address]}]
         cluster: Cluster = configure({"kind": "scrape", "targets": targets})
         for second in range(0, 1200, 30):  # `answer` reads it
-            live.scrape_cluster(cluster, clock(second))
+            scheduler.scrape_cluster(cluster, clock(second))
         assert issues()[NEW]["at_stake_ms"] == 0  # no window is computed yet
-        due.mark(cluster.pk, [HOUR], "asked", create=True)
+        window_schedule.mark(cluster.pk, [HOUR], "asked", create=True)
         ingest_all(cluster)
         roll_up_dirty_hours(cluster.pk)
-        live.scrape_cluster(cluster, clock(1200))
+        scheduler.scrape_cluster(cluster, clock(1200))
     [held] = [row for row in report("usage", by="pod") if row["pod"] == "on-n1"]
     assert issues()[NEW]["at_stake_ms"] == held["unknown_ms"] >= 1_190_000

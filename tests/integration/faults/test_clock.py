@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from accounting.actions import live
-from accounting.actions.ingest import ingest_all
-from accounting.actions.rollup import roll_up_dirty_hours
 from accounting.domain.core.interval import to_instant
+from accounting.ingest import scheduler
+from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, DataIssue, Source
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
 from tests.integration.accounting.support import clear, facts, report, run
@@ -93,9 +93,9 @@ def live_through(world: World, times: range) -> None:
     cluster = Cluster.objects.get(name="north")
     for at in times:
         world.at = at
-        assert live.scrape_cluster(cluster, world.clock_ms) > 0
+        assert scheduler.scrape_cluster(cluster, world.clock_ms) > 0
         if at // 60 % 2 == 0:
-            live.find_due(cluster, world.clock_ms)
+            scheduler.find_due(cluster, world.clock_ms)
             assert ingest_all(cluster).failed == 0
             roll_up_dirty_hours(cluster.pk)
 
@@ -140,7 +140,7 @@ def test_its_ledger_is_that_of_all_samples_in_one_file(
     live_through(world, AGAIN)
     end = AGAIN[-1] // 300 * 300 - 300
     found = [row for row in facts() if row[0].timestamp() < end]
-    sources = [target.instance for target in live.targets_of(source_of("north"))]
+    sources = [target.instance for target in scheduler.targets_of(source_of("north"))]
     clear()
     run("configure", tmp_path / "files.yaml")
     whole = Text()

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 import redis
 
-from accounting.actions import memory
+from accounting.ingest import database_cache
 from portal.services import lease, roles
 from portal.services.places import Places
 from portal.services.supervisor import Supervisor, child_environment
@@ -92,7 +92,7 @@ class Portal:
     def life(self) -> str:
         """Which life of the server this is."""
         with psycopg.connect(self.places.database_url) as database:
-            found = database.execute(memory.LIFE).fetchone()
+            found = database.execute(database_cache.LIFE).fetchone()
         return str(found[0] if found else "")
 
     def is_claimed(self) -> bool:

@@ -12,9 +12,9 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from accounting.actions import buffer, partitions
-from accounting.actions.ingest import ingest_all
 from accounting.domain.core.interval import Period
+from accounting.ingest import fact_partitions, scrape_buffer
+from accounting.ingest.pipeline import ingest_all
 from accounting.models import BufferBlock, BufferSeries, Cluster, Source
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch
@@ -140,7 +140,7 @@ def forget_facts() -> None:
         cursor.execute(
             "UPDATE accounting_ingestwindow SET state = 'pending', content_hash = NULL"
         )
-        cursor.execute(f"TRUNCATE {partitions.TABLES}")
+        cursor.execute(f"TRUNCATE {fact_partitions.TABLES}")
 
 
 def end_other_sessions() -> None:
@@ -163,21 +163,21 @@ def test_memory_of_rows_ends_with_the_servers_life() -> None:
     """The server crashes, loses its last commits and gives their ids to other rows."""
     cluster = Cluster.objects.create(name="north")
     source = Source.objects.create(cluster=cluster, name="live", kind="scrape")
-    assert buffer.append(source, batch("GPU-old", HOUR_ZERO)) == 1
+    assert scrape_buffer.append(source, batch("GPU-old", HOUR_ZERO)) == 1
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE accounting_bufferblock, accounting_bufferseries RESTART IDENTITY"
         )
     ask("SELECT pg_stat_reset_shared('bgwriter')")  # as every crash does
     connection.close()
-    assert buffer.append(source, batch("GPU-new", HOUR_ZERO + 30)) == 1
-    assert buffer.append(source, batch("GPU-old", HOUR_ZERO + 60)) == 1
+    assert scrape_buffer.append(source, batch("GPU-new", HOUR_ZERO + 30)) == 1
+    assert scrape_buffer.append(source, batch("GPU-old", HOUR_ZERO + 60)) == 1
     assert BufferSeries.objects.count() == 2
     assert BufferBlock.objects.count() == 2
     ours = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 300_000)
     found = {
         series.gpu.uuid: series.times_ms.tolist()
-        for series in buffer.read(source, ours).series
+        for series in scrape_buffer.read(source, ours).series
         if series.gpu
     }
     assert found == {

@@ -36,7 +36,7 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-FACTS_LOCK = 7102  # accounting/actions/locks.py
+FACTS_LOCK = 7102  # accounting/locks.py
 WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 CLAIMED = "SELECT 1 FROM accounting_ingestwindow WHERE state = 'claimed'"
 

@@ -9,8 +9,8 @@ from django.db import connection
 
 from accounting.actions.bindings import add_binding, end_binding
 from accounting.actions.prices import set_unit_price
-from accounting.actions.workloads import resolve_pods
 from accounting.domain.core.interval import to_ms
+from accounting.ingest.evidence.workloads import resolve_pods
 from accounting.models import (
     Binding,
     DirtyHour,

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from accounting.actions import partitions
+from accounting.ingest import fact_partitions
 from tests.story import Story, cast, tell
 
 NOW = datetime(2026, 11, 20, 14, 35, tzinfo=UTC)
@@ -20,13 +20,13 @@ SignIn = Callable[[str], Client]
 def story(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Story]:
     """Six weeks of an organisation; its data end at 14:35 UTC on 20 November 2026."""
     del django_db_setup
-    partitions.forget_known()
+    fact_partitions.forget_known()
     with django_db_blocker.unblock(), transaction.atomic():
         told = tell(NOW)
         cast(told)
         yield told
         transaction.set_rollback(True)
-    partitions.forget_known()
+    fact_partitions.forget_known()
 
 
 @pytest.fixture

@@ -1,0 +1,127 @@
+"""Computes all that is due of a cluster, and rolls hours up as they are complete.
+
+What workers, `ingest` and `import_metrics` do: they differ in what they make due before.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from accounting.domain.core.interval import Period
+from accounting.ingest.pipeline import Ingested, ingest_all
+from accounting.ingest.rollup import (
+    look_for_faults,
+    roll_up_complete_hours,
+    roll_up_dirty_hours,
+)
+from accounting.ingest.window_backlog import Backlog, backlog
+from accounting.models import Cluster
+from accounting.queries.windows import database_now
+
+ROLL_UP_AFTER_S = 10.0  # how far reports and pages are behind a long run
+ROLL_UP_SHARE = 0.05  # of the time of a long run, at most
+TELL_AFTER_S = 0.5  # between two looks at how much is left
+MOST_PASSES = 3  # an hour whose facts expired meanwhile is computed once more
+
+Progress = Callable[[str, int, int], None]  # what, done, of how many
+COMPUTING, ROLLING_UP = "Computing windows", "Rolling up hours"
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """What a run did, and what it left.
+
+    Attributes:
+        ingested: windows, facts, samples, failed attempts.
+        hours: hours that were rolled up; one that changed again counts again.
+        left: windows that are still not done.
+    """
+
+    ingested: Ingested
+    hours: int
+    left: Backlog
+
+    def __add__(self, later: "CaughtUp") -> "CaughtUp":
+        """Both runs; what is left is what the later one left."""
+        done = self.ingested + later.ingested
+        return CaughtUp(done, self.hours + later.hours, later.left)
+
+
+def catch_up(
+    cluster: Cluster,
+    *,
+    within: Period | None = None,
+    newest_first: bool = True,
+    for_s: float = math.inf,
+    on_progress: Progress | None = None,
+) -> CaughtUp:
+    """Compute due windows and roll up what they change, until nothing is due.
+
+    Args:
+        cluster: whose windows.
+        within: only windows and hours of this period; what these make due outside it stays.
+        newest_first: the order in which hours are taken.
+        for_s: begin no more windows after so many seconds.
+        on_progress: told how far it is; the total grows with what becomes due.
+    """
+    run = _Run(cluster.pk, within, database_now(), on_progress)
+    end = time.monotonic() + for_s
+    for _ in range(MOST_PASSES):
+        run.done += ingest_all(
+            cluster,
+            within=within,
+            newest_first=newest_first,
+            as_of=run.began,
+            for_s=max(0.0, end - time.monotonic()),
+            on_progress=run.after_hour,
+        )
+        run.finish()
+        left = backlog(cluster.pk, within, as_of=run.began)
+        if not left.due or run.done.failed or time.monotonic() >= end:
+            break
+    return CaughtUp(run.done, run.hours, left)
+
+
+@dataclass(slots=True)
+class _Run:
+    """The roll-ups and the progress of one run."""
+
+    cluster_id: int
+    within: Period | None
+    began: datetime
+    on_progress: Progress | None
+    done: Ingested = field(default_factory=lambda: Ingested(0, 0, 0))
+    hours: int = 0
+    _rolled_s: float = field(default_factory=time.monotonic)
+    _took_s: float = 0.0
+    _told_s: float = 0.0
+
+    def after_hour(self, now: Ingested) -> None:
+        """An hour's windows are computed: `now` is what this pass has done so far."""
+        pause = max(ROLL_UP_AFTER_S, self._took_s / ROLL_UP_SHARE)
+        if time.monotonic() - self._rolled_s >= pause:
+            started = time.monotonic()
+            self.hours += roll_up_complete_hours(self.cluster_id, self.within)
+            self._rolled_s = time.monotonic()
+            self._took_s = self._rolled_s - started
+        if self.on_progress and time.monotonic() - self._told_s >= TELL_AFTER_S:
+            self._told_s = time.monotonic()
+            done = self.done + now
+            count = done.windows + done.failed
+            left = backlog(self.cluster_id, self.within, as_of=self.began).due
+            self.on_progress(COMPUTING, count, count + left)
+
+    def finish(self) -> None:
+        """Roll up what is left, complete or not."""
+        rolled = roll_up_dirty_hours(
+            self.cluster_id, within=self.within, on_progress=self._tell_hours
+        )
+        if self.hours and not rolled:  # all of them were complete before the end
+            look_for_faults(self.cluster_id)
+        self.hours += rolled
+
+    def _tell_hours(self, done: int, total: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(ROLLING_UP, done, total)

@@ -1,0 +1,203 @@
+"""Reads a cluster's sources, whatever their kind, for one period."""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+from django.db.models import DateTimeField, Value
+from django.db.models.functions import Greatest, Now
+
+from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.samples.series import Reading
+from accounting.ingest import scrape_buffer
+from accounting.models import Cluster, Source, SourceKind
+from accounting.queries.resources import added_resources
+from accounting.sources.errors import SourceError
+from accounting.sources.http import Access
+from accounting.sources.prometheus import Prometheus
+
+BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
+AFTER_MS = 600_000
+FOLDING = (
+    2  # raised when `domain.inventory.merge_samples` learns more from the same samples
+)
+
+_ACCESS_KEYS = (
+    "headers",
+    "bearer_token_file",
+    "username",
+    "password_file",
+    "ca_file",
+    "timeout_s",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReader:
+    """All active sources of a cluster as one."""
+
+    sources: tuple[Source, ...]
+
+    def read(self, period: Period) -> list[Reading]:
+        """What every source says of a period, margins included.
+
+        Raises:
+            SourceError: a source that is asked over the network did not answer.
+        """
+        wide = Period(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
+        return [
+            replace(
+                read_source(source, wide),
+                is_file=source.kind == SourceKind.OPENMETRICS,
+            )
+            for source in self.sources
+        ]
+
+    @property
+    def is_asked(self) -> bool:
+        """True where a source is asked for names, and does not show all it has."""
+        return any(source.kind == SourceKind.PROMETHEUS for source in self.sources)
+
+    def unknown_names(self, period: Period) -> dict[str, str]:
+        """Name -> source, of what looks like a GPU's metric and is in no table.
+
+        Jobs that a source's list leaves out are no matter of ours.
+
+        Raises:
+            SourceError: a source did not answer.
+        """
+        found: dict[str, str] = {}
+        for source in self.sources:
+            if source.kind == SourceKind.PROMETHEUS:
+                allowed = source.settings.get("jobs")
+                for name, job in prometheus_of(source).unknown_names(period):
+                    if not allowed or job in allowed:
+                        found[name] = source.name
+        return found
+
+    def nodes_of_names(self, names: list[str], period: Period) -> dict[str, set[str]]:
+        """The nodes that series of these names speak of, by name.
+
+        Raises:
+            SourceError: a source did not answer.
+        """
+        found: dict[str, set[str]] = {name: set() for name in names}
+        for source in self.sources:
+            if source.kind == SourceKind.PROMETHEUS:
+                shown = prometheus_of(source).nodes_of_names(names, period).nodes
+                for name in found:
+                    found[name] |= shown.get(name, set())
+        return found
+
+    def blocks_inside(self, period: Period) -> dict[Source, list[int]]:
+        """The kept blocks that lie in a period as a whole; none where a source is asked."""
+        if self.is_asked:
+            return {}
+        return {source: scrape_buffer.inside(source, period) for source in self.sources}
+
+    def is_folded(self, period: Period) -> bool:
+        """True when all kept samples of a period are in the evidence already."""
+        return not self.is_asked and all(
+            scrape_buffer.are_folded(source, period, folding_of(source))
+            for source in self.sources
+        )
+
+    def samples_by_hour(self, period: Period) -> dict[int, int] | None:
+        """How many samples are kept of each hour of a period, by its start in ms.
+
+        None where a source is asked anew each time.
+        """
+        if self.is_asked:
+            return None
+        counts: Counter[int] = Counter()
+        for source in self.sources:
+            counts.update(scrape_buffer.samples_by_hour(source, period))
+        return counts
+
+    @property
+    def is_live(self) -> bool:
+        """True when a source answers for the present, not only for a file's time."""
+        return any(source.kind != SourceKind.OPENMETRICS for source in self.sources)
+
+
+def folding_of(source: Source) -> bytes:
+    """All that decides, beside samples, what a source's samples say: SHA-256."""
+    added = sorted((name, str(share)) for name, share in added_resources().items())
+    jobs = source.settings.get("jobs")
+    kube_jobs = source.cluster.kube_state_jobs
+    how = (FOLDING, added, source.interval_s, jobs, kube_jobs)
+    return hashlib.sha256(msgspec.json.encode(how)).digest()
+
+
+def reader_of(cluster: Cluster) -> ClusterReader:
+    """The reader of a cluster's active sources."""
+    return ClusterReader(tuple(cluster.sources.filter(is_active=True)))
+
+
+def read_source(source: Source, period: Period) -> Reading:
+    """One source's samples of a period: from the buffer, or by asking Prometheus."""
+    if source.kind != SourceKind.PROMETHEUS:
+        return _of_jobs(source, scrape_buffer.read(source, period))
+    try:
+        reading = prometheus_of(source).read(period)
+    except SourceError as error:
+        _note(source, str(error))
+        raise
+    _note(source, "", max((int(s.times_ms[-1]) for s in reading.series), default=None))
+    return _of_jobs(source, reading)
+
+
+def _of_jobs(source: Source, reading: Reading) -> Reading:
+    """What the source's list of jobs lets in; a job that is not on it is named.
+
+    Without a list every job may speak of GPUs and pods.
+    """
+    allowed = source.settings.get("jobs")
+    if not allowed:
+        return reading
+    kept = tuple(s for s in reading.series if s.scraper.job in allowed)
+    foreign = {s.scraper.job for s in reading.series} - set(allowed)
+    notes = tuple(
+        (
+            "foreign_job",
+            f"{source.name}: {job or 'no job'}",
+            f"Its samples are not counted: the source allows {', '.join(allowed)}.",
+        )
+        for job in sorted(foreign)
+    )
+    return replace(reading, series=kept, notes=(*reading.notes, *notes))
+
+
+def _note(source: Source, error: str, latest_ms: int | None = None) -> None:
+    """Keep for data health how asking went; an old period's samples are not the latest."""
+    noted: dict[str, Any] = {
+        "last_read_at": Now(),
+        "last_error": error.replace("\0", ""),
+    }
+    if latest_ms is not None:
+        latest = Value(to_instant(latest_ms), DateTimeField())
+        noted["last_sample_at"] = Greatest("last_sample_at", latest)
+    Source.objects.filter(pk=source.pk).update(**noted)
+
+
+def prometheus_of(source: Source) -> Prometheus:
+    """The door that a source's settings describe."""
+    settings: dict[str, Any] = source.settings
+    return Prometheus(
+        url=settings["url"],
+        access=access_of(source),
+        matchers=settings.get("matchers", {}),
+        parameters=settings.get("parameters", {}),
+        scales=source.scales,
+        interval_ms=None if source.interval_s is None else source.interval_s * 1000,
+    )
+
+
+def access_of(source: Source) -> Access:
+    """Credentials and deadlines that a source's settings name."""
+    given = {
+        key: source.settings[key] for key in _ACCESS_KEYS if key in source.settings
+    }
+    return Access(**given)

@@ -1,0 +1,74 @@
+"""Writes computed windows: facts, dirty hours, window ledger and issues, all or nothing."""
+
+from collections.abc import Sequence
+
+from django.db import connection, transaction
+
+from accounting.domain.core.interval import to_instant
+from accounting.domain.core.issue import Issue
+from accounting.failpoints import reach
+from accounting.ingest import fact_partitions, window_leases, write_facts
+from accounting.ingest.data_issues import record
+from accounting.ingest.window_leases import Claim, Outcome
+from accounting.locks import lock
+
+
+def write_windows(
+    claimed: Claim,
+    results: Sequence[tuple[Outcome, write_facts.Facts]],
+    found: Sequence[Issue] = (),
+) -> int:
+    """Facts, dirty hours and ledger in one transaction; unchanged windows write no facts.
+
+    Where nothing changed and nothing was found, one statement is the transaction: the live
+    windows of every cluster are read again and again, and round trips are most of it.
+
+    Args:
+        claimed: whose fences must still hold.
+        results: of each window its outcome and all its facts.
+        found: issues of these windows.
+
+    Returns:
+        How many facts were written.
+
+    Raises:
+        FenceError: a window was taken over meanwhile; nothing was written.
+    """
+    replaced = [
+        (to_instant(outcome.window.start_ms), stored)
+        for outcome, stored in results
+        if claimed.hashes.get(outcome.window.start_ms) != outcome.content_hash
+    ]
+    outcomes = [outcome for outcome, _ in results]
+    if not replaced and not found and window_leases.finish_quietly(claimed, outcomes):
+        reach("committed")
+        return 0
+    cluster_id, period = claimed.cluster_id, claimed.period
+    for table in (fact_partitions.WINDOWS, fact_partitions.INTENSITY_WINDOWS):
+        fact_partitions.ensure(table, period.start, period.end)
+    with transaction.atomic():
+        if replaced:
+            lock("facts", cluster_id)
+            write_facts.replace_windows(cluster_id, replaced)
+            mark_hours(cluster_id, [window for window, _ in replaced], "facts")
+        window_leases.finish(claimed, outcomes)
+        record.record(cluster_id, found)
+        record.resolve_gone(cluster_id, period, found)
+        reach("before_commit")
+    reach("committed")
+    return sum(len(stored.rows) for _, stored in replaced)
+
+
+def mark_hours(cluster_id: int, instants: Sequence[object], reason: str) -> None:
+    """Mark the UTC hours of instants dirty; a mark that is there is renewed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
+            SELECT DISTINCT %s, date_trunc('hour', at, 'UTC'), statement_timestamp(), %s
+            FROM unnest(%s::timestamptz[]) AS at
+            ON CONFLICT (cluster_id, hour_start) DO UPDATE
+                SET marked_at = excluded.marked_at, reason = excluded.reason
+            """,
+            [cluster_id, reason, list(instants)],
+        )

@@ -1,0 +1,193 @@
+"""Brings up to date which GPUs the samples gave each hold, in its whole life (rules.md N17).
+
+Counts of the hours at hand are made anew from their labels and put in the place of those that
+were kept. Other hours are counted again only where the hold began or ended there and does no
+more, or where other labels count for it now.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from accounting.domain.core.interval import FAR_MS, Period
+from accounting.domain.holds.derive import Derived
+from accounting.domain.holds.gpu_assignment import (
+    Place,
+    claimed_parts,
+    mapped_places,
+    named_times,
+)
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.label_counts import (
+    Tally,
+    stale_hours,
+    whole_hours,
+    without,
+)
+from accounting.domain.inventory.labels import Labels, labels_of
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.records import Inventory
+from accounting.ingest.evidence.gpu_labels import labels_of_names
+from accounting.ingest.evidence.holds import Settled
+from accounting.ingest.evidence.ids import Ids
+from accounting.mapping import labels_kept, pack_labels, unpack_labels
+from accounting.models import Cluster
+
+
+@dataclass(slots=True)
+class _Counting:
+    """A hold whose samples are counted.
+
+    Attributes:
+        tally: what is still right of what was kept.
+        stale: other hours than those at hand that are counted again.
+    """
+
+    one: Settled
+    tally: Tally
+    stale: list[Period]
+
+    @property
+    def hold(self) -> Hold:
+        """The hold, as it is stored."""
+        return self.one.hold
+
+
+def complete(
+    cluster: Cluster,
+    settled: Sequence[Settled],
+    inventory: Inventory,
+    derived: Derived,
+    ids: Ids,
+    *,
+    near: Period,
+    touched: Touched,
+) -> Derived:
+    """Give every hold the samples of the hours that are not at hand.
+
+    Args:
+        cluster, inventory, derived, ids: what was derived, and from what.
+        settled: the holds that kube-state shows; their rows take what is kept.
+        near: the hours whose labels are at hand.
+        touched: by the samples that were folded.
+
+    Returns:
+        The same with holds that know of all their samples.
+    """
+    others = _Evidence(inventory, touched)
+    counted = [found for one in settled if (found := others.counting(one, near))]
+    elsewhere = _labels_of_stale(cluster, counted, inventory, derived, ids)
+    held = Counter(one.hold.uid for one in settled)
+    claimed = claimed_parts(one.hold for one in settled)
+    named: dict[tuple[str, str], Mapping[Place, int]] = {}
+    for found in counted:
+        hold = found.hold
+        tally = found.tally
+        if found.stale:
+            tally = tally.replaced(found.stale, named_times(hold, elsewhere))
+        tally = tally.replaced([near], named_times(hold, derived.labels))
+        hold = replace(hold, named=tally.outside(near))
+        named[hold.uid, hold.resource] = hold.named
+        places = mapped_places(
+            hold,
+            derived.labels,
+            is_only=held[hold.uid] == 1,
+            claimed=claimed.get(hold.uid, frozenset()),
+        )
+        found.one.row.label_counts = pack_labels(labels_kept(hold, tally, places))
+    holds = tuple(
+        replace(hold, named=named[hold.uid, hold.resource])
+        if not hold.is_inferred and (hold.uid, hold.resource) in named
+        else hold
+        for hold in derived.holds
+    )
+    return replace(derived, holds=holds)
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """What decides whether the counts of other hours still hold."""
+
+    inventory: Inventory
+    touched: Touched
+
+    def counting(self, one: Settled, near: Period) -> _Counting | None:
+        """How a hold is counted; None where nothing of it is at hand and all is kept."""
+        hold, before = one.hold, one.before
+        held = Period(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
+        kept = None
+        if before is not None and before.label_counts is not None:
+            kept = unpack_labels(bytes(before.label_counts))
+        is_same = (
+            kept is not None
+            and (kept.node, kept.is_shared) == (hold.node, hold.is_shared)
+            and not self._is_renamed(hold)
+        )
+        if kept is not None and is_same:
+            if kept.held == held and held.intersection(near) is None:
+                return None
+            stale = stale_hours(kept.held, held)
+        else:
+            stale = [whole_hours(held)]
+        known = self._sampled(hold.node)
+        stale = [
+            part
+            for period in without(stale, near)
+            if (part := period.intersection(known)) is not None
+        ]
+        tally = kept.tally if kept is not None and is_same else Tally()
+        return _Counting(one, tally, stale)
+
+    def _is_renamed(self, hold: Hold) -> bool:
+        """True where labels of a hold turned out to be an exporter's own (trap T6)."""
+        if (hold.namespace, hold.pod) in self.touched.own_pods:
+            return True
+        return bool(self.touched.renaming) and any(
+            place.node == hold.node and place.scraper in self.touched.renaming
+            for record in self.inventory.gpus.values()
+            for place in record.spans
+        )
+
+    def _sampled(self, node: str) -> Period:
+        """The hours in which GPUs of a node were sampled: other hours have no labels."""
+        spans = [
+            span
+            for record in self.inventory.gpus.values()
+            for place, found in record.spans.items()
+            if place.node == node
+            for span in (found[0], found[-1])
+        ]
+        first_ms = min((span.first_ms for span in spans), default=FAR_MS)
+        last_ms = max((span.last_ms for span in spans), default=FAR_MS)
+        return whole_hours(Period(min(first_ms, last_ms), last_ms + 1))
+
+
+def _labels_of_stale(
+    cluster: Cluster,
+    counted: Sequence[_Counting],
+    inventory: Inventory,
+    derived: Derived,
+    ids: Ids,
+) -> Labels:
+    """The labels of the hours that are counted again; on shared GPUs those of others, too."""
+    some = [found for found in counted if found.stale]
+    names = {
+        (space, pod)
+        for found in some
+        for space, pod, _ in (
+            (found.hold.namespace, found.hold.pod, ""),
+            *found.hold.names,
+        )
+    }
+    labels = replace(inventory, gpu_labels={}, far_labels={})
+    if some:
+        stale = [period for found in some for period in found.stale]
+        hours = Period(
+            min(period.start_ms for period in stale),
+            max(period.end_ms for period in stale),
+        )
+        shared = {found.hold.node for found in some if found.hold.is_shared}
+        labels.gpu_labels = labels_of_names(cluster, names, hours, ids, shared)
+    read = labels_of(labels)
+    read.binds = derived.labels.binds
+    return read

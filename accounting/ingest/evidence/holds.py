@@ -1,0 +1,270 @@
+"""Stores holds: those that kube-state shows, and those that only labels show (N13)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import QuerySet
+
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.holds.derive import Derived
+from accounting.domain.holds.gpu_assignment import mapped_places
+from accounting.domain.holds.hold import Hold
+from accounting.domain.holds.label_counts import Tally, whole_hours
+from accounting.domain.inventory.records import Inventory
+from accounting.ingest.evidence.ids import BATCH, Ids, ensure_namespaces, ensure_nodes
+from accounting.mapping import labels_kept, pack_labels, unpack_labels
+from accounting.models import Cluster, Pod, PodHold
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A hold as it will be stored.
+
+    Attributes:
+        hold: over the time that is stored of it.
+        row, before: as it is and as it was; `before` None: it is new.
+    """
+
+    hold: Hold
+    row: PodHold
+    before: PodHold | None
+
+
+def settle(
+    inventory: Inventory, holds: Sequence[Hold], ids: Ids
+) -> tuple[list[Settled], list[PodHold]]:
+    """The holds of the pods at hand beside what is stored of them, and what is no more.
+
+    Where a hold ends may depend on who was bound next (N11), and on labels in a silence of
+    kube-state (N13), so an end counts only where all that lies around it was loaded: in the
+    reach of the inventory. Elsewhere what is stored stays; a hold without an end is never
+    booked for less there.
+    """
+    pod_ids = [ids.pods[uid] for uid in inventory.pods]
+    known = {
+        (row.pod_id, row.resource): row
+        for row in PodHold.objects.filter(pod_id__in=pod_ids, is_inferred=False)
+    }
+    near = whole_hours(inventory.reach)
+    first_ms = near.start_ms - HOUR_MS  # a silence begins after the last samples
+    found: list[Settled] = []
+    for hold in holds:
+        row = _hold_row(hold, ids)
+        before = known.pop((row.pod_id, row.resource), None)
+        last_ms = inventory.pods[hold.uid].last_ms
+        if before is not None and before.ended_ms is not None:
+            if last_ms < first_ms:
+                continue
+            if last_ms >= near.end_ms:
+                row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
+                row.booked_until_ms = before.booked_until_ms
+        if before is not None and row.ended_ms is None:
+            row.booked_until_ms = _open_end(before, hold.booked_until_ms, near)
+        found.append(Settled(_over(hold, row), row, before))
+    return found, list(known.values())
+
+
+def _open_end(before: PodHold, booked_until_ms: int, near: Period) -> int:
+    """Until when a hold without an end is booked, as far as anybody looked there."""
+    if near.contains(booked_until_ms):
+        return booked_until_ms
+    return max(booked_until_ms, before.booked_until_ms or 0)
+
+
+def store_shown(settled: Sequence[Settled], gone: Sequence[PodHold]) -> list[Period]:
+    """Write the holds that kube-state shows; where somebody's time changed."""
+    changed: list[Period] = []
+    rows: list[PodHold] = []
+    for one in settled:
+        row, before = one.row, one.before
+        rows.extend(_changed(before, row))
+        changed.extend(_all_of(row) if before is None else _moved(before, row))
+    for row in gone:
+        changed.extend(_all_of(row))
+    PodHold.objects.filter(pk__in=[row.pk for row in gone]).delete()
+    _write(rows)
+    return changed
+
+
+def _over(hold: Hold, row: PodHold) -> Hold:
+    """A hold over the time that is stored of it."""
+    end = hold.booked_until_ms if row.booked_until_ms is None else row.booked_until_ms
+    return replace(hold, bound_ms=row.bound_ms, booked_until_ms=end)
+
+
+def store_inferred(
+    cluster: Cluster, derived: Derived, inventory: Inventory, ids: Ids
+) -> list[Period]:
+    """Put inferred holds in place of what is stored of them in the reach of the labels.
+
+    Only of pods whose labels are at hand: what is stored of others nobody looked at. Labels
+    are loaded by the hour, so some lie in a silence beside the reach; its holds stay as they
+    are.
+    """
+    names = {
+        (key.pod.namespace, key.pod.pod)
+        for labels in (inventory.gpu_labels, inventory.far_labels)
+        for key in labels
+    }
+    stored = {
+        (row.pod_id, row.node_id, row.resource, row.bound_ms): row
+        for row in overlapping(cluster, inventory.reach)
+        if (row.pod.namespace.name, row.pod.name) in names
+    }
+    holds = [
+        hold
+        for hold in derived.holds
+        if hold.is_inferred and _touches(hold, inventory.reach)
+    ]
+    _ensure_inferred_pods(cluster, holds, ids)
+    changed: list[Period] = []
+    rows: list[PodHold] = []
+    for hold in holds:
+        row = _hold_row(hold, ids)
+        places = mapped_places(hold, derived.labels_for(hold))
+        row.label_counts = pack_labels(labels_kept(hold, Tally(), places))
+        key = (row.pod_id, row.node_id, row.resource, row.bound_ms)
+        before = stored.pop(key, None)
+        rows.extend(_changed(before, row))
+        changed.extend(_all_of(row) if before is None else _moved(before, row))
+    for row in stored.values():
+        changed.extend(_all_of(row))
+    PodHold.objects.filter(pk__in=[row.pk for row in stored.values()]).delete()
+    _write(rows)
+    return changed
+
+
+def overlapping(cluster: Cluster, period: Period) -> QuerySet[PodHold]:
+    """The stored holds that only labels show and that touch a period, with their pods."""
+    rows = PodHold.objects.filter(
+        pod__cluster=cluster,
+        is_inferred=True,
+        bound_ms__lt=period.end_ms,
+        booked_until_ms__gte=period.start_ms,
+    )
+    return rows.select_related("pod__namespace")
+
+
+def _touches(hold: Hold, period: Period) -> bool:
+    """As `overlapping` asks of what is stored."""
+    return hold.bound_ms < period.end_ms and hold.booked_until_ms >= period.start_ms
+
+
+def _ensure_inferred_pods(cluster: Cluster, holds: Sequence[Hold], ids: Ids) -> None:
+    missing = [hold for hold in holds if hold.uid not in ids.pods]
+    ensure_namespaces(cluster, ids, {hold.namespace for hold in missing})
+    ensure_nodes(cluster, ids, {hold.node for hold in missing})
+    Pod.objects.bulk_create(
+        [
+            Pod(
+                cluster=cluster,
+                uid=hold.uid,
+                namespace_id=ids.namespaces[hold.namespace],
+                name=hold.pod,
+                node_id=ids.nodes[hold.node],
+                is_inferred=True,
+            )
+            for hold in missing
+        ],
+        ignore_conflicts=True,
+    )
+    found = Pod.objects.filter(cluster=cluster, uid__in=[hold.uid for hold in missing])
+    ids.pods.update(found.values_list("uid", "pk"))
+
+
+def _changed(before: PodHold | None, row: PodHold) -> list[PodHold]:
+    """The row to write, in place of the one before it; none where they are equal."""
+    if before is None:
+        return [row]
+    row.pk = before.pk
+    if row.label_counts is None:
+        row.label_counts = before.label_counts
+    return [row] if _differs(before, row) else []
+
+
+def _write(rows: Sequence[PodHold]) -> None:
+    PodHold.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=_HOLD_FIELDS,
+        batch_size=BATCH,
+    )
+
+
+_HOLD_FIELDS = [
+    "node",
+    "units",
+    "share_numerator",
+    "share_denominator",
+    "created_ms",
+    "bound_ms",
+    "ended_ms",
+    "booked_until_ms",
+    "ended_by",
+    "is_inferred",
+    "label_counts",
+]
+
+
+def _hold_row(hold: Hold, ids: Ids) -> PodHold:
+    return PodHold(
+        pod_id=ids.pods[hold.uid],
+        node_id=ids.nodes[hold.node],
+        resource=hold.resource,
+        units=hold.units,
+        share_numerator=hold.share.numerator,
+        share_denominator=hold.share.denominator,
+        created_ms=hold.created_ms,
+        bound_ms=hold.bound_ms,
+        ended_ms=hold.ended_ms,
+        booked_until_ms=hold.booked_until_ms,
+        ended_by=hold.ended_by,
+        is_inferred=hold.is_inferred,
+    )
+
+
+def _differs(before: PodHold, after: PodHold) -> bool:
+    names = [f"{name}_id" if name == "node" else name for name in _HOLD_FIELDS]
+    return any(getattr(before, name) != getattr(after, name) for name in names)
+
+
+def _span(row: PodHold) -> tuple[int, int]:
+    """Where a hold's time lies; nowhere where it was never booked."""
+    if row.booked_until_ms is None:
+        return row.bound_ms, row.bound_ms
+    return row.bound_ms, row.booked_until_ms
+
+
+def _moved(before: PodHold, after: PodHold) -> Iterable[Period]:
+    """Where somebody's time changes: all of both where they hold something else."""
+    if _holding(before) != _holding(after) or _has_moved(before, after):
+        return [*_all_of(before), *_all_of(after)]
+    return _between(_span(before), _span(after))
+
+
+def _holding(row: PodHold) -> tuple[int, int, int, int]:
+    """What is held, and where."""
+    return row.node_id, row.units, row.share_numerator, row.share_denominator
+
+
+def _has_moved(before: PodHold, after: PodHold) -> bool:
+    """True where a hold has other GPUs than it had: N17 looks at all its time."""
+    had, has = before.label_counts, after.label_counts
+    if had is None or has is None:
+        return False
+    return unpack_labels(bytes(had)).places != unpack_labels(bytes(has)).places
+
+
+def _all_of(row: PodHold) -> list[Period]:
+    start, end = _span(row)
+    return [Period(start, end)] if start < end else []
+
+
+def _between(before: tuple[int, int], after: tuple[int, int]) -> Iterable[Period]:
+    """Where exactly one of two spans lies."""
+    return [
+        Period(min(low, high), max(low, high))
+        for low, high in zip(before, after, strict=True)
+        if low != high
+    ]

@@ -1,0 +1,114 @@
+"""Which lifecycle each node has, and the hours whose price that changes (rules.md N26).
+
+Lifecycle is looked up when an hour is rolled up, not kept with the facts: where samples say it
+only after the hour was rolled up, no fact changes, and nothing else would roll it up again.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from django.db import connection
+
+from accounting.domain.core.interval import FAR_MS, WINDOW_MS, to_ms
+from accounting.ingest.evidence.ids import BATCH
+from accounting.locks import lock
+from accounting.models import Cluster, LabelPurpose, LabelSpelling, NodeFact
+from accounting.sources.catalogue import lifecycle_of
+
+Life = Sequence[
+    tuple[int, str]
+]  # since when (ms), which lifecycle; the first for ever before
+
+
+def spelled_by() -> tuple[str, ...]:
+    """The node labels that spell a lifecycle here, as the set-up names them, in order."""
+    rows = LabelSpelling.objects.filter(purpose=LabelPurpose.LIFECYCLE)
+    return tuple(rows.order_by("position").values_list("label", flat=True))
+
+
+def respell() -> None:
+    """Read every node's lifecycle from its labels again, by those that the set-up names now.
+
+    In the caller's transaction: nobody observes a cluster meanwhile.
+    """
+    own = spelled_by()
+    for cluster_id in Cluster.objects.order_by("pk").values_list("pk", flat=True):
+        lock("evidence", cluster_id)
+        facts = list(NodeFact.objects.filter(node__cluster_id=cluster_id))
+        before = lifecycles_of(facts)
+        changed = [f for f in facts if f.lifecycle != lifecycle_of(f.labels, own)]
+        for fact in changed:
+            fact.lifecycle = lifecycle_of(fact.labels, own)
+        NodeFact.objects.bulk_update(changed, ["lifecycle"], batch_size=BATCH)
+        mark_changed(cluster_id, {fact.node_id for fact in changed}, before)
+
+
+def lifecycles_of(facts: Iterable[NodeFact]) -> dict[int, list[tuple[int, str]]]:
+    """By node: its lifecycles in order."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for fact in sorted(facts, key=lambda f: f.valid_from):
+        life = found.setdefault(fact.node_id, [])
+        life.append((to_ms(fact.valid_from), fact.lifecycle))
+    return found
+
+
+def differing(before: Life, after: Life) -> list[tuple[int, int]]:
+    """[start, end) in ms where two accounts of a node's lifecycle differ."""
+    edges = sorted({0, FAR_MS, *(at for at, _ in before), *(at for at, _ in after)})
+    return [
+        (start, end)
+        for start, end in pairwise(edges)
+        if _at(before, start) != _at(after, start)
+    ]
+
+
+def _at(life: Life, instant_ms: int) -> str:
+    latest = [name for since, name in life if since <= instant_ms]
+    if latest:
+        return latest[-1]
+    return life[0][1] if life else "unknown"
+
+
+def mark_changed(
+    cluster_id: int, node_ids: Collection[int], before: Mapping[int, Life]
+) -> None:
+    """Make dirty the hours in which a GPU was on a node whose lifecycle is another now.
+
+    Windows that are not computed yet count too: who computes them beside us may roll them up
+    with what it knew before.
+    """
+    after = lifecycles_of(NodeFact.objects.filter(node_id__in=node_ids))
+    spans = [
+        (node, start, end)
+        for node in sorted(node_ids)
+        for start, end in differing(before.get(node, ()), after.get(node, ()))
+    ]
+    if not spans:
+        return
+    nodes, starts, ends = (list(column) for column in zip(*spans, strict=True))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
+            SELECT DISTINCT w.cluster_id, date_trunc('hour', w.window_start, 'UTC'),
+                   statement_timestamp(), 'lifecycle'
+            FROM unnest(%(nodes)s::bigint[], %(starts)s::bigint[], %(ends)s::bigint[])
+                AS t(node_id, start_ms, end_ms)
+            JOIN accounting_gpupresence p USING (node_id)
+            JOIN accounting_ingestwindow w
+              ON w.cluster_id = %(cluster)s
+             AND w.window_start > to_timestamp(
+                     (greatest(t.start_ms, p.start_ms) - %(window_ms)s) / 1000.0)
+             AND w.window_start < to_timestamp(
+                     least(t.end_ms, coalesce(p.end_ms, t.end_ms)) / 1000.0)
+            ON CONFLICT (cluster_id, hour_start) DO UPDATE
+                SET marked_at = excluded.marked_at, reason = excluded.reason
+            """,
+            {
+                "nodes": nodes,
+                "starts": starts,
+                "ends": ends,
+                "cluster": cluster_id,
+                "window_ms": WINDOW_MS,
+            },
+        )

@@ -1,0 +1,202 @@
+"""Samples of a period into the evidence, and what the evidence says then."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from accounting.domain.core.interval import FAR_MS, Period, to_ms
+from accounting.domain.core.issue import Issue
+from accounting.domain.holds.derive import Derived, data_end_ms, derive
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.scraper_series import MAX_STEP_MS
+from accounting.domain.samples.series import Reading
+from accounting.failpoints import reach
+from accounting.ingest import scheduler_queues, window_schedule
+from accounting.ingest.evidence import gpu_labels, load, save, store_derived
+from accounting.ingest.evidence.gpu_labels import label_period
+from accounting.ingest.evidence.holds import overlapping
+from accounting.ingest.evidence.ids import Ids
+from accounting.ingest.evidence.workloads import resolve_pods
+from accounting.ingest.gc_pause import no_cycle_search
+from accounting.ingest.kube_state_jobs.changes import judge
+from accounting.locks import lock
+from accounting.models import Cluster
+from accounting.queries.windows import database_now
+
+if TYPE_CHECKING:  # the web process derives again, and loads no door to a cluster
+    from accounting.ingest.cluster_reader import ClusterReader
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A cluster's evidence and what it says, for one period.
+
+    Attributes:
+        issues: jobs of kube-state beside those that lead.
+    """
+
+    inventory: Inventory
+    ids: Ids
+    derived: Derived
+    until_ms: int
+    issues: Sequence[Issue] = ()
+
+
+@no_cycle_search()
+def observe_period(
+    cluster: Cluster,
+    reader: "ClusterReader",
+    readings: Sequence[Reading],
+    period: Period,
+    *,
+    is_observed: bool = False,
+    computed: Sequence[Period] = (),
+) -> State:
+    """Fold a period's samples into the evidence and derive holds and presence from it.
+
+    One transaction under the cluster's evidence lock. Windows in which somebody's time
+    changed become due again (rules.md N1), except those that the caller computes anyway.
+
+    Args:
+        cluster, reader, readings, period: whose samples, and of which time.
+        is_observed: the samples were in the evidence when they were read; they are folded
+            again where some was taken out of it since (rules.md N40).
+        computed: the windows that the caller computes; all of `period` without any.
+    """
+    uids = {
+        series.labels.get("uid", "")
+        for reading in readings
+        for series in reading.series
+        if series.metric.startswith("kube_pod_")
+    }
+    with transaction.atomic():
+        lock("evidence", cluster.pk)
+        is_observed = is_observed and reader.is_folded(period)  # asked under the lock
+        jobs = judge(cluster, readings, period, is_known=is_observed)
+        is_observed = is_observed and not jobs.again
+        readings = jobs.readings
+        inventory, ids = load.load(cluster, period, uids)
+        touched = Touched()
+        if not is_observed:
+            touched = observe(inventory, readings, period)
+            save.save(cluster, inventory, ids, touched, period)
+            scheduler_queues.store(cluster, readings, period)
+        _declare_intervals(inventory, readings)
+        until = data_end_ms(inventory)
+        if reader.is_live:  # it answers to the window's end, and never for the future
+            until = max(until, min(period.end_ms, to_ms(database_now())))
+        wide = Period(
+            max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
+        )
+        near = label_period(period)
+        _load_far(cluster, period, inventory, ids, touched)
+        now = derive(inventory, wide, until)
+        now, changed = store_derived.store(cluster, inventory, now, ids, near, touched)
+        holding = {ids.pods[hold.uid] for hold in now.holds}
+        if not is_observed:
+            resolve_pods(cluster, holding)
+        changed.extend(_moved_end(cluster, until))
+        changed.extend(jobs.again)
+        outside = _outside(changed, _stretches(computed or [period]))
+        window_schedule.mark_existing(cluster.pk, outside, "late")
+        reach("folded")
+    found = jobs.issues(period, inventory.added_names)
+    return State(inventory, ids, now, until, found)
+
+
+def derive_again(cluster: Cluster, period: Period) -> None:
+    """Derive holds and presence near a period from what is known; reads no samples.
+
+    In the current transaction. Windows in which somebody's time changed become due again,
+    up to where the cluster was retired: after that there is nothing (rules.md N38).
+    """
+    lock("evidence", cluster.pk)
+    inventory, ids = load.load(cluster, period)
+    touched = Touched()
+    _load_far(cluster, period, inventory, ids, touched)
+    ends = Cluster.objects.values_list("data_end_ms", flat=True)
+    until = max(data_end_ms(inventory), ends.get(pk=cluster.pk) or 0)
+    now = derive(inventory, period, until)
+    near = label_period(period)
+    _, changed = store_derived.store(cluster, inventory, now, ids, near, touched)
+    kept = Period(0, inventory.retired_ms or FAR_MS)
+    there = [part for span in changed if (part := span.intersection(kept))]
+    window_schedule.mark_existing(cluster.pk, there, "late")
+
+
+def _load_far(
+    cluster: Cluster, period: Period, inventory: Inventory, ids: Ids, touched: Touched
+) -> None:
+    """Load what labels say far away of the pods that somebody's samples speak of now.
+
+    Scrapes of kube-state that came in the middle of a silence also speak of the holds that
+    labels made there: of those of the period.
+    """
+    names = gpu_labels.names_of(inventory)
+    if touched.scrapers:
+        wide = Period(
+            max(0, period.start_ms - MAX_STEP_MS), period.end_ms + MAX_STEP_MS
+        )
+        pods = (row.pod for row in overlapping(cluster, wide))
+        names.update((pod.namespace.name, pod.name) for pod in pods)
+    near = label_period(period)
+    gpu_labels.load_far(cluster, near, names, inventory, ids)
+    gpu_labels.load_shown(cluster, inventory)
+
+
+def _moved_end(cluster: Cluster, until_ms: int) -> list[Period]:
+    """Remember where a cluster's data end (rules.md N1); from where to where that moved.
+
+    What lies between was computed as after the end of the data, if it was computed.
+    """
+    known = Cluster.objects.filter(pk=cluster.pk)
+    [before] = known.values_list("data_end_ms", flat=True)
+    if before is not None and before >= until_ms:
+        return []
+    known.update(data_end_ms=until_ms)
+    return [] if before is None else [Period(before, until_ms)]
+
+
+def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:
+    """Give every kube-state scraper the interval of its source (rules.md N4, N9)."""
+    for reading in readings:
+        for series in reading.series:
+            record = inventory.scrapers.get(series.scraper)
+            if record is not None and series.metric.startswith("kube_"):
+                record.interval_ms = reading.interval_ms
+
+
+def _stretches(windows: Sequence[Period]) -> list[Period]:
+    """Windows, ascending, with those that follow each other as one."""
+    found: list[Period] = []
+    for window in windows:
+        if found and found[-1].end_ms == window.start_ms:
+            found[-1] = Period(found[-1].start_ms, window.end_ms)
+        else:
+            found.append(window)
+    return found
+
+
+def _outside(changed: Sequence[Period], computed: Sequence[Period]) -> list[Period]:
+    """The parts of changed periods that lie outside what is computed.
+
+    Args:
+        changed: in any order.
+        computed: ascending and disjoint.
+    """
+    left = list(changed)
+    for done in computed:
+        parts: list[Period] = []
+        for span in left:
+            if span.start_ms < done.start_ms:
+                end_ms = min(span.end_ms, done.start_ms)
+                parts.append(Period(span.start_ms, end_ms))
+            if span.end_ms > done.end_ms:
+                start_ms = max(span.start_ms, done.end_ms)
+                parts.append(Period(start_ms, span.end_ms))
+        left = parts
+    return left

@@ -1,0 +1,39 @@
+"""Stores what the evidence says (holds, presences) and tells whose time changed."""
+
+from accounting.domain.core.interval import Period
+from accounting.domain.holds.derive import Derived
+from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.records import Inventory
+from accounting.ingest.evidence import hold_labels, holds, presences
+from accounting.ingest.evidence.ids import Ids
+from accounting.models import Cluster
+
+
+def store(
+    cluster: Cluster,
+    inventory: Inventory,
+    derived: Derived,
+    ids: Ids,
+    near: Period,
+    touched: Touched,
+) -> tuple[Derived, list[Period]]:
+    """Bring holds and presences up to date.
+
+    Args:
+        cluster, inventory, derived, ids: what was derived, and from what.
+        near: the hours whose GPU labels are all at hand.
+        touched: by new samples; nothing where none came.
+
+    Returns:
+        What was derived, with holds that know their samples of other hours (N17); and the
+        periods in which somebody's time changed: the windows there are dirty.
+    """
+    shown = [hold for hold in derived.holds if not hold.is_inferred]
+    settled, gone = holds.settle(inventory, shown, ids)
+    derived = hold_labels.complete(
+        cluster, settled, inventory, derived, ids, near=near, touched=touched
+    )
+    changed = holds.store_shown(settled, gone)
+    changed.extend(holds.store_inferred(cluster, derived, inventory, ids))
+    changed.extend(presences.store(cluster, derived.presences, ids))
+    return derived, changed

@@ -1,0 +1,287 @@
+"""Files into the ledger: checked whole, buffered, observed, attributed, rolled up.
+
+Safe to repeat; several files may come in any order and in pieces: the ledger is that of
+all their samples together.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import DateTimeField, Max, Min, Value
+from django.db.models.functions import Greatest, Now
+
+from accounting.audit import Actor, act
+from accounting.domain.core.interval import (
+    DAY_MS,
+    HOUR_MS,
+    WINDOW_MS,
+    Period,
+    to_instant,
+)
+from accounting.domain.samples.scraper_series import MAX_STEP_MS
+from accounting.failpoints import reach
+from accounting.ingest import scrape_buffer, unknown_metrics, window_schedule
+from accounting.ingest.catch_up import catch_up
+from accounting.ingest.cluster_reader import reader_of
+from accounting.ingest.data_issues import record
+from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, fold
+from accounting.ingest.new_clusters import confirm, refuse_known_gpus
+from accounting.locks import lock
+from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
+from accounting.queries.windows import database_now
+from accounting.sources.intervals import Intervals, Sampler
+from accounting.sources.openmetrics import FileError, Spool, spool
+from accounting.sources.samples import UnknownNames
+
+FILES = "files"  # name of the source that imported files belong to
+REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)
+REACH_AHEAD_MS = 4 * WINDOW_MS  # and after it by its validity and the step (N4, N5)
+
+Progress = Callable[[str, int, int], None]  # what, done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What files brought; its windows are due.
+
+    Attributes:
+        cluster, source: whose samples.
+        period: from the first to the last sample.
+        samples, new_samples: how many the ledger needs, and how many it did not have.
+        unknown: names that look like a GPU's metric and are left out.
+        intervals: in ms, as the samples come.
+    """
+
+    cluster: Cluster
+    source: Source
+    period: Period
+    samples: int
+    new_samples: int
+    unknown: UnknownNames
+    intervals: Mapping[Sampler, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did."""
+
+    samples: int
+    new_samples: int
+    windows: int
+    rows_written: int
+    hours: int
+    waiting: int  # windows that wait for another source
+    unknown_names: tuple[str, ...]
+    interval_s: int | None  # declared, now or before (rules.md N4)
+    intervals: Mapping[Sampler, int | None]  # in ms, as the samples come
+
+
+def import_files(
+    cluster_name: str,
+    paths: Sequence[Path],
+    *,
+    actor: Actor,
+    is_new: bool = False,
+    interval_s: int | None = None,
+    on_progress: Progress | None = None,
+) -> Imported:
+    """Import OpenMetrics or timestamped Prometheus text, and compute what is due.
+
+    Arguments and errors are those of `keep_files`.
+    """
+    kept = keep_files(
+        cluster_name,
+        paths,
+        actor=actor,
+        is_new=is_new,
+        interval_s=interval_s,
+        on_progress=on_progress,
+    )
+    done = catch_up(kept.cluster, on_progress=on_progress)
+    _name_unknown(kept.cluster, kept.unknown, kept.period)  # now its windows are there
+    return Imported(
+        samples=kept.samples,
+        new_samples=kept.new_samples,
+        windows=done.ingested.windows,
+        rows_written=done.ingested.rows_written,
+        hours=done.hours,
+        waiting=done.left.due + done.left.failed,
+        unknown_names=tuple(sorted(kept.unknown.nodes)),
+        interval_s=kept.source.interval_s,
+        intervals=kept.intervals,
+    )
+
+
+def keep_files(
+    cluster_name: str,
+    paths: Sequence[Path],
+    *,
+    actor: Actor,
+    is_new: bool = False,
+    interval_s: int | None = None,
+    on_progress: Progress | None = None,
+) -> Kept:
+    """Check files, keep their samples, fold them into the evidence; windows become due.
+
+    Args:
+        cluster_name: made when it is unknown (rules.md N37).
+        paths: files, also .gz; all are checked before anything is written.
+        actor: who imports.
+        is_new: the cluster is one of its own, also if another one has its GPUs (N39).
+        interval_s: at which the samples of this cluster's files were taken, 1 to 300 (N4);
+            kept. None: as it was declared before, else as each window concludes it.
+        on_progress: told what is being done, how far it is and of how many.
+
+    Raises:
+        FileError: a file is wrong; nothing was written.
+        KnownGpusError: nothing configured the cluster, and another one has these GPUs at
+            the same time; nothing was written.
+    """
+    tell = on_progress or (lambda what, done, total: None)
+    latest = int(database_now().timestamp() * 1000) + DAY_MS
+    with tempfile.TemporaryDirectory(prefix="gpu-ledger-") as folder:
+        spooled = spool(
+            paths,
+            Path(folder),
+            latest_ms=latest,
+            on_progress=lambda done, total: tell(
+                "Reading MiB", done >> 20, max(1, total >> 20)
+            ),
+        )
+        if spooled.first_ms is None or spooled.last_ms is None:
+            raise FileError(
+                f"{', '.join(map(str, paths))}: no metric of a GPU or of kube-state in it"
+            )
+        if not is_new:
+            refuse_known_gpus(cluster_name, spooled)
+        cluster, source = _source(cluster_name, actor, is_new=is_new)
+        if interval_s is not None:
+            _declare(source, interval_s, actor)
+        period = Period(spooled.first_ms, spooled.last_ms + 1)
+        return _keep(cluster, source, spooled, period, tell)
+
+
+def _keep(
+    cluster: Cluster, source: Source, spooled: Spool, period: Period, tell: Progress
+) -> Kept:
+    """Keep checked samples and fold them, in one transaction where they are one part.
+
+    Then no worker computes their windows before they are in the evidence, which would be
+    to fold them twice.
+    """
+    intervals = Intervals()
+    is_one = (
+        spooled.samples <= PART_SAMPLES
+        and period.end_ms - period.start_ms <= PART_HOURS * HOUR_MS
+        and not reader_of(cluster).is_asked  # nobody waits for it with our locks
+    )
+    with transaction.atomic():  # kept samples always have their windows due
+        if is_one:
+            lock("evidence", cluster.pk)  # before rows of windows: who folds marks some
+        new = _buffer(source, spooled, intervals, tell)
+        if new:
+            _mark(cluster, period)
+        record.resolve_older(cluster.pk, (unknown_metrics.CODE,), period.start)
+        _name_unknown(cluster, spooled.unknown, period)
+        _note(source, period)
+        if new and is_one:
+            fold(cluster, period, tell)
+    reach("kept")
+    if new and not is_one:
+        fold(cluster, period, tell)
+    return Kept(
+        cluster=cluster,
+        source=source,
+        period=period,
+        samples=spooled.samples,
+        new_samples=new,
+        unknown=spooled.unknown,
+        intervals=intervals.concluded(),
+    )
+
+
+def _source(cluster_name: str, actor: Actor, *, is_new: bool) -> tuple[Cluster, Source]:
+    with act(actor, f"import into {cluster_name}"):
+        if is_new:
+            confirm(cluster_name)
+        cluster, _ = Cluster.objects.get_or_create(name=cluster_name)
+        source = cluster.sources.filter(kind=SourceKind.OPENMETRICS).first()
+        if source is None:
+            source = Source.objects.create(
+                cluster=cluster, name=FILES, kind=SourceKind.OPENMETRICS
+            )
+    return cluster, source
+
+
+def _note(source: Source, period: Period) -> None:
+    """Keep for data health when a file came last, and what it covers."""
+    last = to_instant(period.end_ms - 1)
+    Source.objects.filter(pk=source.pk).update(
+        last_read_at=Now(),
+        last_sample_at=Greatest("last_sample_at", Value(last, DateTimeField())),
+        file_from=period.start,
+        file_to=last,
+    )
+
+
+def _name_unknown(cluster: Cluster, unknown: UnknownNames, period: Period) -> None:
+    """What looks like a GPU's metric and was left out."""
+    weighed = unknown_metrics.hours_of(period)
+    unknown_metrics.record_unknown(cluster, "A file", unknown.nodes, period, weighed)
+
+
+def _buffer(
+    source: Source, spooled: Spool, intervals: Intervals, tell: Progress
+) -> int:
+    hours = spooled.hours()
+    new = 0
+    for done, hour in enumerate(hours):
+        tell("Keeping samples", done, len(hours))
+        batch = spooled.hour(hour)
+        intervals.add(batch)
+        new += scrape_buffer.append(source, batch)
+    return new
+
+
+def _declare(source: Source, interval_s: int, actor: Actor) -> None:
+    """Keep the interval of a source; where it is another one, all its windows are due."""
+    if source.interval_s == interval_s:
+        return
+    with transaction.atomic():
+        with act(actor, f"interval of {source}"):
+            source.interval_s = interval_s
+            source.save(update_fields=["interval_s"])
+        blocks = BufferBlock.objects.filter(source=source)
+        hours = blocks.values_list("first_ms", "last_ms")
+        kept = [_reach(Period(first, last + 1)) for first, last in hours]
+        window_schedule.mark(source.cluster_id, kept, "interval", create=False)
+
+
+def _mark(cluster: Cluster, period: Period) -> None:
+    """Make due every window that the new samples can change, and the gap to what is
+    there: between a cluster's first and last sample every window has its facts.
+
+    Imports beside each other do this in turn, until their transactions end: else neither
+    would see the other's windows, and the gap between them would be nobody's.
+    """
+    lock("windows", cluster.pk)
+    bounds = IngestWindow.objects.filter(cluster=cluster).aggregate(
+        first=Min("window_start"), last=Max("window_start")
+    )
+    low, high = period.start_ms, period.end_ms + MAX_STEP_MS
+    if bounds["first"] is not None:
+        first = int(bounds["first"].timestamp() * 1000)
+        last = int(bounds["last"].timestamp() * 1000) + WINDOW_MS
+        high = max(high, first)
+        low = min(low, last)
+    window_schedule.mark(cluster.pk, [Period(low, high)], "new", create=True)
+    window_schedule.mark(cluster.pk, [_reach(period)], "late", create=False)
+
+
+def _reach(period: Period) -> Period:
+    """The windows that samples of a period can change, those around it included."""
+    first = max(0, period.start_ms - REACH_BACK_MS)
+    return Period(first - first % WINDOW_MS, period.end_ms + REACH_AHEAD_MS)

@@ -1,0 +1,187 @@
+"""What follows when other samples of kube-state count than did before (rules.md N40).
+
+A person accepted a job, or older data came and changed who was there in the first hour. What a
+job showed while it counted is taken out of the evidence, as far back as samples are at hand;
+the windows of that time are due again, and read it anew from those that count now.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection, transaction
+
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, union
+from accounting.domain.core.issue import Issue
+from accounting.domain.inventory.kube_state_job_samples import (
+    ISSUES,
+    codes_of,
+    counting,
+    told,
+)
+from accounting.domain.inventory.kube_state_jobs import (
+    JobRecord,
+    Role,
+    Roles,
+    counted_periods,
+    differences,
+)
+from accounting.domain.samples.series import Reading
+from accounting.ingest import scrape_buffer, window_schedule
+from accounting.ingest.kube_state_jobs.store import fold
+from accounting.ingest.kube_state_jobs.withdrawal import withdraw
+from accounting.locks import lock
+from accounting.models import Cluster
+from accounting.queries.kube_jobs import KnownJobs, known_jobs, stored_named
+
+Changes = Mapping[str, Sequence[Period]]  # by job
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Readings with the samples of kube-state that count.
+
+    Attributes:
+        readings: without those that do not.
+        again: the time that must be computed again, because other ones count than before.
+    """
+
+    readings: Sequence[Reading]
+    again: Sequence[Period]
+    _known: KnownJobs
+    _roles: Roles
+    _all: Sequence[Reading]
+
+    def issues(self, period: Period, added: Mapping[str, str]) -> list[Issue]:
+        """The jobs beside those that lead, in a period.
+
+        Args:
+            period: half-open.
+            added: resources that an administrator added, by kube-state's spelling.
+        """
+        if all(s.role is Role.LEADS for found in self._roles.values() for s in found):
+            return []
+        shared = self._known.shared(self._roles)
+        return told(self._all, self._roles, period, shared, added)
+
+
+def judge(
+    cluster: Cluster, readings: Sequence[Reading], period: Period, *, is_known: bool
+) -> Judged:
+    """Fold the jobs of readings into what is known of them, and leave out what does not count.
+
+    In the current transaction, under the cluster's `evidence` lock.
+
+    Args:
+        cluster: whose jobs.
+        readings: of all its active sources, with their margins.
+        period: whose samples are folded.
+        is_known: they were folded before.
+    """
+    known = known_jobs(cluster.pk)
+    now = known if is_known else fold(cluster, known, readings, period)
+    roles, again = _bring_about(cluster, known, now)
+    return Judged(counting(readings, roles), again, now, roles, readings)
+
+
+def bring_about(cluster: Cluster) -> Period | None:
+    """Let the jobs count that people name now; nothing is read.
+
+    Windows whose samples are at hand become due again.
+
+    Returns:
+        The time that is computed again; None where nothing changed.
+    """
+    known = known_jobs(cluster.pk)
+    if known.is_in_force or not known.sides:
+        return None  # as nearly always: nobody has to wait for the lock
+    with transaction.atomic():
+        lock("evidence", cluster.pk)
+        known = known_jobs(cluster.pk)
+        _, again = _bring_about(cluster, known, known)
+        window_schedule.mark_existing(cluster.pk, again, "jobs")
+    return Period(again[0].start_ms, again[-1].end_ms) if again else None
+
+
+def _bring_about(
+    cluster: Cluster, known: KnownJobs, now: KnownJobs
+) -> tuple[Roles, list[Period]]:
+    """The roles of jobs as they are known now, and the time that these change."""
+    before = known.roles()
+    if not known.is_in_force:
+        Cluster.objects.filter(pk=cluster.pk).update(
+            kube_jobs_in_force=stored_named(known.wanted)
+        )
+    elif known is now:
+        return before, []
+    roles = replace(now, named=known.wanted).roles()
+    return roles, changed(cluster, before, roles, known.records())
+
+
+def changed(
+    cluster: Cluster, before: Roles, after: Roles, jobs: Mapping[str, JobRecord]
+) -> list[Period]:
+    """Bring about that other samples count; the time that must be computed again.
+
+    In the current transaction, under the cluster's `evidence` lock.
+
+    Args:
+        cluster: whose jobs.
+        before, after: the roles of its jobs.
+        jobs: what was folded while the roles were those before.
+    """
+    lost, gained = differences(before, after, jobs)
+    if not lost and not gained:
+        return []
+    _resolve(cluster.pk, codes_of(after, jobs))
+    at_hand = Period(window_schedule.at_hand_from(cluster.pk), FAR_MS)
+    found = _at_hand(gained, at_hand)
+    for job, periods in lost.items():
+        kept = _at_hand({job: periods}, at_hand)
+        if kept:
+            # an hour more on each side, so that what borders on it is read anew as well
+            wide = {job: [_widened(period) for period in kept]}
+            found += _at_hand(wide, at_hand)
+            is_gone = not counted_periods(after, job)
+            found += withdraw(
+                cluster.pk, job, kept, union(_at_hand(wide, at_hand)), is_gone=is_gone
+            )
+    again = union(found)
+    scrape_buffer.unfold(cluster.pk, again)
+    return again
+
+
+def _widened(period: Period) -> Period:
+    return Period(max(0, period.start_ms - HOUR_MS), period.end_ms + HOUR_MS)
+
+
+def _at_hand(changes: Changes, at_hand: Period) -> list[Period]:
+    return [
+        part
+        for periods in changes.values()
+        for period in periods
+        if (part := period.intersection(at_hand)) is not None
+    ]
+
+
+_RESOLVE = """
+    UPDATE accounting_dataissue SET resolved_at = clock_timestamp()
+    WHERE cluster_id = %(cluster)s AND resolved_at IS NULL AND code = ANY(%(codes)s)
+      AND NOT EXISTS (SELECT FROM unnest(%(had)s::text[], %(whose)s::text[])
+                          AS f(code, subject)
+                      WHERE f.code = accounting_dataissue.code
+                        AND f.subject = accounting_dataissue.subject)
+"""
+
+
+def _resolve(cluster_id: int, left: Iterable[tuple[str, str]]) -> None:
+    """End the issues of jobs except for those that are left, by code and job."""
+    had, whose = [list(column) for column in zip(*left, strict=True)] or ([], [])
+    values: dict[str, Any] = {
+        "cluster": cluster_id,
+        "codes": ISSUES,
+        "had": had,
+        "whose": whose,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_RESOLVE, values)

@@ -1,0 +1,85 @@
+"""Folds the kept samples of a period into the evidence, before its windows are computed."""
+
+from collections.abc import Callable, Mapping
+
+from django.db import transaction
+from django.db.models import Min
+
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.ingest import scrape_buffer
+from accounting.ingest.cluster_reader import folding_of, reader_of
+from accounting.ingest.evidence.observe import observe_period
+from accounting.models import Cluster, IngestWindow
+from accounting.sources.errors import SourceError
+
+PART_HOURS = 24  # folded together at most
+PART_SAMPLES = 1_000_000  # the same; about 100 MB of memory
+
+Progress = Callable[[str, int, int], None]  # what, done, of how many
+
+
+def fold(cluster: Cluster, period: Period, tell: Progress) -> None:
+    """Fold all kept samples of a period first, so that its windows are computed once.
+
+    What comes beside us (a scrape, another import) is not noted as folded, and is observed
+    when its windows are computed.
+
+    Part by part away from what is known already, so that evidence grows without a hole:
+    across one, every node and pod of the time behind it would look gone for a moment.
+    """
+    reader = reader_of(cluster)
+    parts = parts_of(period, reader.samples_by_hour(period))
+    if _is_before_all(cluster, period):
+        parts.reverse()
+    for done, part in enumerate(parts):
+        tell("Observing", done, len(parts))
+        # asked before reading, so that all of them are read
+        blocks = reader.blocks_inside(part)
+        try:
+            readings = reader.read(part)
+        except (
+            SourceError
+        ):  # another source of the cluster: its windows will wait for it
+            return
+        with transaction.atomic():
+            observe_period(cluster, reader, readings, part)
+            for source, ids in blocks.items():
+                scrape_buffer.note_folded(source, ids, folding_of(source))
+
+
+def parts_of(period: Period, samples: Mapping[int, int] | None) -> list[Period]:
+    """The parts of a period that are folded together, ascending: whole hours but for its ends.
+
+    What is known of a cluster is loaded and saved once for each part: as few as memory allows.
+
+    Args:
+        period: half-open; no part reaches beyond it, so that windows there which change are
+            marked late.
+        samples: of each hour that has any, by its start in ms; None where nobody knows.
+    """
+    if samples is None:
+        return [part for hour in period.hours() if (part := hour.intersection(period))]
+    parts: list[Period] = []
+    held = 0
+    for hour in period.hours():
+        count = samples.get(hour.start_ms, 0)
+        last = parts[-1] if parts else None
+        if (
+            last is None
+            or held + count > PART_SAMPLES
+            or min(hour.end_ms, period.end_ms) - last.start_ms > PART_HOURS * HOUR_MS
+        ):
+            parts.append(Period(max(hour.start_ms, period.start_ms), hour.end_ms))
+            held = count
+        else:
+            parts[-1] = Period(last.start_ms, hour.end_ms)
+            held += count
+    parts[-1] = Period(parts[-1].start_ms, period.end_ms)
+    return parts
+
+
+def _is_before_all(cluster: Cluster, period: Period) -> bool:
+    """True when everything that was computed so far lies after a period."""
+    done = IngestWindow.objects.filter(cluster=cluster, content_hash__isnull=False)
+    first = done.aggregate(first=Min("window_start"))["first"]
+    return first is not None and period.end_ms <= first.timestamp() * 1000 + WINDOW_MS

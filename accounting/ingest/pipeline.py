@@ -1,0 +1,236 @@
+"""One hour's due windows: claim, read, observe, attribute, replace, mark hours dirty.
+
+Any step may run twice, late, out of order or beside itself. Between any two steps the
+process may die: the ledger then still says what is due.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import Error
+
+from accounting.domain.attribution.attribute import WindowLedger, attribute
+from accounting.domain.attribution.metric_names import Spellings, spellings
+from accounting.domain.attribution.node_timeline import node_timelines
+from accounting.domain.core.interval import Period
+from accounting.domain.samples.series import Reading, content_hash
+from accounting.failpoints import reach
+from accounting.ingest import retirement, window_leases, write_facts
+from accounting.ingest.cluster_reader import ClusterReader, reader_of
+from accounting.ingest.commit import write_windows
+from accounting.ingest.data_issues.of_windows import issues_of, source_failed
+from accounting.ingest.evidence.ids import Ids
+from accounting.ingest.evidence.observe import State, observe_period
+from accounting.ingest.gc_pause import no_cycle_search
+from accounting.ingest.kube_state_jobs.changes import bring_about
+from accounting.ingest.unknown_metrics import look_for_unknown
+from accounting.ingest.window_leases import Claim, FenceError, Outcome
+from accounting.models import Cluster
+from accounting.queries.retirement import retired_ms
+from accounting.queries.windows import database_now
+from accounting.sources.errors import SourceError
+
+MOST_ROUNDS = 20  # one or two follow what a backfill learns late; more find nothing new
+FAILURES_IN_A_ROW = 3  # hours that fail one after the other: the source is down
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What one call did; `failed` counts attempts on windows."""
+
+    windows: int
+    rows_written: int
+    samples_seen: int
+    failed: int = 0
+
+    def __add__(self, other: "Ingested") -> "Ingested":
+        """Both together."""
+        return Ingested(
+            self.windows + other.windows,
+            self.rows_written + other.rows_written,
+            self.samples_seen + other.samples_seen,
+            self.failed + other.failed,
+        )
+
+
+@no_cycle_search()
+def ingest_next(
+    cluster: Cluster,
+    *,
+    within: Period | None = None,
+    newest_first: bool = True,
+    not_since: datetime | None = None,
+    as_of: datetime | None = None,
+) -> Ingested | None:
+    """Compute the due windows of one hour; None when nothing is due.
+
+    Args:
+        cluster: whose windows.
+        within: only windows of this period.
+        newest_first: the order in which hours are taken.
+        not_since: leave out windows that were read at or after this instant.
+        as_of: leave out attempts that are due later than this; None: later than now.
+    """
+    claimed = window_leases.claim(
+        cluster.pk,
+        newest_first=newest_first,
+        within=within,
+        not_since=not_since,
+        as_of=as_of,
+    )
+    if claimed is None:
+        return None
+    started = time.monotonic()
+    try:
+        reach("claimed")
+        at = retired_ms(cluster.pk)
+        is_over = at is not None and claimed.period.start_ms >= at
+        reader = reader_of(cluster)
+        readings = _read(reader, claimed.period, is_over=is_over)
+        reach("read")
+        reading_hash = content_hash(readings)
+        if reading_hash == claimed.reading_hash:
+            window_leases.finish_unchanged(claimed)
+            return Ingested(len(claimed.windows), 0, 0)
+        is_observed = reader.is_folded(claimed.period)  # after reading: none is unseen
+        state = observe_period(
+            cluster,
+            reader,
+            readings,
+            claimed.period,
+            is_observed=is_observed,
+            computed=claimed.windows,
+        )
+        reach("observed")
+        done = _attribute(claimed, readings, state, started, reading_hash)
+    except SourceError as error:
+        window_leases.fail(claimed, str(error), error.retry_after_s or 0.0)
+        source_failed(cluster, claimed.period, error)
+        return Ingested(0, 0, 0, failed=len(claimed.windows))
+    except FenceError:  # one was taken over: the others of its hour are due again
+        window_leases.give_back(claimed)
+        return Ingested(0, 0, 0)
+    except KeyboardInterrupt:  # somebody stops us: the hour is due again at once
+        with suppress(Error):
+            window_leases.give_back(claimed)
+        raise
+    except Exception as error:
+        with suppress(Error):  # a lost database: the claim lapses by itself
+            window_leases.fail(claimed, f"{type(error).__name__}: {error}")
+        raise
+    if not is_over:
+        look_for_unknown(cluster, reader, claimed.period)
+    return done
+
+
+def _read(reader: ClusterReader, period: Period, *, is_over: bool) -> list[Reading]:
+    """The samples of a period; of a cluster that is over, nobody has to answer (N38).
+
+    Raises:
+        SourceError: a source did not answer.
+    """
+    try:
+        return reader.read(period)
+    except SourceError:
+        if not is_over:
+            raise
+        return []
+
+
+def ingest_all(
+    cluster: Cluster,
+    *,
+    within: Period | None = None,
+    newest_first: bool = True,
+    as_of: datetime | None = None,
+    for_s: float = math.inf,
+    on_progress: Callable[[Ingested], None] | None = None,
+) -> Ingested:
+    """Compute due windows until none is left, or begin no more after `for_s` seconds.
+
+    Windows that become due meanwhile are computed too: what a sample of one window says may
+    change others (N1). No window is computed twice in one round, so what became due again
+    waits for the next round and is computed once for all that was learnt. A round after the
+    first reads only samples that are in the evidence already, so the rounds end, unless a
+    source says something else each time it is asked: then after `MOST_ROUNDS`. A window that
+    failed, or whose answer was not whole, is tried once: its next attempt is another run's.
+
+    A source that fails for several hours in a row ends it: the rest stays due.
+    """
+    total = Ingested(0, 0, 0)
+    end = time.monotonic() + for_s
+    bring_about(cluster)
+    retirement.work_off(cluster, for_s=for_s)
+    as_of = as_of or database_now()
+    for _ in range(MOST_ROUNDS):
+        began, in_a_row, is_idle = database_now(), 0, True
+        while (
+            done := ingest_next(
+                cluster,
+                within=within,
+                newest_first=newest_first,
+                not_since=began,
+                as_of=as_of,
+            )
+        ) is not None:
+            total, is_idle = total + done, False
+            in_a_row = in_a_row + 1 if done.failed else 0
+            if on_progress is not None:
+                on_progress(total)
+            if time.monotonic() >= end or in_a_row >= FAILURES_IN_A_ROW:
+                return total
+        if is_idle:
+            break
+    return total
+
+
+def _attribute(
+    claimed: Claim,
+    readings: Sequence[Reading],
+    state: State,
+    started: float,
+    reading_hash: bytes,
+) -> Ingested:
+    timelines = node_timelines(
+        state.inventory, state.derived, claimed.period, state.until_ms
+    )
+    ledgers = attribute(claimed.windows, readings, timelines)
+    reach("attributed")
+    took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
+    period = claimed.period
+    found = issues_of(ledgers, readings, state, period)
+    is_partial = any(reading.is_partial for reading in readings)
+    run = (is_partial, took_ms, reading_hash)
+    results = _results(claimed, ledgers, state.ids, spellings(readings), run)
+    written = write_windows(claimed, results, found)
+    count = sum(ledger.samples_seen for ledger in ledgers)
+    return Ingested(len(ledgers), written, count)
+
+
+def _results(
+    claimed: Claim,
+    ledgers: Sequence[WindowLedger],
+    ids: Ids,
+    names: Spellings,
+    run: tuple[bool, int, bytes],
+) -> list[tuple[Outcome, write_facts.Facts]]:
+    """What is written of every claimed window; `run` ends each `Outcome`."""
+    known = write_facts.Known(ids.gpus, ids.pods, ids.nodes)
+    results: list[tuple[Outcome, write_facts.Facts]] = []
+    for ledger in ledgers:
+        spelled = names.within(ledger.window)
+        stored = write_facts.facts_of(claimed.cluster_id, ledger, known, spelled)
+        outcome = Outcome(
+            ledger.window,
+            len(stored.rows),
+            stored.content_hash,
+            ledger.samples_expected,
+            ledger.samples_seen,
+            *run,
+        )
+        results.append((outcome, stored))
+    return results

@@ -1,0 +1,109 @@
+"""Keeps partitions ahead and lets the past go; retention counts back from the data.
+
+A hold keeps its totals when its facts expire, so that a receipt outlives them (N32).
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Max, Min
+
+from accounting.ingest import fact_partitions, scrape_buffer
+from accounting.ingest.kube_state_jobs import objects
+from accounting.ingest.rollup import FACTS
+from accounting.models import DirtyHour, IngestWindow
+from accounting.queries.windows import database_now
+
+AHEAD = timedelta(days=30)
+HOURS_KEPT = timedelta(days=397)  # 13 months
+
+
+def keep() -> list[str]:
+    """Make partitions for the coming month, drop expired ones; returns the dropped names."""
+    now = database_now()
+    for table in fact_partitions.ALL:
+        fact_partitions.ensure(table, now, now + AHEAD)
+    newest = IngestWindow.objects.aggregate(newest=Max("window_start"))["newest"]
+    if newest is None:
+        return []
+    before = newest - timedelta(days=fact_partitions.FACT_DAYS)
+    with transaction.atomic():
+        keep_totals(before)
+        rolled_up = min(before, _first_not_rolled_up() or before)
+        dropped = fact_partitions.drop_expired(fact_partitions.WINDOWS, rolled_up)
+        dropped += fact_partitions.drop_expired(
+            fact_partitions.INTENSITY_WINDOWS, rolled_up
+        )
+    forget_evidence(rolled_up)
+    for table in (fact_partitions.HOURS, fact_partitions.INTENSITY_HOURS):
+        dropped += fact_partitions.drop_expired(table, newest - HOURS_KEPT)
+    scrape_buffer.forget(before)
+    objects.forget_pods(before)
+    return dropped
+
+
+def _first_not_rolled_up() -> datetime | None:
+    """The oldest hour whose facts no hour has yet: an old range that was just computed."""
+    waiting = DirtyHour.objects.filter(reason=FACTS)
+    first: datetime | None = waiting.aggregate(first=Min("hour_start"))["first"]
+    return first
+
+
+_EXPIRED = """
+    WITH kept AS (
+        SELECT cluster_id,
+               least(max(window_start) - make_interval(days => %(days)s), %(rolled_up)s)
+                   - interval '1 day' AS since
+        FROM accounting_ingestwindow GROUP BY cluster_id
+    )
+"""
+_FORGET = (
+    """DELETE FROM accounting_gpulabelhour l USING accounting_gpu g, kept
+       WHERE g.id = l.gpu_id AND kept.cluster_id = g.cluster_id
+         AND l.hour_start < kept.since""",
+    """DELETE FROM accounting_scrapehour h USING accounting_scraper s, kept
+       WHERE s.id = h.scraper_id AND kept.cluster_id = s.cluster_id
+         AND h.hour_start < kept.since""",
+    """UPDATE accounting_podhold h SET label_counts = NULL FROM accounting_pod p, kept
+       WHERE p.id = h.pod_id AND kept.cluster_id = p.cluster_id
+         AND h.label_counts IS NOT NULL
+         AND h.ended_ms < extract(epoch FROM kept.since) * 1000""",
+)
+
+
+def forget_evidence(rolled_up: datetime) -> None:
+    """Let go what was kept by the hour of time whose windows are never computed again.
+
+    Up to a day before the facts of the cluster expire, or before an instant whose hours are
+    not rolled up yet: an old range that is being computed.
+
+    Labels and scrapes of each hour, and the counts of holds that ended. What decides about the
+    present stays: the counts of holds that last, and when objects, GPUs and kube-state were
+    seen, as spans.
+    """
+    values: dict[str, int | datetime] = {
+        "days": fact_partitions.FACT_DAYS,
+        "rolled_up": rolled_up,
+    }
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in _FORGET:
+            cursor.execute(_EXPIRED + statement, values)
+
+
+def keep_totals(before: datetime) -> None:
+    """Write the totals of holds that ended before an instant and have none yet."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_podhold h
+            SET total_busy_ms = f.busy, total_idle_ms = f.idle, total_unknown_ms = f.unknown
+            FROM (
+                SELECT pod_id, sum(busy_ms) AS busy, sum(idle_ms) AS idle,
+                       sum(unknown_ms) AS unknown
+                FROM usage_window WHERE pod_id <> 0 GROUP BY pod_id
+            ) f
+            WHERE h.pod_id = f.pod_id AND h.total_busy_ms IS NULL
+              AND h.ended_ms IS NOT NULL AND h.ended_ms < %s
+            """,
+            [int(before.timestamp() * 1000)],
+        )

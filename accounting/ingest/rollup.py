@@ -1,0 +1,265 @@
+"""Dirty hours become rollups: sums in SQL, with team, tier, model and price joined in.
+
+An hour is replaced as a whole under a lock, its billing days after it. Team, tier, lifecycle
+and price are those valid when each window began (rules.md N24, N26); money is not stored:
+it is `milliseconds x rate`, exact, wherever it is asked for (N28).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+
+from accounting.domain.core.interval import Period
+from accounting.failpoints import reach
+from accounting.ingest import expired_hours, fact_partitions, window_schedule
+from accounting.ingest.data_issues import of_clusters
+from accounting.ingest.data_issues.of_money import record_money_issues
+from accounting.locks import lock
+from accounting.models import DirtyHour
+from accounting.queries.sql import (
+    HARD_KEY_COLUMNS,
+    INTENSITY_COLUMNS,
+    KEY_COLUMNS,
+    STATE_COLUMNS,
+    hard_facts,
+    over,
+    parameters,
+    priced_facts,
+)
+
+HOUR = timedelta(hours=1)
+BATCH_HOURS = 24
+FACTS = "facts"  # the reason of an hour whose facts were replaced
+
+_SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
+_STATES = ", ".join(STATE_COLUMNS)
+_KEY = ", ".join(KEY_COLUMNS)
+_REST = (
+    "rate, cost, gpu_rate, gpu_cost, currency, estimated_ms, samples_expected, "
+    "samples_used"
+)
+_ROLL_HOUR = f"""
+INSERT INTO usage_hour (cluster_id, hour_start, {_KEY}, {_STATES}, {_REST})
+{priced_facts()}
+"""
+_ROLL_DAYS = f"""
+INSERT INTO usage_day (cluster_id, {_KEY}, {_STATES}, {_REST})
+SELECT cluster_id, {_KEY}, {_SUMS}, max(rate), max(cost), max(gpu_rate), max(gpu_cost),
+       max(currency), sum(estimated_ms), sum(samples_expected), sum(samples_used)
+FROM usage_hour
+WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)
+  AND hour_start >= %(low)s AND hour_start < %(high)s
+GROUP BY cluster_id, {_KEY}
+"""
+_HARD_KEY = ", ".join(HARD_KEY_COLUMNS)
+_HARD = ", ".join(INTENSITY_COLUMNS)
+_HARD_HOUR = f"""
+INSERT INTO intensity_hour (cluster_id, hour_start, {_HARD_KEY}, {_HARD})
+{hard_facts()}
+"""
+_HARD_DAYS = f"""
+INSERT INTO intensity_day (cluster_id, {_HARD_KEY}, {_HARD})
+SELECT cluster_id, {_HARD_KEY}, {", ".join(map(over, INTENSITY_COLUMNS))}
+FROM intensity_hour
+WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)
+  AND hour_start >= %(low)s AND hour_start < %(high)s
+GROUP BY cluster_id, {_HARD_KEY}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    hour: datetime
+    marked_at: datetime
+    reason: str
+
+
+def roll_up_dirty_hours(
+    cluster_id: int,
+    *,
+    within: Period | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Replace every hour whose facts, teams or prices changed; returns how many.
+
+    Hours are taken newest first and in batches: each batch is one transaction with its
+    billing days, so a killed run leaves whole batches behind.
+
+    Args:
+        cluster_id: whose hours.
+        within: only hours that touch this period.
+        on_progress: told how many of how many are done.
+    """
+    hours = _dirty(cluster_id, within)
+    count = _roll(cluster_id, hours, on_progress)
+    if hours:
+        look_for_faults(cluster_id)
+    return count
+
+
+def roll_up_complete_hours(cluster_id: int, within: Period | None = None) -> int:
+    """The same for hours of which no window is due: a long run shows what it has so far.
+
+    Who does it looks for faults at its end.
+    """
+    return _roll(cluster_id, _dirty(cluster_id, within, is_complete=True))
+
+
+def look_for_faults(cluster_id: int) -> None:
+    """Name what rolled-up hours show to be wrong: no price, no team, a silent cluster."""
+    record_money_issues(cluster_id)
+    of_clusters.look_at(cluster_id)
+
+
+_IS_COMPLETE = """
+    AND NOT EXISTS (
+        SELECT FROM accounting_ingestwindow w
+        WHERE w.cluster_id = d.cluster_id AND w.shard = 0
+          AND w.window_start >= d.hour_start
+          AND w.window_start < d.hour_start + interval '1 hour'
+          AND w.state IN ('pending', 'claimed'))
+"""
+
+
+def _dirty(
+    cluster_id: int, within: Period | None, *, is_complete: bool = False
+) -> list[datetime]:
+    """Dirty hours, newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT d.hour_start FROM accounting_dirtyhour d
+            WHERE d.cluster_id = %(cluster)s
+              AND (%(low)s::timestamptz IS NULL
+                   OR (d.hour_start > %(low)s::timestamptz - interval '1 hour'
+                       AND d.hour_start < %(high)s))
+              {_IS_COMPLETE if is_complete else ""}
+            ORDER BY d.hour_start DESC
+            """,
+            {
+                "cluster": cluster_id,
+                "low": within.start if within else None,
+                "high": within.end if within else None,
+            },
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _roll(
+    cluster_id: int,
+    hours: Sequence[datetime],
+    on_progress: Callable[[int, int], None] | None = None,
+) -> int:
+    count = 0
+    for start in range(0, len(hours), BATCH_HOURS):
+        batch = hours[start : start + BATCH_HOURS]
+        count += _roll_batch(cluster_id, batch)
+        reach("rolled_up")
+        if on_progress is not None:
+            on_progress(start + len(batch), len(hours))
+    return count
+
+
+def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
+    low, high = min(hours), max(hours) + HOUR
+    for hours_table in (fact_partitions.HOURS, fact_partitions.INTENSITY_HOURS):
+        fact_partitions.ensure(hours_table, low, high)
+    for days_table in (fact_partitions.DAYS, fact_partitions.INTENSITY_DAYS):
+        fact_partitions.ensure(days_table, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock("rollup", cluster_id)  # others may have done some of them meanwhile
+        cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
+        marks = _marks(cluster_id, hours)
+        days: set[date] = set()
+        for mark in marks:
+            is_new = mark.reason == FACTS
+            days |= roll_up_hour(cluster_id, mark.hour, has_new_facts=is_new)
+        roll_up_days(cluster_id, sorted(days))
+        cursor.executemany(
+            """DELETE FROM accounting_dirtyhour
+               WHERE cluster_id = %s AND hour_start = %s AND marked_at = %s""",
+            [(cluster_id, mark.hour, mark.marked_at) for mark in marks],
+        )
+        reach("rolling_up")
+    return len(marks)
+
+
+def _marks(cluster_id: int, hours: Sequence[datetime]) -> list[_Mark]:
+    """The marks of hours whose facts are all there; the others are computed as a whole.
+
+    Facts expire by the day. Where windows of such an hour were computed again since, theirs
+    are all that is left of it.
+    """
+    found = [
+        _Mark(*row)
+        for row in DirtyHour.objects.filter(cluster_id=cluster_id, hour_start__in=hours)
+        .order_by("-hour_start")
+        .values_list("hour_start", "marked_at", "reason")
+    ]
+    torn = expired_hours.torn_hours(cluster_id, hours)
+    if torn:
+        window_schedule.compute_lost(cluster_id, torn)
+    return [mark for mark in found if mark.hour not in torn]
+
+
+def roll_up_hour(
+    cluster_id: int, hour: datetime, *, has_new_facts: bool = True
+) -> set[date]:
+    """Replace one UTC hour, in the current transaction; returns its billing days.
+
+    The days it had before count too: a row may have moved to another day. Where its facts
+    did not change and none is left, they have expired: the hour keeps its time (N32).
+    """
+    values = parameters(cluster_id, hour, hour + HOUR)
+    if not has_new_facts and expired_hours.has_expired(values):
+        expired_hours.price_again(values)
+        return set(_days_of(values))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
+               AND hour_start = %(start)s RETURNING billing_on""",
+            values,
+        )
+        days = {row[0] for row in cursor.fetchall()}
+        cursor.execute(_ROLL_HOUR, values)
+        cursor.execute(
+            """DELETE FROM intensity_hour WHERE cluster_id = %(cluster)s
+               AND hour_start = %(start)s""",
+            values,
+        )
+        cursor.execute(_HARD_HOUR, values)
+    days.update(values["days"])
+    return days
+
+
+def _days_of(values: dict[str, Any]) -> list[date]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT billing_on FROM usage_hour
+               WHERE cluster_id = %(cluster)s AND hour_start = %(start)s""",
+            values,
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def roll_up_days(cluster_id: int, days: Sequence[date]) -> None:
+    """Replace billing days from their hours, in the current transaction."""
+    if not days:
+        return
+    values: dict[str, Any] = {
+        "cluster": cluster_id,
+        "days": list(days),
+        "low": min(days) - timedelta(days=2),
+        "high": max(days) + timedelta(days=3),
+    }
+    with connection.cursor() as cursor:
+        for table, insert in (("usage_day", _ROLL_DAYS), ("intensity_day", _HARD_DAYS)):
+            cursor.execute(
+                f"""DELETE FROM {table}
+                    WHERE cluster_id = %(cluster)s AND billing_on = ANY(%(days)s)""",
+                values,
+            )
+            cursor.execute(insert, values)

@@ -1,0 +1,241 @@
+"""The short memory of sources that cannot be asked again (docs/decisions/0006).
+
+Samples of scrapes and files are kept by the hour, as they came, as long as the facts of
+their time: so a late sample can still change its windows.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from operator import itemgetter
+
+import msgspec
+import numpy as np
+from django.db import connection, transaction
+from django.db.models import QuerySet, Sum
+from psycopg.types.json import Jsonb
+
+from accounting.domain.core.interval import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.samples.series import Reading
+from accounting.ingest import bulk_copy, database_cache
+from accounting.models import BufferBlock, BufferSeries, Source
+from accounting.sources.exposition import RawSeries
+from accounting.sources.samples import SampleBatch, build_reading
+
+_known: dict[tuple[str, int], dict[bytes, int]] = database_cache.keep({})
+_raw: dict[tuple[str, int], dict[int, RawSeries]] = database_cache.keep({})
+
+
+def append(source: Source, batch: SampleBatch) -> int:
+    """Keep a batch; returns how many samples were new (0 when it was there already)."""
+    if not len(batch.ids):
+        return 0
+    used = np.unique(batch.ids)
+    ids = _series_ids(source, [batch.series[i] for i in used.tolist()])
+    table = np.zeros(int(used.max()) + 1, np.int64)
+    table[used] = ids
+    hours = batch.times - batch.times % HOUR_MS
+    new = 0
+    for hour in np.unique(hours).tolist():
+        chosen = hours == hour
+        new += _append_hour(
+            source,
+            hour,
+            table[batch.ids[chosen]],
+            batch.times[chosen],
+            batch.values[chosen],
+        )
+    return new
+
+
+def _append_hour(
+    source: Source,
+    hour_ms: int,
+    ids: "np.ndarray",
+    times: "np.ndarray",
+    values: "np.ndarray",
+) -> int:
+    order = np.lexsort((values, times, ids))
+    columns = (
+        np.diff(ids[order].astype("<i8"), prepend=0).tobytes(),
+        np.diff(times[order].astype("<i8"), prepend=hour_ms).tobytes(),
+        values[order].astype("<f8").tobytes(),
+    )
+    digest = hashlib.sha256(b"".join(columns)).digest()
+    packed = [zlib.compress(column, 1) for column in columns]
+    head = np.array([len(ids), *map(len, packed)], "<i8").tobytes()
+    _, created = BufferBlock.objects.get_or_create(
+        source=source,
+        hour_start=to_instant(hour_ms),
+        content_hash=digest,
+        defaults={
+            "first_ms": int(times.min()),
+            "last_ms": int(times.max()),
+            "samples": len(ids),
+            "payload": head + b"".join(packed),
+        },
+    )
+    if created:
+        _unfold_around(source, hour_ms)
+    return len(ids) if created else 0
+
+
+def _unfold_around(source: Source, hour_ms: int) -> None:
+    """Samples of an hour may change what those around it say: their step, above all (N4)."""
+    BufferBlock.objects.filter(
+        source__cluster=source.cluster_id,
+        hour_start__gte=to_instant(hour_ms - HOUR_MS),
+        hour_start__lte=to_instant(hour_ms + HOUR_MS),
+        folded_as__isnull=False,
+    ).update(folded_as=None)
+
+
+def unfold(cluster_id: int, periods: Iterable[Period]) -> None:
+    """Let samples of some periods be folded again: some of the evidence was taken back.
+
+    In the transaction that took it back, under the cluster's `evidence` lock.
+    """
+    for period in periods:
+        BufferBlock.objects.filter(
+            source__cluster=cluster_id,
+            hour_start__gte=to_instant(period.start_ms - period.start_ms % HOUR_MS),
+            hour_start__lt=period.end,
+            first_ms__lt=period.end_ms,
+            last_ms__gte=period.start_ms,
+            folded_as__isnull=False,
+        ).update(folded_as=None)
+
+
+def _blocks(source: Source, period: Period) -> QuerySet[BufferBlock]:
+    start = to_instant(period.start_ms - period.start_ms % HOUR_MS)
+    return BufferBlock.objects.filter(
+        source=source,
+        hour_start__gte=start,
+        hour_start__lt=period.end,
+        first_ms__lt=period.end_ms,
+        last_ms__gte=period.start_ms,
+    )
+
+
+def inside(source: Source, period: Period) -> list[int]:
+    """The ids of a source's blocks that lie in a period as a whole; a block never changes."""
+    found = _blocks(source, period).filter(
+        first_ms__gte=period.start_ms, last_ms__lt=period.end_ms
+    )
+    return list(found.values_list("pk", flat=True))
+
+
+def note_folded(source: Source, ids: Sequence[int], folded_as: bytes) -> None:
+    """Remember that blocks are in the evidence, in the transaction that put them there."""
+    BufferBlock.objects.filter(source=source, pk__in=ids).update(folded_as=folded_as)
+
+
+def are_folded(source: Source, period: Period, folded_as: bytes) -> bool:
+    """True when all samples of a period are in the evidence, and as they would be now."""
+    return not _blocks(source, period).exclude(folded_as=folded_as).exists()
+
+
+def samples_by_hour(source: Source, period: Period) -> dict[int, int]:
+    """How many samples the blocks of the hours of a period have, by the hour's start in ms."""
+    counts = _blocks(source, period).values_list("hour_start").annotate(Sum("samples"))
+    return {to_ms(hour): count for hour, count in counts}
+
+
+def read(source: Source, period: Period) -> Reading:
+    """Every kept sample of a source in a period, as series."""
+    blocks = _blocks(source, period).values_list("hour_start", "payload")
+    parts = [_unpack(bytes(payload), hour) for hour, payload in blocks]
+    if not parts:
+        empty = np.empty(0, np.int64)
+        return build_reading(
+            SampleBatch([], empty.astype(np.int32), empty, empty.astype(float)),
+            scales={},
+        )
+    ids = np.concatenate([part[0] for part in parts])
+    times = np.concatenate([part[1] for part in parts])
+    values = np.concatenate([part[2] for part in parts])
+    inside = (times >= period.start_ms) & (times < period.end_ms)
+    ids, times, values = ids[inside], times[inside], values[inside]
+    used, local = np.unique(ids, return_inverse=True)
+    batch = SampleBatch(
+        _raw_series(source, used.tolist()), local.astype(np.int32), times, values
+    )
+    interval = None if source.interval_s is None else source.interval_s * 1000
+    return build_reading(batch, scales=source.scales, interval_ms=interval)
+
+
+def _unpack(
+    payload: bytes, hour: datetime
+) -> tuple["np.ndarray", "np.ndarray", "np.ndarray"]:
+    head = np.frombuffer(payload[:32], "<i8").tolist()
+    columns: list[bytes] = []
+    position = 32
+    for length in head[1:]:
+        columns.append(zlib.decompress(payload[position : position + length]))
+        position += length
+    hour_ms = int(hour.timestamp() * 1000)
+    ids = np.cumsum(np.frombuffer(columns[0], "<i8"))
+    times = np.cumsum(np.frombuffer(columns[1], "<i8")) + hour_ms
+    return ids, times, np.frombuffer(columns[2], "<f8").astype(np.float64)
+
+
+def _scope(source: Source) -> tuple[str, int]:
+    return str(connection.settings_dict["NAME"]), source.pk
+
+
+def _series_ids(source: Source, wanted: Sequence[RawSeries]) -> list[int]:
+    """Row ids of series, made where they are missing; remembered in the process."""
+    database_cache.refresh()
+    known = _known.setdefault(_scope(source), {})
+    digests = [_digest(raw) for raw in wanted]
+    missing = [i for i, digest in enumerate(digests) if digest not in known]
+    if missing:
+        _store(source, [(digests[i], wanted[i]) for i in missing], known)
+    return [known[digest] for digest in digests]
+
+
+def _store(
+    source: Source, rows: Sequence[tuple[bytes, RawSeries]], known: dict[bytes, int]
+) -> None:
+    with transaction.atomic():
+        bulk_copy.merge(
+            BufferSeries,
+            ["source", "digest", "name", "labels"],
+            [
+                (source.pk, digest, raw.name, Jsonb(raw.labels))
+                for digest, raw in sorted(rows, key=itemgetter(0))
+            ],
+            key=["source", "digest"],
+            update=[],
+        )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT digest, id FROM accounting_bufferseries
+               WHERE source_id = %s AND digest = ANY(%s)""",
+            [source.pk, [digest for digest, _ in rows]],
+        )
+        known.update((bytes(digest), pk) for digest, pk in cursor.fetchall())
+
+
+@lru_cache(maxsize=100_000)  # a file shows the same series hour after hour
+def _digest(raw: RawSeries) -> bytes:
+    return hashlib.sha256(msgspec.json.encode((raw.name, sorted(raw.labels)))).digest()
+
+
+def _raw_series(source: Source, ids: Sequence[int]) -> list[RawSeries]:
+    database_cache.refresh()
+    known = _raw.setdefault(_scope(source), {})
+    missing = [pk for pk in ids if pk not in known]
+    for start in range(0, len(missing), 10_000):
+        rows = BufferSeries.objects.filter(pk__in=missing[start : start + 10_000])
+        for pk, name, labels in rows.values_list("pk", "name", "labels"):
+            known[pk] = RawSeries(name, tuple((key, value) for key, value in labels))
+    return [known[pk] for pk in ids]
+
+
+def forget(before: datetime) -> int:
+    """Drop blocks of hours that ended before an instant; returns how many."""
+    old = BufferBlock.objects.filter(hour_start__lt=before - timedelta(hours=1))
+    return old.delete()[0]
