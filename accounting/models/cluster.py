@@ -50,7 +50,7 @@ class SharePolicy(models.Model):
     """Which share of a part of a GPU counts in a cluster from an instant on.
 
     Compute before the first. Windows take the one valid at their start; one that has begun
-    is never changed. Written by `actions.setup`.
+    is never changed. Written by `configuration.apply`.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)

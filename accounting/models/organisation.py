@@ -23,7 +23,7 @@ class Billing(models.Model):
     """Currency and time zone of all bills, from a date on (rules.md N31).
 
     One row per change; the one with the latest `valid_from` not after an instant rules it.
-    Written by `actions.configure`; never deleted.
+    Written by `configuration.schema`; never deleted.
     """
 
     currency = models.CharField(max_length=3)  # ISO 4217

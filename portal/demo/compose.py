@@ -84,9 +84,9 @@ def history() -> int:
     django.setup()
     from django.conf import settings  # noqa: PLC0415
 
-    from accounting.actions.configure import read_configuration  # noqa: PLC0415
-    from accounting.actions.setup import apply_configuration  # noqa: PLC0415
     from accounting.audit import SYSTEM  # noqa: PLC0415
+    from accounting.configuration.apply import apply_configuration  # noqa: PLC0415
+    from accounting.configuration.schema import read_configuration  # noqa: PLC0415
     from portal.demo.fill import fill  # noqa: PLC0415
     from portal.demo.memory import Memory  # noqa: PLC0415
     from portal.demo.setup import set_up, table  # noqa: PLC0415

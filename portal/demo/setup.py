@@ -11,9 +11,9 @@ from string import Template
 
 from django.contrib.auth import get_user_model
 
-from accounting.actions.configure import read_configuration
-from accounting.actions.setup import apply_configuration
 from accounting.audit import SYSTEM, act
+from accounting.configuration.apply import apply_configuration
+from accounting.configuration.schema import read_configuration
 from accounting.models import (
     Cluster,
     Membership,

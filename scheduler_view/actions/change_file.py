@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from accounting.actions.document import DocumentError, Entry, Fault, parse
+from accounting.configuration.yaml_lines import DocumentError, Entry, Fault, parse
 from scheduler_view.actions.change_sets import Draft
 from scheduler_view.domain.edit import EditsRefused
 from scheduler_view.domain.given_edit import edits_from

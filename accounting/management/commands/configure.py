@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions.configure import read_configuration
-from accounting.actions.document import DocumentError, decode
-from accounting.actions.setup import apply_configuration
 from accounting.audit import SYSTEM
+from accounting.configuration.apply import apply_configuration
+from accounting.configuration.schema import read_configuration
+from accounting.configuration.yaml_lines import DocumentError, decode
 from accounting.ingest.kube_state_jobs.changes import bring_about
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.retirement import RetirementError, work_off

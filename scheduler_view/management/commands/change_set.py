@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from accounting.actions.document import DocumentError, Fault, decode
 from accounting.audit import SYSTEM
+from accounting.configuration.yaml_lines import DocumentError, Fault, decode
 from accounting.management.output import FINDING, WRONG_USE, write_rows
 from accounting.models import Cluster
 from accounting.queries.billing import billing_at

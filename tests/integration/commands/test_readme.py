@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from accounting.actions.configure import read_configuration
+from accounting.configuration.schema import read_configuration
 from portal.demo.cluster_api.server import serving
 from portal.demo.cluster_api.store import Store
 from portal.demo.cluster_api.users import User

@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounting.actions.configure import read_configuration
-from accounting.actions.document import DocumentError
+from accounting.configuration.schema import read_configuration
+from accounting.configuration.yaml_lines import DocumentError
 
 SOURCE = """
 clusters:

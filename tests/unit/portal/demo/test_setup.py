@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 import pytest
 import yaml
 
-from accounting.actions.configure import read_configuration
+from accounting.configuration.schema import read_configuration
 from accounting.sources.catalogue import normal_model
 from portal.demo.fleet import POOLS
 from portal.demo.hardware import A6000

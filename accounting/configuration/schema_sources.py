@@ -2,9 +2,9 @@
 
 from zoneinfo import ZoneInfo
 
-from accounting.actions.configure_kubernetes import read_kubernetes
-from accounting.actions.document import Entry
-from accounting.actions.specs import ClusterSpec, SourceSpec
+from accounting.configuration.schema_kubernetes import read_kubernetes
+from accounting.configuration.specs import ClusterSpec, SourceSpec
+from accounting.configuration.yaml_lines import Entry
 from accounting.models import SharePolicyName, SourceKind
 from accounting.sources.address import fault_of
 from accounting.sources.catalogue import SCALES

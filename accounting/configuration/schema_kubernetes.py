@@ -6,7 +6,7 @@ that have the files (`scheduler_view.cluster.access` reads what is stored).
 
 from typing import Any
 
-from accounting.actions.document import Entry
+from accounting.configuration.yaml_lines import Entry
 from accounting.sources.address import fault_of
 
 LONGEST_TIMEOUT_S = 60

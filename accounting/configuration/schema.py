@@ -8,15 +8,15 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from babel.numbers import list_currencies
 
-from accounting.actions.configure_sources import read_cluster
-from accounting.actions.document import DocumentError, Entry, once, parse
-from accounting.actions.specs import (
+from accounting.configuration.schema_sources import read_cluster
+from accounting.configuration.specs import (
     LONG_AGO,
     BindingSpec,
     Configuration,
     PriceSpec,
     TeamSpec,
 )
+from accounting.configuration.yaml_lines import DocumentError, Entry, once, parse
 from accounting.domain.inventory.label_names import label_name
 from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.domain.units.resources import is_counted, sanitised

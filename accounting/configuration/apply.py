@@ -13,7 +13,9 @@ from accounting.actions.bindings import rebind
 from accounting.actions.kube_state_jobs import set_accepted
 from accounting.actions.prices import reprice
 from accounting.actions.resources import set_resources
-from accounting.actions.specs import (
+from accounting.actions.teams import free_slot
+from accounting.audit import Actor, act
+from accounting.configuration.specs import (
     LONG_AGO,
     BindingSpec,
     ClusterSpec,
@@ -21,8 +23,6 @@ from accounting.actions.specs import (
     PriceSpec,
     TeamSpec,
 )
-from accounting.actions.teams import free_slot
-from accounting.audit import Actor, act
 from accounting.ingest.evidence import node_lifecycles
 from accounting.ingest.retirement import retire
 from accounting.models import (
