@@ -16,9 +16,9 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from accounting.parsers import BodyError
-from accounting.queries.ledger import HiddenError
 from accounting.queries.paging import StaleError
 from accounting.queries.selection import SelectionError
+from accounting.queries.usage.ledger import HiddenError
 
 MEDIA_TYPE = "application/problem+json"
 

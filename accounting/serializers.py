@@ -7,8 +7,8 @@ from rest_framework import serializers
 from accounting.domain.inventory.kube_state_jobs import Role
 from accounting.domain.units.mig_profiles import fault_of
 from accounting.models import BindingKind, Cluster, Team
-from accounting.queries.billing import billing_at
 from accounting.queries.selection import LIFECYCLES, SelectionError, parse_instant
+from accounting.rating.billing_settings import billing_at
 from accounting.sources.catalogue import normal_model
 
 SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26

@@ -6,8 +6,13 @@ from typing import Any
 from django.http import Http404, HttpResponse
 
 from accounting.access import Scope
-from accounting.queries.coverage import DayCoverage
-from accounting.queries.freshness import RunRow, gaps, last_runs, source_rows
+from accounting.queries.data_health.freshness import (
+    RunRow,
+    gaps,
+    last_runs,
+    source_rows,
+)
+from accounting.queries.usage.coverage import DayCoverage
 from accounting.views.download import csv_answer
 
 MOST = 100_000  # rows of a file

@@ -19,7 +19,7 @@ from accounting.actions.sign_in import (
 from accounting.audit import act
 from accounting.forms import NewPasswordForm
 from accounting.models import SignInOutcome
-from accounting.queries.people import has_accounts
+from accounting.queries.setup.people import has_accounts
 from portal.device_cookie import devices_of, remember_device
 from portal.http.client_address import site_of
 

@@ -16,31 +16,31 @@ from accounting.charts import grids
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import HOUR_MS, Period, to_ms
 from accounting.models import SourceKind
-from accounting.queries.breakdown import breakdown
-from accounting.queries.coverage import (
-    DayCoverage,
-    covered_length_ms,
-    day_coverage,
-    missing_days,
-)
-from accounting.queries.file_names import period_part
-from accounting.queries.finding import Hit, find
-from accounting.queries.freshness import (
+from accounting.queries.audit.verify import verdicts
+from accounting.queries.data_health.freshness import (
     LATE,
     SourceRow,
     gaps,
     last_runs,
     source_rows,
 )
-from accounting.queries.issues import issue_rows
-from accounting.queries.kube_state_jobs import kube_state_job_rows
-from accounting.queries.ledger import ledger_rows, ledger_total
-from accounting.queries.ranking import largest, moved_most
+from accounting.queries.data_health.issues import issue_rows
+from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
+from accounting.queries.data_health.unobserved import held_by_day
+from accounting.queries.file_names import period_part
+from accounting.queries.search import Hit, find
 from accounting.queries.selection import Selection
-from accounting.queries.setup import is_complete, setup_steps
-from accounting.queries.teams import TeamRef, visible_teams
-from accounting.queries.unobserved import held_by_day
-from accounting.queries.verify import verdicts
+from accounting.queries.setup.steps import is_complete, setup_steps
+from accounting.queries.teams.teams import TeamRef, visible_teams
+from accounting.queries.usage.breakdown import breakdown
+from accounting.queries.usage.coverage import (
+    DayCoverage,
+    covered_length_ms,
+    day_coverage,
+    missing_days,
+)
+from accounting.queries.usage.ledger import ledger_rows, ledger_total
+from accounting.queries.usage.ranking import largest, moved_most
 from accounting.rights import DATA_ISSUES, SIGNED_IN
 from accounting.views import figures, shapes, tables
 from accounting.views.chip import chip_of

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from accounting.audit import Actor, act
 from accounting.models import Cluster
-from accounting.queries.kube_jobs import known_jobs
+from accounting.queries.data_health.known_kube_state_jobs import known_jobs
 
 
 def set_accepted(

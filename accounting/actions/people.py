@@ -23,7 +23,7 @@ from accounting.models import (
     Team,
     TeamRole,
 )
-from accounting.queries.people import administrators, role_word
+from accounting.queries.setup.people import administrators, role_word
 
 ROLES = {
     "admin": OrganisationRole.ADMIN,

@@ -23,7 +23,7 @@ from django.db.models.functions import Now
 from accounting.audit import act
 from accounting.locks import lock
 from accounting.models import SignInLimit, SignInOutcome, SignInRecord
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 
 PAUSE = timedelta(minutes=15)  # a limit's attempts are counted from the first one on
 BURST = PAUSE  # failures of one account closer together than this are one row

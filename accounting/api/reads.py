@@ -10,24 +10,30 @@ from accounting import serializers
 from accounting.access import scope_of
 from accounting.api.rows import CsvRenderer, Rows, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
-from accounting.queries.audit import COLUMNS, Wish, audit_page, audit_rows, kinds
-from accounting.queries.directory import cluster_rows
+from accounting.queries.audit.entries import (
+    COLUMNS,
+    Wish,
+    audit_page,
+    audit_rows,
+    kinds,
+)
+from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.fields import (
     csv_stream,
     hold_fields,
     ledger_fields,
     usage_fields,
 )
-from accounting.queries.gpu_steps import STEPS, gpu_steps
-from accounting.queries.gpu_time import HOLDER_FILTERS, held_stretches
-from accounting.queries.gpus import GPU_FILTERS, gpu_fields, gpu_money, gpu_rows
-from accounting.queries.hardness import only_pointless, with_hardness
-from accounting.queries.holds import hold_rows
-from accounting.queries.issues import OPEN, issue_rows
-from accounting.queries.ledger import ledger_rows
+from accounting.queries.gpus.fleet import GPU_FILTERS, gpu_fields, gpu_money, gpu_rows
+from accounting.queries.gpus.steps import STEPS, gpu_steps
+from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches
 from accounting.queries.paging import key_of, keyset_cursor, limit_of
 from accounting.queries.selection import SelectionError, check_word
-from accounting.queries.usage import usage_rows
+from accounting.queries.teams.directory import cluster_rows
+from accounting.queries.usage.holds import hold_rows
+from accounting.queries.usage.intensity import only_pointless, with_hardness
+from accounting.queries.usage.ledger import ledger_rows
+from accounting.queries.usage.usage import usage_rows
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
 
 

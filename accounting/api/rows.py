@@ -17,7 +17,6 @@ from rest_framework.views import APIView
 
 from accounting.access import Scope, scope_of
 from accounting.api.tokens import BearerAuthentication
-from accounting.queries.directory import cluster_rows, team_rows
 from accounting.queries.fields import csv_lines
 from accounting.queries.file_names import file_name, period_part
 from accounting.queries.paging import limit_of, page_of
@@ -28,6 +27,7 @@ from accounting.queries.selection import (
     check_word,
     parse_selection,
 )
+from accounting.queries.teams.directory import cluster_rows, team_rows
 from accounting.rights import SIGNED_IN, Right
 
 Rows = list[dict[str, Any]]

@@ -16,11 +16,11 @@ from rest_framework.serializers import Serializer
 
 from accounting.api.tokens import BearerAuthentication
 from accounting.problems import MEDIA_TYPE
-from accounting.queries.gpu_steps import STEPS
-from accounting.queries.hardness import ONLY
-from accounting.queries.issues import STATES
+from accounting.queries.data_health.issues import STATES
+from accounting.queries.gpus.steps import STEPS
 from accounting.queries.paging import LARGEST, LIMIT
 from accounting.queries.selection import FILTERS, LIFECYCLES
+from accounting.queries.usage.intensity import ONLY
 from accounting.serializers import ProblemSerializer
 
 

@@ -14,8 +14,8 @@ from accounting.actions.prices import set_unit_price
 from accounting.actions.teams import save_team
 from accounting.api.rows import RowsView, admin_of
 from accounting.api.schema import lists, takes
-from accounting.queries.directory import binding_rows, price_rows, team_rows
-from accounting.queries.kube_state_jobs import kube_state_job_rows
+from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
+from accounting.queries.teams.directory import binding_rows, price_rows, team_rows
 from accounting.rights import DATA_ISSUES
 
 

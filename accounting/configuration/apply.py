@@ -40,8 +40,8 @@ from accounting.models import (
     TeamRole,
     UnitPrice,
 )
-from accounting.queries.billing import billing_at, billing_day, midnight
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
+from accounting.rating.billing_settings import billing_at, billing_day, midnight
 
 
 def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:

@@ -18,7 +18,7 @@ from accounting.ingest.rollup import (
 )
 from accounting.ingest.window_backlog import Backlog, backlog
 from accounting.models import Cluster
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 
 ROLL_UP_AFTER_S = 10.0  # how far reports and pages are behind a long run
 ROLL_UP_SHARE = 0.05  # of the time of a long run, at most

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import Period
-from accounting.queries.sql import (
+from accounting.rating.charge_sql import (
     KEY_COLUMNS,
     LINE_PRICE,
     OWN_PRICE,
@@ -100,7 +100,7 @@ def price_again(values: dict[str, Any]) -> None:
     """Give an hour's rows the prices of now, in the current transaction.
 
     Args:
-        values: `queries.sql.parameters` of the hour.
+        values: `rating.charge_sql.parameters` of the hour.
     """
     with connection.cursor() as cursor:
         cursor.execute(_AGAIN, values)

@@ -31,7 +31,7 @@ from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, fold
 from accounting.ingest.new_clusters import confirm, refuse_known_gpus
 from accounting.locks import lock
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 from accounting.sources.intervals import Intervals, Sampler
 from accounting.sources.openmetrics import FileError, Spool, spool
 from accounting.sources.samples import UnknownNames

@@ -11,7 +11,11 @@ import numpy as np
 
 from accounting.domain.core.interval import Period
 from accounting.models import Cluster
-from accounting.queries.shared_gpus import Presence, presences_of, shared_with
+from accounting.queries.data_health.shared_gpus import (
+    Presence,
+    presences_of,
+    shared_with,
+)
 from accounting.sources.openmetrics import Spool
 from accounting.sources.samples import meaning_of
 

@@ -30,8 +30,8 @@ from accounting.ingest.kube_state_jobs.changes import bring_about
 from accounting.ingest.unknown_metrics import look_for_unknown
 from accounting.ingest.window_leases import Claim, FenceError, Outcome
 from accounting.models import Cluster
-from accounting.queries.retirement import retired_ms
-from accounting.queries.windows import database_now
+from accounting.queries.data_health.retirement import retired_ms
+from accounting.queries.database_clock import database_now
 from accounting.sources.errors import SourceError
 
 MOST_ROUNDS = 20  # one or two follow what a backfill learns late; more find nothing new

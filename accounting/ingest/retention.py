@@ -12,7 +12,7 @@ from accounting.ingest import fact_partitions, scrape_buffer
 from accounting.ingest.kube_state_jobs import objects
 from accounting.ingest.rollup import FACTS
 from accounting.models import DirtyHour, IngestWindow
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 
 AHEAD = timedelta(days=30)
 HOURS_KEPT = timedelta(days=397)  # 13 months

@@ -33,8 +33,8 @@ from accounting.ingest.evidence.observe import derive_again
 from accounting.ingest.rollup import FACTS
 from accounting.locks import lock
 from accounting.models import Cluster, PendingRetirement
-from accounting.queries.retirement import retired_ms, stored
-from accounting.queries.windows import database_now
+from accounting.queries.data_health.retirement import retired_ms, stored
+from accounting.queries.database_clock import database_now
 
 Progress = Callable[[int, int], None]  # days done, of how many
 

@@ -19,7 +19,7 @@ from accounting.ingest.data_issues import of_clusters
 from accounting.ingest.data_issues.of_money import record_money_issues
 from accounting.locks import lock
 from accounting.models import DirtyHour
-from accounting.queries.sql import (
+from accounting.rating.charge_sql import (
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
     KEY_COLUMNS,

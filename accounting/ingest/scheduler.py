@@ -22,8 +22,8 @@ from accounting.ingest.data_issues import record
 from accounting.ingest.imports import REACH_AHEAD_MS, REACH_BACK_MS
 from accounting.ingest.unknown_metrics import record_unknown
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
-from accounting.queries.at_stake import silent_gpus
-from accounting.queries.windows import database_now
+from accounting.queries.data_health.at_stake import silent_gpus
+from accounting.queries.database_clock import database_now
 from accounting.sources.scrape import Scraped, Target, scrape
 
 PASSING = (

@@ -14,7 +14,7 @@ from accounting.domain.core.issue import Issue
 from accounting.ingest.cluster_reader import ClusterReader
 from accounting.ingest.data_issues import record
 from accounting.models import Cluster
-from accounting.queries.unmeasured import unmeasured_ms
+from accounting.queries.data_health.unmeasured import unmeasured_ms
 from accounting.sources.errors import SourceError
 
 log = structlog.get_logger(__name__)

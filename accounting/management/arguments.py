@@ -7,8 +7,8 @@ from accounting.access import EVERYTHING
 from accounting.domain.core.interval import WINDOW_MS, Period, to_ms
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.models import Cluster
+from accounting.queries.database_clock import database_now
 from accounting.queries.selection import SelectionError, parse_selection
-from accounting.queries.windows import database_now
 
 LONGEST_S = MAX_STEP_MS // 1000
 

@@ -16,7 +16,7 @@ class Cluster(models.Model):
     data show first (N40). `is_confirmed`: `configure` named it, or a person said that it is
     new (N39). `data_end_ms`: where its data end (N1); null without data.
     `kube_jobs_in_force`: the jobs that people named, as far as that is brought about
-    (`queries.kube_jobs`); null before any sample.
+    (`queries.data_health.known_kube_state_jobs`); null before any sample.
     """
 
     id = models.SmallAutoField(primary_key=True)

@@ -12,7 +12,7 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.queries.selection import stored_period
-from accounting.queries.sql import parameters, with_prices
+from accounting.rating.charge_sql import parameters, with_prices
 
 _MATCHES = """
       AND (%(cluster_id)s::int IS NULL OR u.cluster_id = %(cluster_id)s)

@@ -9,7 +9,7 @@ from django.db import connection
 
 from accounting.access import Scope
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_instant
-from accounting.queries.billing import billing_day, midnight
+from accounting.rating.billing_settings import billing_day, midnight
 
 FILTERS = (
     "cluster",

@@ -13,8 +13,8 @@ from accounting.actions.sign_in import TooManyAttemptsError, count_guess
 from accounting.actions.tokens import TokenNameError, create_token, revoke_token
 from accounting.audit import act
 from accounting.forms import PasswordForm, PreferencesForm, TokenForm
-from accounting.queries.people import sign_ins_of
-from accounting.queries.tokens import token_rows
+from accounting.queries.setup.people import sign_ins_of
+from accounting.queries.setup.tokens import token_rows
 from accounting.rights import SIGNED_IN
 from accounting.views.gate import posted, signed_in, visitor_of
 

@@ -17,10 +17,10 @@ from accounting.domain.core.interval import HOUR_MS, Period, to_ms
 from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.forms import BindingForm, EndForm, tomorrow
 from accounting.models import Binding, BindingKind
-from accounting.queries.directory import binding_rows, unmapped_rows
-from accounting.queries.namespaces import namespace_hints
-from accounting.queries.teams import visible_teams
-from accounting.queries.usage import usage_rows
+from accounting.queries.teams.directory import binding_rows, unmapped_rows
+from accounting.queries.teams.namespaces import namespace_hints
+from accounting.queries.teams.teams import visible_teams
+from accounting.queries.usage.usage import usage_rows
 from accounting.views.gate import Visitor, admin_form, sees_all, visitor_of
 from accounting.views.state import PageState
 

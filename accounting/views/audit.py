@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase, QueryDict
 from django.shortcuts import render
 
 from accounting.domain.core.billing_calendar import midnight
-from accounting.queries.audit import (
+from accounting.queries.audit.entries import (
     COLUMNS,
     AuditRow,
     Wish,

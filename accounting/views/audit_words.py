@@ -14,7 +14,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 
 from accounting.models import Cluster, Team
-from accounting.queries.audit import AuditRow
+from accounting.queries.audit.entries import AuditRow
 
 LONGEST = 200  # characters of one value
 MOST_LINES = 1_000  # of one group

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from django.http import HttpRequest
 
-from accounting.queries.freshness import freshness
+from accounting.queries.data_health.freshness import freshness
 from accounting.views.gate import visitor_of
 
 SAME_DAY = timedelta(hours=18)  # younger data show a time, older ones a date

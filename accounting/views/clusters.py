@@ -9,7 +9,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounting.forms import RetirementForm
 from accounting.ingest.retirement import RetirementError, retire
 from accounting.models import Cluster
-from accounting.queries.retirement import RetirementEffect, retirement_effect
+from accounting.queries.data_health.retirement import (
+    RetirementEffect,
+    retirement_effect,
+)
 from accounting.queries.selection import SelectionError
 from accounting.views.gate import admin_form, visitor_of
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.queries.teams import TeamRef, team_named
+from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.views.tables import team_url
 
 HELD = ("busy", "idle", "unknown")

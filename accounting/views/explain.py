@@ -9,11 +9,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.domain.core.interval import Period
-from accounting.queries.directory import BindingRow, binding_rows
-from accounting.queries.explain import FIGURES, explain
-from accounting.queries.explained_prices import PriceUsed, amounts_of
+from accounting.queries.explain.explain import FIGURES, explain
+from accounting.queries.explain.prices import PriceUsed, amounts_of
 from accounting.queries.selection import SelectionError, parse_time
-from accounting.queries.teams import UNMAPPED_TEAM, TeamRef, visible_teams
+from accounting.queries.teams.directory import BindingRow, binding_rows
+from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.views import figures
 from accounting.views.filters import LABELS, words
 from accounting.views.gate import signed_in

@@ -12,8 +12,8 @@ from accounting.charts.bars import Spark
 from accounting.charts.plots import Series
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
-from accounting.queries.breakdown import Breakdown
-from accounting.queries.series import step_key
+from accounting.queries.usage.breakdown import Breakdown
+from accounting.queries.usage.series import step_key
 from accounting.templatetags import units
 from accounting.views.state import PageState
 from accounting.views.steps import Step, axis_of

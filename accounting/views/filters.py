@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.http import QueryDict
 
 from accounting.queries.selection import LIFECYCLES
-from accounting.queries.teams import TeamRef, team_named
+from accounting.queries.teams.teams import TeamRef, team_named
 
 Values = Mapping[str, tuple[str, ...]]
 

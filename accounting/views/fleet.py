@@ -10,13 +10,13 @@ from django.shortcuts import render
 
 from accounting.domain.core.interval import DAY_MS, Period
 from accounting.queries.fields import instant
-from accounting.queries.fleet_count import fleet_count, node_offers
-from accounting.queries.gpu_time import held_stretches, presences
-from accounting.queries.gpus import GpuMoney, gpu_money, gpu_rows
-from accounting.queries.holders import gpus_held_by, held_in, holders_now
+from accounting.queries.gpus.fleet import GpuMoney, gpu_money, gpu_rows
+from accounting.queries.gpus.fleet_count import fleet_count, node_offers
+from accounting.queries.gpus.holders import gpus_held_by, held_in, holders_now
+from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection
-from accounting.queries.teams import visible_teams
-from accounting.queries.usage import usage_rows
+from accounting.queries.teams.teams import visible_teams
+from accounting.queries.usage.usage import usage_rows
 from accounting.views import tables
 from accounting.views.filters import facets
 from accounting.views.free_gpus import free_table

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.queries.fleet_count import NodeOffer
+from accounting.queries.gpus.fleet_count import NodeOffer
 from accounting.views.gpu_line import GpuLine
 
 

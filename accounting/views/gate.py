@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from accounting import rights
 from accounting.access import Scope, person_of, scope_with
-from accounting.queries.billing import (
+from accounting.rating.billing_settings import (
     BillingSettings,
     billing_at,
     billing_remembered,

@@ -14,20 +14,20 @@ from accounting.domain.intensity.summary import NOT_OBSERVED, together
 from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.domain.samples.sample_counts import samples_note
 from accounting.queries.fields import instant
-from accounting.queries.gpu_steps import GpuStep, gpu_steps
-from accounting.queries.gpu_time import (
+from accounting.queries.gpus.fleet import gpu_rows
+from accounting.queries.gpus.gpu_events import Event, gpu_events
+from accounting.queries.gpus.steps import GpuStep, gpu_steps
+from accounting.queries.gpus.timeline import (
     HeldStretch,
     held_stretches,
     presences,
     profiles,
 )
-from accounting.queries.gpus import gpu_rows
-from accounting.queries.hardness import with_hardness
-from accounting.queries.ledger import ledger_rows
-from accounting.queries.life import Event, gpu_events
 from accounting.queries.selection import Selection
-from accounting.queries.teams import TeamRef, team_named, visible_teams
-from accounting.queries.usage import usage_rows, usage_total
+from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
+from accounting.queries.usage.intensity import with_hardness
+from accounting.queries.usage.ledger import ledger_rows
+from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.rights import ONE_GPU
 from accounting.views import figures, measures, shapes, timelines
 from accounting.views.earnings import earnings

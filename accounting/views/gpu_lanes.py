@@ -8,9 +8,9 @@ from datetime import timedelta
 from accounting.charts import lanes
 from accounting.charts.lanes import Span, Tick
 from accounting.domain.core.interval import Period
-from accounting.queries.gpu_time import HeldStretch, Presence
-from accounting.queries.life import Event
-from accounting.queries.teams import team_named
+from accounting.queries.gpus.gpu_events import Event
+from accounting.queries.gpus.timeline import HeldStretch, Presence
+from accounting.queries.teams.teams import team_named
 from accounting.templatetags import units
 from accounting.views.figures import Key
 from accounting.views.holders import (

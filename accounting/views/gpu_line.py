@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from accounting.charts import grids
-from accounting.queries.gpus import GpuMoney, GpuRow
-from accounting.queries.holders import Holding
-from accounting.queries.teams import TeamRef, team_named
+from accounting.queries.gpus.fleet import GpuMoney, GpuRow
+from accounting.queries.gpus.holders import Holding
+from accounting.queries.teams.teams import TeamRef, team_named
 
 SHORT_UUID = 24  # characters; NVIDIA's have 40
 Teams = Mapping[str, TeamRef]

@@ -9,8 +9,8 @@ from accounting.charts import lanes
 from accounting.charts.lanes import Bar, Span, Tick
 from accounting.charts.plots import NAMED_SERIES, OTHER_SLOT
 from accounting.domain.core.interval import Period
-from accounting.queries.gpu_time import HeldStretch, Presence
-from accounting.queries.teams import UNMAPPED_TEAM, TeamRef, team_named
+from accounting.queries.gpus.timeline import HeldStretch, Presence
+from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, team_named
 from accounting.templatetags import units
 from accounting.views.figures import Key
 from accounting.views.state import PageState

@@ -7,7 +7,10 @@ from django.shortcuts import redirect, render
 from accounting.actions.kube_state_jobs import accept
 from accounting.forms import KubeStateJobForm
 from accounting.models import Cluster
-from accounting.queries.kube_state_jobs import KubeStateJobRow, kube_state_job_rows
+from accounting.queries.data_health.kube_state_jobs import (
+    KubeStateJobRow,
+    kube_state_job_rows,
+)
 from accounting.views.gate import admin_form, visitor_of
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from accounting.charts.lanes import ticks
 from accounting.charts.measures import Line, measure_over_time
 from accounting.domain.core.interval import Period
-from accounting.queries.gpu_steps import GpuStep
+from accounting.queries.gpus.steps import GpuStep
 from accounting.templatetags.units import NO_DATA
 from accounting.views.figures import Chart
 from accounting.views.state import PageState

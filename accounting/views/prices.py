@@ -14,15 +14,15 @@ from django.shortcuts import redirect, render
 from accounting.actions.prices import set_unit_price
 from accounting.domain.core.billing_calendar import midnight
 from accounting.forms import PriceForm, tomorrow
-from accounting.queries.directory import PriceRow, price_rows
-from accounting.queries.facets import values_held
-from accounting.queries.models import (
+from accounting.queries.gpus.models import (
     ModelInUse,
     first_seen,
     models_in_use,
     unpriced_before,
 )
 from accounting.queries.price_effect import PriceEffect, price_effect
+from accounting.queries.teams.directory import PriceRow, price_rows
+from accounting.queries.usage.facets import values_held
 from accounting.views import figures
 from accounting.views.gate import Visitor, admin_form, signed_in, visitor_of
 from accounting.views.state import PageState

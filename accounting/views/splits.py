@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded, total_of
-from accounting.queries.facets import values_held
 from accounting.queries.selection import Selection
-from accounting.queries.teams import TeamRef
-from accounting.queries.usage import usage_rows
+from accounting.queries.teams.teams import TeamRef
+from accounting.queries.usage.facets import values_held
+from accounting.queries.usage.usage import usage_rows
 from accounting.views.address import Choice
 from accounting.views.filters import LABELS, facets, words, written
 from accounting.views.state import PageState

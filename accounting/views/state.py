@@ -25,11 +25,11 @@ from accounting.domain.core.interval import HOUR_MS, Period, to_ms
 from accounting.domain.reports.date_range_parts import RangeError
 from accounting.domain.reports.date_ranges import parse_words, preset_named
 from accounting.models import Cluster
-from accounting.queries.breakdown import Sides
-from accounting.queries.coverage import data_share
 from accounting.queries.selection import FIRST, LAST, Selection
-from accounting.queries.series import STEPS
-from accounting.queries.teams import TeamRef
+from accounting.queries.teams.teams import TeamRef
+from accounting.queries.usage.breakdown import Sides
+from accounting.queries.usage.coverage import data_share
+from accounting.queries.usage.series import STEPS
 from accounting.templatetags import units
 from accounting.views.address import RANGE_KEYS, Address, Choice
 from accounting.views.chip import Chip, chip_of

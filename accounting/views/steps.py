@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from accounting.charts.plots import Steps
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.domain.core.interval import Period
-from accounting.queries.coverage import hours_with_data
-from accounting.queries.series import MONTH
+from accounting.queries.usage.coverage import hours_with_data
+from accounting.queries.usage.series import MONTH
 from accounting.templatetags import units
 from accounting.views.state import PageState
 

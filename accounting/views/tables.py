@@ -10,8 +10,8 @@ from accounting.charts.bars import Part
 from accounting.domain.reports.comparison import Change, average_gpus
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
-from accounting.queries.breakdown import Breakdown, Mover, Sides
-from accounting.queries.teams import TeamRef, team_named
+from accounting.queries.teams.teams import TeamRef, team_named
+from accounting.queries.usage.breakdown import Breakdown, Mover, Sides
 from accounting.views.shapes import held_parts, held_words
 
 Teams = Mapping[str, TeamRef]

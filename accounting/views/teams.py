@@ -10,20 +10,24 @@ from django.urls import reverse
 from accounting.charts import plots
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded
-from accounting.queries.breakdown import (
+from accounting.queries.teams.directory import binding_rows
+from accounting.queries.teams.members import member_rows
+from accounting.queries.teams.teams import TeamRef, visible_teams
+from accounting.queries.usage.breakdown import (
     breakdown,
     breakdown_of_largest,
     workload_name,
 )
-from accounting.queries.coverage import covered_length_ms, day_coverage, missing_days
-from accounting.queries.directory import binding_rows
-from accounting.queries.hardness import pointless_workloads, with_hardness
-from accounting.queries.members import member_rows
-from accounting.queries.pods import PodStretch, pods_of_workload
-from accounting.queries.ranking import largest
-from accounting.queries.series import use_by_step, week_hours
-from accounting.queries.teams import TeamRef, visible_teams
-from accounting.queries.usage import usage_rows
+from accounting.queries.usage.coverage import (
+    covered_length_ms,
+    day_coverage,
+    missing_days,
+)
+from accounting.queries.usage.intensity import pointless_workloads, with_hardness
+from accounting.queries.usage.pods import PodStretch, pods_of_workload
+from accounting.queries.usage.ranking import largest
+from accounting.queries.usage.series import use_by_step, week_hours
+from accounting.queries.usage.usage import usage_rows
 from accounting.views import figures, shapes, tables, timelines
 from accounting.views.columns import (
     HARD_COLUMNS,

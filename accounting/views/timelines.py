@@ -6,7 +6,7 @@ from datetime import datetime
 from accounting.charts import bars, plots
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.rows import UsageRow
-from accounting.queries.gpu_steps import GpuStep
+from accounting.queries.gpus.steps import GpuStep
 from accounting.templatetags import units
 from accounting.views.figures import Chart, Key
 from accounting.views.state import PageState

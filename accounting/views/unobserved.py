@@ -7,16 +7,16 @@ from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import Period, to_ms
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
-from accounting.queries.fields import instant
-from accounting.queries.ranking import largest
-from accounting.queries.teams import TeamRef, team_named, visible_teams
-from accounting.queries.unobserved import (
+from accounting.queries.data_health.unobserved import (
     DataGap,
     data_gaps,
     newest_day,
     unobserved_gpus,
 )
-from accounting.queries.usage import usage_rows
+from accounting.queries.fields import instant
+from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
+from accounting.queries.usage.ranking import largest
+from accounting.queries.usage.usage import usage_rows
 from accounting.views.figures import places_of
 from accounting.views.state import PageState
 from accounting.views.tables import WorkloadLine, workload_lines

@@ -5,7 +5,7 @@ from datetime import timedelta
 from accounting.domain.core.interval import Period, to_ms
 from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
 from accounting.models import Cluster
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, NotFound
 from scheduler_view.cluster.kinds import CLAIM, OLD_CLAIM, OLD_SLICE, SLICE

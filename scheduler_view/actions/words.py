@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from accounting.models import Cluster, Team
-from accounting.queries.billing import billing_at
+from accounting.rating.billing_settings import billing_at
 from scheduler_view.actions.compute import Computed
 from scheduler_view.domain.desired import Target, committed
 from scheduler_view.domain.edit import QuotaEdit, TierEdit

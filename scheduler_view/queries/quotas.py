@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from accounting.access import Scope
 from accounting.models import Cluster
-from accounting.queries.billing import billing_at
 from accounting.queries.queues import queue_rows
+from accounting.rating.billing_settings import billing_at
 from scheduler_view.domain.desired import ObjectKey, Target, committed, quota_key_of
 from scheduler_view.domain.quota_key import key_of
 from scheduler_view.domain.standing import LimitedBy, room

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.queries.teams import visible_teams
+from accounting.queries.teams.teams import visible_teams
 from accounting.views.download import csv_answer
 from accounting.views.gate import Visitor, signed_in, visitor_of
 from accounting.views.pager import paged

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.domain.inventory.scheduler_queues import QueueFacts
 from accounting.models import Cluster
-from accounting.queries.teams import TeamRef, visible_teams
+from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import ADMINISTRATION
 from accounting.views.download import csv_answer
 from accounting.views.gate import posted, signed_in, visitor_of

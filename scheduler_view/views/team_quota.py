@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.models import Cluster
-from accounting.queries.teams import TeamRef, visible_teams
+from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.views.gate import signed_in_form, visitor_of
 from scheduler_view.forms import RequestForm
 from scheduler_view.queries.changes import change_rows

@@ -6,7 +6,11 @@ from accounting.domain.core.interval import to_ms
 from accounting.domain.core.issue import Issue
 from accounting.ingest.data_issues import record
 from accounting.models import Cluster, DataIssue
-from accounting.queries.cluster_faults import sampled_after, shared_gpus, silence
+from accounting.queries.data_health.cluster_issues import (
+    sampled_after,
+    shared_gpus,
+    silence,
+)
 
 SILENT, AFTER, SHARED = "cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"
 

@@ -7,8 +7,8 @@ from django.db import connection
 from accounting.domain.core.interval import to_ms
 from accounting.domain.core.issue import Issue
 from accounting.ingest.data_issues import record
-from accounting.queries.billing import midnight
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
+from accounting.rating.billing_settings import midnight
 
 
 def record_money_issues(cluster_id: int) -> None:

@@ -12,7 +12,7 @@ from accounting.domain.samples.series import Reading
 from accounting.ingest.data_issues import record
 from accounting.ingest.evidence.observe import State
 from accounting.models import Cluster
-from accounting.queries.at_stake import waiting_ms
+from accounting.queries.data_health.at_stake import waiting_ms
 from accounting.sources.errors import SourceError
 
 

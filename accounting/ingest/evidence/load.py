@@ -30,9 +30,9 @@ from accounting.ingest.evidence import gpu_labels, gpu_models, resource_claims
 from accounting.ingest.evidence.ids import Ids, rows_of
 from accounting.mapping import pod_from_row, unpack_times
 from accounting.models import Cluster
-from accounting.queries.policies import share_policies
+from accounting.queries.data_health.retirement import retired_ms
 from accounting.queries.resources import added_resources
-from accounting.queries.retirement import retired_ms
+from accounting.queries.share_policies import share_policies
 
 POD_REACH_MS = 2 * HOUR_MS  # wider than labels: a label must find its pod
 

@@ -25,7 +25,7 @@ from accounting.ingest.gc_pause import no_cycle_search
 from accounting.ingest.kube_state_jobs.changes import judge
 from accounting.locks import lock
 from accounting.models import Cluster
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 
 if TYPE_CHECKING:  # the web process derives again, and loads no door to a cluster
     from accounting.ingest.cluster_reader import ClusterReader

@@ -32,7 +32,11 @@ from accounting.ingest.kube_state_jobs.store import fold
 from accounting.ingest.kube_state_jobs.withdrawal import withdraw
 from accounting.locks import lock
 from accounting.models import Cluster
-from accounting.queries.kube_jobs import KnownJobs, known_jobs, stored_named
+from accounting.queries.data_health.known_kube_state_jobs import (
+    KnownJobs,
+    known_jobs,
+    stored_named,
+)
 
 Changes = Mapping[str, Sequence[Period]]  # by job
 

@@ -19,7 +19,7 @@ from accounting.domain.inventory.kube_state_job_samples import (
 from accounting.domain.samples.series import Reading
 from accounting.ingest.kube_state_jobs import objects as known_objects
 from accounting.models import Cluster
-from accounting.queries.kube_jobs import KnownJobs
+from accounting.queries.data_health.known_kube_state_jobs import KnownJobs
 
 
 def fold(

@@ -18,8 +18,8 @@ from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.management.output import HIDDEN, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.models import Cluster, Team
-from accounting.queries.billing import billing_at
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
+from accounting.rating.billing_settings import billing_at
 
 
 class Command(BaseCommand):

@@ -15,9 +15,9 @@ from accounting.management.arguments import WrongUse, interval_of
 from accounting.management.interval import interval_line
 from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress
-from accounting.queries.issues import issue_rows
+from accounting.queries.data_health.issues import issue_rows
 from accounting.queries.selection import Selection
-from accounting.queries.usage import usage_total
+from accounting.queries.usage.usage import usage_total
 from accounting.sources.openmetrics import FileError
 
 

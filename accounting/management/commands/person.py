@@ -19,7 +19,7 @@ from accounting.actions.people import (
 from accounting.audit import SYSTEM
 from accounting.management.output import WRONG_USE, write_rows
 from accounting.models import TeamRole
-from accounting.queries.people import person_rows
+from accounting.queries.setup.people import person_rows
 
 REASON = "manage.py person"
 

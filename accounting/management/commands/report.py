@@ -13,12 +13,8 @@ from django.core.management.base import BaseCommand
 from accounting.access import EVERYTHING
 from accounting.domain.units.mig_profiles import Policy
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
+from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
-from accounting.queries.hardness import ONLY, only_pointless, with_hardness
-from accounting.queries.holds import hold_rows
-from accounting.queries.issues import OPEN, issue_rows
-from accounting.queries.ledger import ledger_rows
-from accounting.queries.policies import policies_in
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
     FILTERS,
@@ -27,7 +23,11 @@ from accounting.queries.selection import (
     parse_selection,
     refuse_others,
 )
-from accounting.queries.usage import usage_rows
+from accounting.queries.share_policies import policies_in
+from accounting.queries.usage.holds import hold_rows
+from accounting.queries.usage.intensity import ONLY, only_pointless, with_hardness
+from accounting.queries.usage.ledger import ledger_rows
+from accounting.queries.usage.usage import usage_rows
 
 
 class Command(BaseCommand):

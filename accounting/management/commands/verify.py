@@ -10,9 +10,9 @@ from django.db import connection, transaction
 
 from accounting.access import EVERYTHING
 from accounting.management.output import FINDING, HIDDEN, WRONG_USE
-from accounting.queries.audit import Head, has_head, head
+from accounting.queries.audit.entries import Head, has_head, head
+from accounting.queries.audit.verify import verdicts
 from accounting.queries.selection import SelectionError, parse_selection, stored_period
-from accounting.queries.verify import verdicts
 
 
 class Command(BaseCommand):

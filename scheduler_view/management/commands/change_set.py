@@ -13,7 +13,7 @@ from accounting.audit import SYSTEM
 from accounting.configuration.yaml_lines import DocumentError, Fault, decode
 from accounting.management.output import FINDING, WRONG_USE, write_rows
 from accounting.models import Cluster
-from accounting.queries.billing import billing_at
+from accounting.rating.billing_settings import billing_at
 from scheduler_view.actions.change_file import ChangeFile, line_fault, read_change
 from scheduler_view.actions.change_sets import Refused, check_draft
 from scheduler_view.actions.compute import Computed

@@ -7,7 +7,7 @@ import pytest
 
 from accounting.access import EVERYTHING
 from accounting.models import NodeFact
-from accounting.queries.life import gpu_events
+from accounting.queries.gpus.gpu_events import gpu_events
 from accounting.queries.selection import Selection
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import clear, report, run

@@ -9,11 +9,11 @@ import pytest
 from accounting.access import EVERYTHING, Scope
 from accounting.domain.core.ledger_line import STATES
 from accounting.models import Team
-from accounting.queries.gpu_steps import STEPS, gpu_steps
-from accounting.queries.gpu_time import held_stretches, presences
-from accounting.queries.gpus import gpu_fields, gpu_money, gpu_rows
-from accounting.queries.ledger import HiddenError
+from accounting.queries.gpus.fleet import gpu_fields, gpu_money, gpu_rows
+from accounting.queries.gpus.steps import STEPS, gpu_steps
+from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection, SelectionError
+from accounting.queries.usage.ledger import HiddenError
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import report, run
 

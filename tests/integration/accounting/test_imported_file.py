@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from accounting.access import EVERYTHING
-from accounting.queries.freshness import SourceRow, source_rows
+from accounting.queries.data_health.freshness import SourceRow, source_rows
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import run
 

@@ -8,7 +8,7 @@ from accounting.access import EVERYTHING
 from accounting.domain.attribution.metric_names import NAMES
 from accounting.domain.attribution.utilization import ENGINE, UTIL
 from accounting.models import DutyMetric
-from accounting.queries.explain import Explanation, explain
+from accounting.queries.explain.explain import Explanation, explain
 from accounting.queries.selection import parse_selection
 from accounting.sources.catalogue import EXPORTER_METRICS
 from tests.traps.scene import ENGINE as OLD_NAME

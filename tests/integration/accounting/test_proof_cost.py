@@ -9,7 +9,7 @@ from django.db import connection
 
 from accounting.ingest import fact_partitions
 from accounting.models import Cluster
-from accounting.queries.verify import CHECKS, oldest
+from accounting.queries.audit.verify import CHECKS, oldest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 START = datetime(2026, 10, 1, tzinfo=UTC)

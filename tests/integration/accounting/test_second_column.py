@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from accounting.domain.core.interval import Period
-from accounting.queries.verify import verdicts
+from accounting.queries.audit.verify import verdicts
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.accounting.support import report, run
 

@@ -14,10 +14,10 @@ from accounting.domain.units.geometry import Part
 from accounting.domain.units.mig_profiles import Policy
 from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
 from accounting.models import Cluster, IngestWindow, SharePolicy
-from accounting.queries.directory import cluster_rows
-from accounting.queries.explain import explain
-from accounting.queries.policies import policies_in
+from accounting.queries.explain.explain import explain
 from accounting.queries.selection import LAST, Selection, parse_selection
+from accounting.queries.share_policies import policies_in
+from accounting.queries.teams.directory import cluster_rows
 from tests.builders import SETUP
 from tests.integration.accounting.support import run
 from tests.traps.scene import START, Pod, Scene, usage

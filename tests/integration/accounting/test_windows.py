@@ -10,7 +10,7 @@ from accounting.ingest import window_leases, window_schedule, write_facts
 from accounting.ingest.commit import write_windows
 from accounting.ingest.window_leases import FenceError, Outcome
 from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 from tests.builders import HOUR_ZERO
 
 pytestmark = pytest.mark.django_db

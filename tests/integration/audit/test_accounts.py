@@ -14,8 +14,8 @@ from django.test import Client
 from accounting.actions.people import save_person
 from accounting.actions.tokens import create_token, revoke_token
 from accounting.models import AuditLink
-from accounting.queries.audit import Wish, audit_rows
-from accounting.queries.audit_checks import history_tables
+from accounting.queries.audit.checks import history_tables
+from accounting.queries.audit.entries import Wish, audit_rows
 from tests.integration.audit.test_chain import broken
 
 PASSWORD, OTHER = "correct horse battery staple", "another horse battery staple"

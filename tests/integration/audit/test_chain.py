@@ -18,13 +18,13 @@ from accounting.actions.prices import set_unit_price
 from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import AuditLink, Binding, Membership, Person, Team
-from accounting.queries.audit import (
+from accounting.queries.audit.checks import audit_checks, history_tables
+from accounting.queries.audit.entries import (
     Head,
     Wish,
     audit_rows,
     head,
 )
-from accounting.queries.audit_checks import audit_checks, history_tables
 from tests.integration.accounting.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)

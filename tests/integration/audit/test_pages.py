@@ -13,7 +13,7 @@ from structlog.contextvars import bound_contextvars
 from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import OrganisationRole, Person, Team
-from accounting.queries.audit import Wish, audit_page, audit_rows
+from accounting.queries.audit.entries import Wish, audit_page, audit_rows
 
 CHANGES = 130
 PAGE = 50

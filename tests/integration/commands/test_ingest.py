@@ -15,7 +15,7 @@ import pytest
 from django.db.models.functions import Now
 
 from accounting.models import Cluster, IngestWindow, Source
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import facts, report
 from tests.integration.accounting.support import run as done

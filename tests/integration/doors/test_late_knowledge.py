@@ -18,7 +18,7 @@ from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import MOST_ROUNDS, Ingested, ingest_all
 from accounting.ingest.window_backlog import backlog
 from accounting.models import Cluster, IngestWindow
-from accounting.queries.windows import database_now
+from accounting.queries.database_clock import database_now
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import clear, facts, run
 from tests.integration.doors.conftest import Configure

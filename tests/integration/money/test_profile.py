@@ -8,8 +8,8 @@ import pytest
 from accounting.actions.prices import set_unit_price
 from accounting.domain.core.interval import Period, to_ms
 from accounting.models import DirtyHour, Gpu, GpuGeometry
+from accounting.queries.audit.verify import verdicts
 from accounting.queries.price_effect import price_effect
-from accounting.queries.verify import verdicts
 from tests.integration.accounting.support import report
 from tests.integration.money.books import TEN, WINDOW_MS, Books
 from tests.integration.money.test_price import HOUR, PARTS, prices

@@ -18,7 +18,7 @@ from accounting.access import EVERYTHING
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Cluster, Gpu, IngestWindow
 from accounting.queries.selection import Selection
-from accounting.queries.usage import usage_rows, usage_total
+from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
 from tests.story import ZONE, Story

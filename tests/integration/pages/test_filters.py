@@ -16,7 +16,7 @@ from accounting.access import EVERYTHING
 from accounting.domain.core.billing_calendar import preset_range
 from accounting.domain.core.interval import HOUR_MS
 from accounting.queries.selection import Selection
-from accounting.queries.usage import usage_total
+from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
 from tests.story import ZONE

@@ -12,9 +12,9 @@ from django.db import connection
 from accounting.access import EVERYTHING
 from accounting.domain.core.interval import DAY_MS, Period
 from accounting.models import Gpu
-from accounting.queries.ledger import ledger_rows
 from accounting.queries.selection import Selection, stored_period
-from accounting.queries.usage import usage_rows
+from accounting.queries.usage.ledger import ledger_rows
+from accounting.queries.usage.usage import usage_rows
 from accounting.views import fleet
 from accounting.views.spans import newest_facts
 from tests.integration.pages.conftest import NOW, SignIn

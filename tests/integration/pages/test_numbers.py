@@ -12,9 +12,9 @@ from pytest_django import DjangoAssertNumQueries
 from accounting.access import EVERYTHING
 from accounting.domain.core.billing_calendar import preset_range
 from accounting.models import Team
-from accounting.queries.ledger import ledger_total
 from accounting.queries.selection import Selection
-from accounting.queries.usage import usage_total
+from accounting.queries.usage.ledger import ledger_total
+from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
 from tests.story import ZONE, Story

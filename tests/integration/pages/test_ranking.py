@@ -13,9 +13,9 @@ from accounting.access import EVERYTHING, Scope
 from accounting.domain.core.billing_calendar import preset_range
 from accounting.domain.core.interval import DAY_MS, Period, to_ms
 from accounting.models import UsageWindow
-from accounting.queries.ranking import largest, moved_most
 from accounting.queries.selection import Selection, stored_period
-from accounting.queries.usage import usage_rows
+from accounting.queries.usage.ranking import largest, moved_most
+from accounting.queries.usage.usage import usage_rows
 from tests.integration.pages.conftest import NOW, SignIn
 from tests.story import ZONE, Story
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from accounting.queries.audit import AuditRow, kinds
+from accounting.queries.audit.entries import AuditRow, kinds
 from accounting.views.audit_words import (
     KINDS,
     Names,

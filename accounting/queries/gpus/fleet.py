@@ -12,13 +12,13 @@ from accounting.domain.core.interval import Period, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.rows import LedgerRow
 from accounting.models import DataIssue
-from accounting.queries.drivers import drivers
 from accounting.queries.fields import Fields, amount, gpu_hours, instant
-from accounting.queries.holders import Holding, holders_now
-from accounting.queries.ledger import HiddenError, ledger_rows
-from accounting.queries.life import HARDWARE_ERRORS
+from accounting.queries.gpus.drivers import drivers
+from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS
+from accounting.queries.gpus.holders import Holding, holders_now
 from accounting.queries.selection import Selection, refuse_others, stored_period
-from accounting.queries.usage import HELD
+from accounting.queries.usage.ledger import HiddenError, ledger_rows
+from accounting.queries.usage.usage import HELD
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from accounting.models import AuditLink
-from accounting.queries.audit_checks import history_tables
+from accounting.queries.audit.checks import history_tables
 
 CHUNK = 1_000  # links read at a time
 COLUMNS = (  # of a file, as `AuditRow.fields` names them

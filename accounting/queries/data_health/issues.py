@@ -14,7 +14,7 @@ from accounting.domain.core.rounding import half_even
 from accounting.models import DataIssue
 from accounting.queries.fields import amount
 from accounting.queries.selection import Selection, check_word, refuse_others
-from accounting.queries.sql import STATE_COLUMNS
+from accounting.rating.charge_sql import STATE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

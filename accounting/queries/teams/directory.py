@@ -10,9 +10,9 @@ from django.db import connection
 from accounting.access import Scope
 from accounting.domain.units.mig_profiles import Policy
 from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
-from accounting.queries.policies import policies_now
 from accounting.queries.selection import Selection
-from accounting.queries.usage import usage_rows
+from accounting.queries.share_policies import policies_now
+from accounting.queries.usage.usage import usage_rows
 
 
 @dataclass(frozen=True, slots=True)

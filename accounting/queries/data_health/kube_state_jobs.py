@@ -9,8 +9,11 @@ from accounting.access import Scope
 from accounting.domain.core.interval import to_instant, to_ms
 from accounting.domain.inventory.kube_state_jobs import JobRecord, Role, Roles
 from accounting.models import Cluster
+from accounting.queries.data_health.known_kube_state_jobs import (
+    KnownJobs,
+    known_jobs_of,
+)
 from accounting.queries.fields import instant
-from accounting.queries.kube_jobs import KnownJobs, known_jobs_of
 from accounting.rights import DATA_ISSUES
 
 

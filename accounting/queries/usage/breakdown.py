@@ -20,8 +20,8 @@ from accounting.domain.reports.comparison import (
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded, total_of
 from accounting.queries.selection import Selection
-from accounting.queries.series import STEPS, step_key
-from accounting.queries.usage import usage_rows
+from accounting.queries.usage.series import STEPS, step_key
+from accounting.queries.usage.usage import usage_rows
 
 
 @dataclass(frozen=True, slots=True)

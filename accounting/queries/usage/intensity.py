@@ -7,10 +7,10 @@ from django.db import connection
 
 from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
 from accounting.domain.reports.rows import UsageRow
+from accounting.queries.relation import hard_relation
 from accounting.queries.selection import Selection, check_word
-from accounting.queries.source import hard_relation
-from accounting.queries.sql import over
-from accounting.queries.usage import key_columns, usage_rows
+from accounting.queries.usage.usage import key_columns, usage_rows
+from accounting.rating.charge_sql import over
 
 ONLY = ("pointless",)
 _NAMES = tuple(item.name for item in fields(Hardness))

@@ -10,14 +10,14 @@ from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
 from accounting.queries.fields import Fields, instant
-from accounting.queries.ledger import HiddenError
 from accounting.queries.selection import (
     Selection,
     SelectionError,
     refuse_others,
     stored_period,
 )
-from accounting.queries.sql import over
+from accounting.queries.usage.ledger import HiddenError
+from accounting.rating.charge_sql import over
 
 STEPS = {"window": WINDOW_MS, "hour": HOUR_MS}
 

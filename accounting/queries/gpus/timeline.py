@@ -10,8 +10,8 @@ from accounting.domain.core.interval import Period, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.models import GpuGeometry
 from accounting.queries.fields import Fields, instant
-from accounting.queries.ledger import HiddenError
 from accounting.queries.selection import Selection, refuse_others, stored_period
+from accounting.queries.usage.ledger import HiddenError
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import state_amounts
 from accounting.domain.samples.sample_counts import samples_note
 from accounting.models import DutyMetric
-from accounting.queries.explained_prices import (
+from accounting.queries.explain.prices import (
     ALL_TIME,
     HELD_TIME,
     IDLE_TIME,
@@ -23,11 +23,11 @@ from accounting.queries.explained_prices import (
     amounts_of,
     prices_used,
 )
-from accounting.queries.ledger import ledger_total
-from accounting.queries.policies import policies_in
+from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, SelectionError, stored_period
-from accounting.queries.source import relation
-from accounting.queries.usage import usage_rows, usage_total
+from accounting.queries.share_policies import policies_in
+from accounting.queries.usage.ledger import ledger_total
+from accounting.queries.usage.usage import usage_rows, usage_total
 
 WITHOUT_SAMPLES = (DutyMetric.ENGINE_ACTIVE, DutyMetric.GPU_UTIL)  # what to look for
 LABELS = {DutyMetric.AMD_ACTIVITY: ("serial_number", "hostname")}  # of GPU and node

@@ -9,7 +9,7 @@ from accounting.access import Scope
 from accounting.domain.core.interval import DAY_MS, Period
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.selection import Selection, stored_period
-from accounting.queries.usage import usage_rows
+from accounting.queries.usage.usage import usage_rows
 
 
 @dataclass(frozen=True, slots=True)

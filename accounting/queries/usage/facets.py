@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from django.db import connection
 
+from accounting.queries.relation import relation
 from accounting.queries.selection import Selection
-from accounting.queries.source import relation
-from accounting.queries.usage import KEYS
+from accounting.queries.usage.usage import KEYS
 
 
 def values_held(

@@ -10,9 +10,9 @@ from django.db.models import Q
 from accounting.domain.core.interval import to_instant, to_ms
 from accounting.domain.core.issue_catalogue import text_of
 from accounting.models import DataIssue, GpuPresence, NodeFact
-from accounting.queries.drivers import driver_of
-from accounting.queries.ledger import HiddenError
+from accounting.queries.gpus.drivers import driver_of
 from accounting.queries.selection import Selection
+from accounting.queries.usage.ledger import HiddenError
 
 MOST = 100
 HARDWARE_ERRORS = {"gpu_xid": "XID", "gpu_ecc": "ECC", "gpu_row_remap": "Row remap"}

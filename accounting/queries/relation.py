@@ -11,7 +11,7 @@ from typing import Any
 
 from accounting.domain.core.interval import Period
 from accounting.models import Gpu
-from accounting.queries.kept import kept_facts
+from accounting.queries.retained_range import kept_facts
 from accounting.queries.selection import (
     FACT_ONLY,
     Selection,
@@ -20,7 +20,7 @@ from accounting.queries.selection import (
     is_on_days,
     is_on_hours,
 )
-from accounting.queries.sql import hard_facts, parameters, priced_facts
+from accounting.rating.charge_sql import hard_facts, parameters, priced_facts
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from accounting.access import EVERYTHING
 from accounting.domain.core.interval import WINDOW_MS, Period, to_instant, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.models import Cluster
-from accounting.queries.ledger import ledger_total
 from accounting.queries.selection import Selection
-from accounting.queries.usage import usage_total
+from accounting.queries.usage.ledger import ledger_total
+from accounting.queries.usage.usage import usage_total
 
 
 def retired_ms(cluster_id: int) -> int | None:

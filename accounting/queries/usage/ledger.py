@@ -11,9 +11,9 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import LEDGER_DIMENSIONS, LedgerRow
+from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
-from accounting.queries.source import relation
-from accounting.queries.usage import key_columns, same_currency
+from accounting.queries.usage.usage import key_columns, same_currency
 
 _HELD_MS = "(u.busy_ms + u.idle_ms + u.unknown_ms)"
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from django.db import connection
 
 from accounting.domain.core.interval import Period
-from accounting.queries.audit_checks import audit_checks
-from accounting.queries.check import Check, Verdict
-from accounting.queries.sql import INTENSITY_COLUMNS, over
+from accounting.queries.audit.checks import audit_checks
+from accounting.queries.audit.invariant import Check, Verdict
+from accounting.rating.charge_sql import INTENSITY_COLUMNS, over
 
 _ALL = "busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms"
 _STATES = [

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.intensity.measures import MEASURES, PEAKS
-from accounting.queries.billing import billing_day, billing_remembered, midnight
+from accounting.rating.billing_settings import billing_day, billing_remembered, midnight
 
 STATE_COLUMNS = (
     "busy_ms",

@@ -7,9 +7,9 @@ from accounting.domain.core.interval import Period, to_instant
 from accounting.domain.reports.hour_of_week import WeekHour, fold_week
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
-from accounting.queries.coverage import hours_with_data
 from accounting.queries.selection import Selection
-from accounting.queries.usage import usage_rows
+from accounting.queries.usage.coverage import hours_with_data
+from accounting.queries.usage.usage import usage_rows
 
 STEPS = {  # of a chart -> the dimension that answers it
     "hour": "hour",

@@ -10,8 +10,8 @@ from django.db import connection
 from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import USAGE_DIMENSIONS, UsageRow
+from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
-from accounting.queries.source import relation
 
 # dimension -> the keys that it gives a row, and their SQL
 KEYS: dict[str, tuple[tuple[str, str], ...]] = {

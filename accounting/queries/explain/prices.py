@@ -14,8 +14,8 @@ from django.db import connection
 
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.totals import price_amounts
+from accounting.queries.relation import relation
 from accounting.queries.selection import Selection
-from accounting.queries.source import relation
 
 Amounts = Mapping[str, Decimal]  # currency -> amount
 
