@@ -6,8 +6,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from accounting.views.chip import chip_of
-from accounting.views.gate import Visitor, visitor_of
+from accounting.web.freshness_badge import chip_of
+from accounting.web.permissions import Visitor, visitor_of
 from portal.navigation import NAVIGATION, NavItem
 from scheduler_view.queries.pending import pending_count
 

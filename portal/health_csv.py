@@ -13,7 +13,7 @@ from accounting.queries.data_health.freshness import (
     source_rows,
 )
 from accounting.queries.usage.coverage import DayCoverage
-from accounting.views.download import csv_answer
+from accounting.web.downloads import csv_answer
 
 MOST = 100_000  # rows of a file
 _RUN = (

@@ -42,16 +42,16 @@ from accounting.queries.usage.coverage import (
 from accounting.queries.usage.ledger import ledger_rows, ledger_total
 from accounting.queries.usage.ranking import largest, moved_most
 from accounting.rights import DATA_ISSUES, SIGNED_IN
-from accounting.views import figures, shapes, tables
-from accounting.views.chip import chip_of
-from accounting.views.download import csv_answer
-from accounting.views.filters import LABELS
-from accounting.views.foreign import foreign_teams, leave_out_foreign, words_about
-from accounting.views.gate import admins, posted, sees_all, signed_in, visitor_of
-from accounting.views.splits import filtering, split_of
-from accounting.views.state import PageState
-from accounting.views.steps import FREQUENCY, Step, steps_of
 from accounting.views.unobserved import unobserved
+from accounting.web import figures, shapes, tables
+from accounting.web.downloads import csv_answer
+from accounting.web.filters import LABELS
+from accounting.web.foreign_teams import foreign_teams, leave_out_foreign, words_about
+from accounting.web.freshness_badge import chip_of
+from accounting.web.page_state import PageState
+from accounting.web.permissions import admins, posted, sees_all, signed_in, visitor_of
+from accounting.web.splits import filtering, split_of
+from accounting.web.steps import FREQUENCY, Step, steps_of
 from portal.health_csv import health_csv
 from portal.http.refusals import API, failure
 from portal.navigation import NAVIGATION

@@ -16,7 +16,7 @@ from accounting.forms import PasswordForm, PreferencesForm, TokenForm
 from accounting.queries.setup.people import sign_ins_of
 from accounting.queries.setup.tokens import token_rows
 from accounting.rights import SIGNED_IN
-from accounting.views.gate import posted, signed_in, visitor_of
+from accounting.web.permissions import posted, signed_in, visitor_of
 
 NEW_TOKEN = "new-token"  # noqa: S105  # where the session keeps a secret until it is shown
 

@@ -21,8 +21,8 @@ from accounting.queries.teams.directory import binding_rows, unmapped_rows
 from accounting.queries.teams.namespaces import namespace_hints
 from accounting.queries.teams.teams import visible_teams
 from accounting.queries.usage.usage import usage_rows
-from accounting.views.gate import Visitor, admin_form, sees_all, visitor_of
-from accounting.views.state import PageState
+from accounting.web.page_state import PageState
+from accounting.web.permissions import Visitor, admin_form, sees_all, visitor_of
 
 TRIAL_DAYS = 7
 

@@ -19,9 +19,9 @@ from accounting.queries.audit.entries import (
 )
 from accounting.rights import AUDIT
 from accounting.views.audit_words import group_of, grouped, kind_words, names_now
-from accounting.views.download import csv_streamed
-from accounting.views.gate import Visitor, page, visitor_of
-from accounting.views.pager import size_of
+from accounting.web.downloads import csv_streamed
+from accounting.web.paging import size_of
+from accounting.web.permissions import Visitor, page, visitor_of
 
 CHUNK = 200  # lines read at a time: about what one page of groups needs
 FILTERS = ("what", "actor", "object", "first", "last")

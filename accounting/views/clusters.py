@@ -14,7 +14,7 @@ from accounting.queries.data_health.retirement import (
     retirement_effect,
 )
 from accounting.queries.selection import SelectionError
-from accounting.views.gate import admin_form, visitor_of
+from accounting.web.permissions import admin_form, visitor_of
 
 
 @admin_form

@@ -8,7 +8,7 @@ from fractions import Fraction
 from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.queries.teams.teams import TeamRef, team_named
-from accounting.views.tables import team_url
+from accounting.web.tables import team_url
 
 HELD = ("busy", "idle", "unknown")
 PLATFORM = ("free", "stranded", "stray", "dark")  # rules.md N29

@@ -14,10 +14,10 @@ from accounting.queries.explain.prices import PriceUsed, amounts_of
 from accounting.queries.selection import SelectionError, parse_time
 from accounting.queries.teams.directory import BindingRow, binding_rows
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, visible_teams
-from accounting.views import figures
-from accounting.views.filters import LABELS, words
-from accounting.views.gate import signed_in
-from accounting.views.state import PageState
+from accounting.web import figures
+from accounting.web.filters import LABELS, words
+from accounting.web.page_state import PageState
+from accounting.web.permissions import signed_in
 
 KEYS = ("workload", "node", "gpu", "pod")  # beside those that pages filter by
 RULES = {

@@ -17,10 +17,7 @@ from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import visible_teams
 from accounting.queries.usage.usage import usage_rows
-from accounting.views import tables
-from accounting.views.filters import facets
 from accounting.views.free_gpus import free_table
-from accounting.views.gate import signed_in
 from accounting.views.gpu_line import (
     GpuLine,
     Teams,
@@ -29,10 +26,13 @@ from accounting.views.gpu_line import (
     look_of,
 )
 from accounting.views.holders import Timeline, timeline
-from accounting.views.pager import Page, page_of, paged
 from accounting.views.spans import DAY, HOUR, SpanState
-from accounting.views.splits import choices
-from accounting.views.state import PageState
+from accounting.web import tables
+from accounting.web.filters import facets
+from accounting.web.page_state import PageState
+from accounting.web.paging import Page, page_of, paged
+from accounting.web.permissions import signed_in
+from accounting.web.splits import choices
 
 LONGEST_MS = 7 * DAY_MS  # of a range: what it reads grows with GPUs times windows
 GRID_NODES = 128  # nodes that the grid shows at once: what a browser draws at ease

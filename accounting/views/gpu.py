@@ -29,12 +29,13 @@ from accounting.queries.usage.intensity import with_hardness
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.rights import ONE_GPU
-from accounting.views import figures, measures, shapes, timelines
+from accounting.views import measures, timelines
 from accounting.views.earnings import earnings
-from accounting.views.gate import page
 from accounting.views.gpu_lanes import GpuTime, lanes_of_gpu
 from accounting.views.gpu_line import line_of
 from accounting.views.spans import DAY, THREE_DAYS, SpanState
+from accounting.web import figures, shapes
+from accounting.web.permissions import page
 
 FINE_MS = DAY_MS  # up to here measures are drawn to the window, above by hours
 SHOWN = 50  # stretches in the table

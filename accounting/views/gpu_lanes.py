@@ -12,7 +12,6 @@ from accounting.queries.gpus.gpu_events import Event
 from accounting.queries.gpus.timeline import HeldStretch, Presence
 from accounting.queries.teams.teams import team_named
 from accounting.templatetags import units
-from accounting.views.figures import Key
 from accounting.views.holders import (
     LaneRow,
     Teams,
@@ -22,7 +21,8 @@ from accounting.views.holders import (
     grounds,
     named_teams,
 )
-from accounting.views.state import PageState
+from accounting.web.figures import Key
+from accounting.web.page_state import PageState
 
 
 @dataclass(frozen=True, slots=True)

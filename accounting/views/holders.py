@@ -12,8 +12,8 @@ from accounting.domain.core.interval import Period
 from accounting.queries.gpus.timeline import HeldStretch, Presence
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, team_named
 from accounting.templatetags import units
-from accounting.views.figures import Key
-from accounting.views.state import PageState
+from accounting.web.figures import Key
+from accounting.web.page_state import PageState
 
 SHOWN_PODS = 3  # in the words of a bar
 TABLE_ROWS = 500

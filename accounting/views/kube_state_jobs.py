@@ -11,7 +11,7 @@ from accounting.queries.data_health.kube_state_jobs import (
     KubeStateJobRow,
     kube_state_job_rows,
 )
-from accounting.views.gate import admin_form, visitor_of
+from accounting.web.permissions import admin_form, visitor_of
 
 
 @admin_form

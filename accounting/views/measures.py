@@ -9,8 +9,8 @@ from accounting.charts.measures import Line, measure_over_time
 from accounting.domain.core.interval import Period
 from accounting.queries.gpus.steps import GpuStep
 from accounting.templatetags.units import NO_DATA
-from accounting.views.figures import Chart
-from accounting.views.state import PageState
+from accounting.web.figures import Chart
+from accounting.web.page_state import PageState
 
 Pick = Callable[[GpuStep], float | None]
 GIB = 1 << 30

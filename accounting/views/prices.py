@@ -23,9 +23,9 @@ from accounting.queries.gpus.models import (
 from accounting.queries.price_effect import PriceEffect, price_effect
 from accounting.queries.teams.directory import PriceRow, price_rows
 from accounting.queries.usage.facets import values_held
-from accounting.views import figures
-from accounting.views.gate import Visitor, admin_form, signed_in, visitor_of
-from accounting.views.state import PageState
+from accounting.web import figures
+from accounting.web.page_state import PageState
+from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_of
 
 
 @signed_in

@@ -15,8 +15,8 @@ from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period, to_ms
 from accounting.ingest.fact_partitions import FACT_DAYS
 from accounting.queries.selection import stored_period
 from accounting.templatetags import units
-from accounting.views.address import RANGE_KEYS, SPAN_KEY, Choice
-from accounting.views.state import PageState
+from accounting.web.addresses import RANGE_KEYS, SPAN_KEY, Choice
+from accounting.web.page_state import PageState
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,20 +28,21 @@ from accounting.queries.usage.pods import PodStretch, pods_of_workload
 from accounting.queries.usage.ranking import largest
 from accounting.queries.usage.series import use_by_step, week_hours
 from accounting.queries.usage.usage import usage_rows
-from accounting.views import figures, shapes, tables, timelines
-from accounting.views.columns import (
+from accounting.views import timelines
+from accounting.web import figures, shapes, tables
+from accounting.web.columns import (
     HARD_COLUMNS,
     TEAM_COLUMNS,
     WORKLOAD_COLUMNS,
     column_choices,
 )
-from accounting.views.filters import LABELS
-from accounting.views.foreign import leave_out_foreign
-from accounting.views.gate import signed_in
-from accounting.views.pager import paged
-from accounting.views.splits import choices, filtering, split_of
-from accounting.views.state import PageState
-from accounting.views.steps import FREQUENCY, steps_of
+from accounting.web.filters import LABELS
+from accounting.web.foreign_teams import leave_out_foreign
+from accounting.web.page_state import PageState
+from accounting.web.paging import paged
+from accounting.web.permissions import signed_in
+from accounting.web.splits import choices, filtering, split_of
+from accounting.web.steps import FREQUENCY, steps_of
 
 GROUPS = {"": "By department", "none": "Flat"}
 LISTED = 10  # workloads in the list of idle ones

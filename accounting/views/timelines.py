@@ -8,9 +8,9 @@ from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.gpus.steps import GpuStep
 from accounting.templatetags import units
-from accounting.views.figures import Chart, Key
-from accounting.views.state import PageState
-from accounting.views.steps import Step, axis_of, hour_axis
+from accounting.web.figures import Chart, Key
+from accounting.web.page_state import PageState
+from accounting.web.steps import Step, axis_of, hour_axis
 
 HELD = {"Busy": "busy", "Idle": "idle", "No data": "unknown"}
 

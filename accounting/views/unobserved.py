@@ -17,9 +17,9 @@ from accounting.queries.fields import instant
 from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage.ranking import largest
 from accounting.queries.usage.usage import usage_rows
-from accounting.views.figures import places_of
-from accounting.views.state import PageState
-from accounting.views.tables import WorkloadLine, workload_lines
+from accounting.web.figures import places_of
+from accounting.web.page_state import PageState
+from accounting.web.tables import WorkloadLine, workload_lines
 
 DAYS = 7  # of the list of workloads
 LISTED = 10

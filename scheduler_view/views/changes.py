@@ -8,9 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.queries.teams.teams import visible_teams
-from accounting.views.download import csv_answer
-from accounting.views.gate import Visitor, signed_in, visitor_of
-from accounting.views.pager import paged
+from accounting.web.downloads import csv_answer
+from accounting.web.paging import paged
+from accounting.web.permissions import Visitor, signed_in, visitor_of
 from scheduler_view.domain.edit import stored_edit
 from scheduler_view.domain.plan import Action
 from scheduler_view.models import ChangeState, StepState

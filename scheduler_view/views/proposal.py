@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounting.models import Cluster, Team
-from accounting.views.gate import Visitor
+from accounting.web.permissions import Visitor
 from scheduler_view.actions.change_sets import Draft, Refused, create, request_plan
 from scheduler_view.actions.joining import join
 from scheduler_view.actions.wish import LostUpdate

@@ -13,8 +13,8 @@ from accounting.domain.inventory.scheduler_queues import QueueFacts
 from accounting.models import Cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import ADMINISTRATION
-from accounting.views.download import csv_answer
-from accounting.views.gate import posted, signed_in, visitor_of
+from accounting.web.downloads import csv_answer
+from accounting.web.permissions import posted, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.change_row import ChangeRow
 from scheduler_view.queries.changes import change_rows

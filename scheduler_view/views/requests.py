@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 
 from accounting.models import Cluster
 from accounting.queries.teams.teams import TeamRef
-from accounting.views.gate import visitor_of
+from accounting.web.permissions import visitor_of
 from scheduler_view.domain.wording import units
 from scheduler_view.forms import Asked, RequestForm
 from scheduler_view.queries.changes import change_row

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect
 
 from accounting.models import Cluster
 from accounting.rights import ADMINISTRATION
-from accounting.views.gate import posted, visitor_of
+from accounting.web.permissions import posted, visitor_of
 from scheduler_view.domain.desired import quota_key_of
 from scheduler_view.domain.split import SplitRule
 from scheduler_view.forms import Asked

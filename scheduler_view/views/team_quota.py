@@ -9,7 +9,7 @@ from django.shortcuts import render
 
 from accounting.models import Cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.views.gate import signed_in_form, visitor_of
+from accounting.web.permissions import signed_in_form, visitor_of
 from scheduler_view.forms import RequestForm
 from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.held_up import held_up_rows

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from accounting.rights import SIGNED_IN
-from accounting.views.gate import Visitor, posted, visitor_of
+from accounting.web.permissions import Visitor, posted, visitor_of
 from scheduler_view.actions import change_sets, ending
 from scheduler_view.actions.change_sets import Draft, Refused
 from scheduler_view.actions.joining import leave_out

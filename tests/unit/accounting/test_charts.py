@@ -11,7 +11,7 @@ from accounting.charts import bars, grids, plots
 from accounting.charts.plots import Series, Steps
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.hour_of_week import WeekHour
-from accounting.views import shapes
+from accounting.web import shapes
 
 DAYS = Steps(
     labels=("Sun 1 Nov 2026", "Mon 2 Nov 2026", "Tue 3 Nov 2026"),

@@ -15,8 +15,8 @@ from accounting.domain.reports.totals import total_of
 from accounting.queries.usage.breakdown import Breakdown
 from accounting.queries.usage.series import step_key
 from accounting.templatetags import units
-from accounting.views.state import PageState
-from accounting.views.steps import Step, axis_of
+from accounting.web.page_state import PageState
+from accounting.web.steps import Step, axis_of
 
 
 @dataclass(frozen=True, slots=True)

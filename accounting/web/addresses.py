@@ -15,7 +15,7 @@ from accounting.domain.core.billing_calendar import (
     neighbour,
     preset_range,
 )
-from accounting.views.filters import LABELS, Values
+from accounting.web.filters import LABELS, Values
 
 SPAN_KEY = "over"  # the newest hours, of pages that begin with them
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last", SPAN_KEY)

@@ -12,7 +12,7 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.queries.usage.breakdown import Breakdown, Mover, Sides
-from accounting.views.shapes import held_parts, held_words
+from accounting.web.shapes import held_parts, held_words
 
 Teams = Mapping[str, TeamRef]
 

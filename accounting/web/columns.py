@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from accounting.views.address import Choice
-from accounting.views.state import PageState
+from accounting.web.addresses import Choice
+from accounting.web.page_state import PageState
 
 TEAM_COLUMNS = {
     "charge": "Charge",

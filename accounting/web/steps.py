@@ -13,7 +13,7 @@ from accounting.domain.core.interval import Period
 from accounting.queries.usage.coverage import hours_with_data
 from accounting.queries.usage.series import MONTH
 from accounting.templatetags import units
-from accounting.views.state import PageState
+from accounting.web.page_state import PageState
 
 MOST_TICKS = 6
 FREQUENCY = {"hour": "Hourly", "day": "Daily", "month": "Monthly"}

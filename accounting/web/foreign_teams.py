@@ -5,7 +5,7 @@ The text is the same for any name in the link, so it does not show whether a tea
 
 from collections.abc import Collection
 
-from accounting.views.state import PageState
+from accounting.web.page_state import PageState
 
 
 def foreign_teams(state: PageState, own: Collection[str]) -> list[str]:

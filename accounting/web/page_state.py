@@ -31,10 +31,10 @@ from accounting.queries.usage.breakdown import Sides
 from accounting.queries.usage.coverage import data_share
 from accounting.queries.usage.series import STEPS
 from accounting.templatetags import units
-from accounting.views.address import RANGE_KEYS, Address, Choice
-from accounting.views.chip import Chip, chip_of
-from accounting.views.filters import LABELS, FilterChip, read, stored, words
-from accounting.views.gate import Moved, Visitor, visitor_of
+from accounting.web.addresses import RANGE_KEYS, Address, Choice
+from accounting.web.filters import LABELS, FilterChip, read, stored, words
+from accounting.web.freshness_badge import Chip, chip_of
+from accounting.web.permissions import Moved, Visitor, visitor_of
 
 LONGEST_DAYS = 366 * 5
 HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to so many, charts have hours, and days

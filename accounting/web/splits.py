@@ -9,9 +9,9 @@ from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import TeamRef
 from accounting.queries.usage.facets import values_held
 from accounting.queries.usage.usage import usage_rows
-from accounting.views.address import Choice
-from accounting.views.filters import LABELS, facets, words, written
-from accounting.views.state import PageState
+from accounting.web.addresses import Choice
+from accounting.web.filters import LABELS, facets, words, written
+from accounting.web.page_state import PageState
 
 SPLITS = {  # value in the address -> label; the usual one is not written there
     "": LABELS["model"],

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.http import HttpRequest
 
 from accounting.queries.data_health.freshness import freshness
-from accounting.views.gate import visitor_of
+from accounting.web.permissions import visitor_of
 
 SAME_DAY = timedelta(hours=18)  # younger data show a time, older ones a date
 
