@@ -16,13 +16,13 @@ from django.utils import timezone
 from accounting.models import Cluster, Team
 from bench.api_server import bench_world
 from bench.measure import Figure, interleaved
-from scheduler_view.actions.drift import desired_objects, find_drift
-from scheduler_view.actions.observe import observe
-from scheduler_view.actions.wish import desired_of
 from scheduler_view.cluster.client import PAGE, ClusterClient
 from scheduler_view.domain.drift import DriftState
-from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.models import Drift, QuotaTarget, Tier
+from scheduler_view.observation.drift import desired_objects, find_drift
+from scheduler_view.observation.observe import observe
+from scheduler_view.planning.desired_state import desired_of
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import World
 

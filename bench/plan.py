@@ -17,10 +17,10 @@ from accounting.models import Binding, BindingKind, Cluster, Team
 from bench.api_server import bench_world
 from bench.measure import Figure, interleaved
 from scheduler_view.actions.change_sets import Draft, create, request_plan
-from scheduler_view.actions.compute import AT_ONCE
-from scheduler_view.actions.plans import plan
-from scheduler_view.domain.edit import QuotaEdit
+from scheduler_view.actions.store_plan import plan
+from scheduler_view.domain.plan.edit import QuotaEdit
 from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.planning.planner import AT_ONCE
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import GPU_KEY, World, quota
 

@@ -9,7 +9,7 @@ from django import forms
 
 from accounting.forms import REASON, AccessibleForm, between
 from accounting.queries.selection import FIRST, LAST
-from scheduler_view.domain.tier import LEAST, MOST
+from scheduler_view.domain.tiers.tier import LEAST, MOST
 
 Values = dict[str, Any]
 LONGEST_NUMBER = 7  # digits; `quantity.MOST_GPUS` has as many

@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
-from scheduler_view.domain.desired import ObjectKey, Target
-from scheduler_view.domain.difference import FieldChange
-from scheduler_view.domain.manifest import Manifest, Pin
-from scheduler_view.domain.plan import Action, Step
-from scheduler_view.domain.tier import TierSpec, TierState
+from scheduler_view.domain.objects.desired import ObjectKey, Target
+from scheduler_view.domain.objects.difference import FieldChange
+from scheduler_view.domain.objects.manifest import Manifest, Pin
+from scheduler_view.domain.plan.steps import Action, Step
+from scheduler_view.domain.tiers.tier import TierSpec, TierState
 from scheduler_view.models import ChangeStep, QuotaTarget, Tier
 
 

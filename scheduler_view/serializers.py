@@ -7,7 +7,7 @@ from rest_framework import serializers
 from accounting.models import Cluster
 from accounting.serializers import InstantField
 from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
-from scheduler_view.domain.wait_reason import WaitReason
+from scheduler_view.domain.waits.wait_reason import WaitReason
 
 _Base = serializers.Serializer[Any]
 

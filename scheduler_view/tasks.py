@@ -8,8 +8,8 @@ from celery import shared_task
 from django.utils import timezone
 
 from accounting.models import Cluster
-from scheduler_view.actions import sweep
-from scheduler_view.actions.rounds import look_once, visible_clusters
+from scheduler_view.actions import due_work
+from scheduler_view.observation.watch import look_once, visible_clusters
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
@@ -20,8 +20,8 @@ SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
 )
 def find_changes() -> None:
     """Ring for each cluster whose change sets are due (beat: every 15 s)."""
-    sweep.forget_keys(timezone.now())
-    for cluster_id in sweep.clusters_with_work(timezone.now()):
+    due_work.forget_keys(timezone.now())
+    for cluster_id in due_work.clusters_with_work(timezone.now()):
         work.apply_async((cluster_id,), expires=60)
 
 
@@ -30,7 +30,7 @@ def find_changes() -> None:
 )
 def work(cluster_id: int) -> None:
     """Plan and apply what is due of one cluster."""
-    count = sweep.work(cluster_id, now=timezone.now)
+    count = due_work.work(cluster_id, now=timezone.now)
     log.info("changes worked on", cluster=cluster_id, count=count)
 
 

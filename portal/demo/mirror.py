@@ -21,9 +21,9 @@ from portal.demo.noise import uuid_of
 from portal.demo.organisation import CLASSES, NAMESPACES
 from portal.demo.pod import Pod, Refusal
 from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
-from scheduler_view.domain.manifest import CLASS, QUOTA
-from scheduler_view.domain.quantity import gpus_or_none
-from scheduler_view.domain.quota_key import resource_of as resource_of_key
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.quotas.quantity import gpus_or_none
+from scheduler_view.domain.quotas.quota_key import resource_of as resource_of_key
 
 EVENT_TTL_S = 3600  # how long an API server keeps an event
 FILE = "demo-objects.json"

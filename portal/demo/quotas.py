@@ -15,12 +15,12 @@ from portal.demo.labels import DEPARTMENT
 from portal.demo.organisation import NAMESPACES, QUOTAS, TIERS
 from portal.demo.setup import CLUSTER, PEOPLE
 from portal.demo.story import Story
-from scheduler_view.actions import change_sets, sweep
-from scheduler_view.actions.rounds import look_once
-from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit
-from scheduler_view.domain.split import SplitRule
-from scheduler_view.domain.tier import TierSpec
+from scheduler_view.actions import change_sets, due_work
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.tiers.tier import TierSpec
 from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.namespaces import namespaces_by_team
 
 REASON = "Takes over the quotas and tiers that are in force since"  # and the day
@@ -66,7 +66,7 @@ def establish(story: Story) -> str:
     ):
         if made.state == state:
             step(made, version=made.version, actor=author, at=timezone.now())
-            sweep.work(cluster.pk, now=timezone.now)
+            due_work.work(cluster.pk, now=timezone.now)
             made.refresh_from_db()
     return f"{made}: {made.get_state_display()} {made.error}".rstrip()
 

@@ -13,19 +13,19 @@ from django.db.models import F, Max
 
 from accounting.audit import act
 from accounting.failpoints import reach
-from scheduler_view.actions.claims import Claim, FenceError, claim
-from scheduler_view.actions.desired import store
-from scheduler_view.actions.loans import is_return
-from scheduler_view.actions.mishap import words_of_fault
-from scheduler_view.actions.plans import Connect, connect_to
+from scheduler_view.actions.apply_lease import Claim, FenceError, claim
+from scheduler_view.actions.internal_error import words_of_fault
 from scheduler_view.actions.push import Fate, Outcome, outcome_of, send, settled
-from scheduler_view.actions.rounds import look_once
-from scheduler_view.actions.wish import LostUpdate
+from scheduler_view.actions.quota_loans import is_return
+from scheduler_view.actions.store_desired import store
 from scheduler_view.cluster.access import Role
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.mapping import step_of
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep, StepState
+from scheduler_view.observation.watch import look_once
+from scheduler_view.planning.connection import Connect, connect_to
+from scheduler_view.planning.desired_state import LostUpdate
 
 PATIENCE = timedelta(minutes=15)  # without progress; then the rest is refused
 RETURN_PATIENCE = timedelta(days=1)  # with the return of a loan: nobody repeats it

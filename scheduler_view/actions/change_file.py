@@ -20,8 +20,8 @@ from zoneinfo import ZoneInfo
 
 from accounting.configuration.yaml_lines import DocumentError, Entry, Fault, parse
 from scheduler_view.actions.change_sets import Draft
-from scheduler_view.domain.edit import EditsRefused
-from scheduler_view.domain.given_edit import edits_from
+from scheduler_view.domain.plan.edit import EditsRefused
+from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.queries.resources import added_names
 
 _SECTIONS = ("cluster", "reason", "quotas", "tiers", "starts_at", "ends_at", "force")

@@ -14,9 +14,9 @@ from django.db.models import F
 
 from accounting.audit import Actor, act
 from accounting.models import Cluster
-from scheduler_view.actions.wish import with_versions
-from scheduler_view.domain.edit import Edit, edit_fields, stored_edit
+from scheduler_view.domain.plan.edit import Edit, edit_fields, stored_edit
 from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
+from scheduler_view.planning.desired_state import with_versions
 from scheduler_view.queries.drafts import editors
 
 PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md

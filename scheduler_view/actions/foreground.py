@@ -14,14 +14,15 @@ from scheduler_view.actions.change_sets import (
     request_plan,
     undo,
 )
-from scheduler_view.actions.compute import Computed, compute
 from scheduler_view.actions.joining import join
-from scheduler_view.actions.plans import Connect, connect_to, plan
-from scheduler_view.actions.wish import with_versions
+from scheduler_view.actions.store_plan import plan
 from scheduler_view.cluster.access import Role
-from scheduler_view.domain.edit import Edit, same_wish, stored_edit
-from scheduler_view.domain.plan import is_empty
+from scheduler_view.domain.plan.edit import Edit, same_wish, stored_edit
+from scheduler_view.domain.plan.steps import is_empty
 from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.planning.connection import Connect, connect_to
+from scheduler_view.planning.desired_state import with_versions
+from scheduler_view.planning.planner import Computed, compute
 
 LONGEST_PAUSE_S = 10.0  # between two attempts
 Say = Callable[[str], None]

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from accounting.audit import Actor
 from scheduler_view.actions.change_sets import OPEN, Draft, Moved, Refused, edit
-from scheduler_view.domain.edit import MOST_EDITS, Edit, same_wish, stored_edit
+from scheduler_view.domain.plan.edit import MOST_EDITS, Edit, same_wish, stored_edit
 from scheduler_view.models import ChangeSet
 
 

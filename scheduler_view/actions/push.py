@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from accounting.failpoints import reach
-from scheduler_view.actions.look import get_or_none
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import (
     ClusterError,
@@ -15,8 +14,9 @@ from scheduler_view.cluster.errors import (
     Unauthorized,
 )
 from scheduler_view.cluster.kinds import NAMESPACE
-from scheduler_view.domain.manifest import Manifest, Pin, pin_of
-from scheduler_view.domain.plan import Action, Step, matches
+from scheduler_view.domain.objects.manifest import Manifest, Pin, pin_of
+from scheduler_view.domain.plan.steps import Action, Step, matches
+from scheduler_view.planning.cluster_snapshot import get_or_none
 
 HOPELESS = (
     NotConfigured,

@@ -24,15 +24,15 @@ from scheduler_view.actions import ending, joining
 from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
 from scheduler_view.api.errors import PreconditionRequired, translated
 from scheduler_view.api.schema import acts, makes, reads_one
-from scheduler_view.bell import ring
-from scheduler_view.domain.edit import Edit, QuotaEdit, stored_edit
-from scheduler_view.domain.given_edit import edits_from
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, stored_edit
+from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.change_row import ChangeRow
 from scheduler_view.queries.changes import change_row, change_rows, states
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.teams import led_slugs
 from scheduler_view.rights import may_act
+from scheduler_view.wakeup import ring
 
 
 class ChangesView(RowsView):

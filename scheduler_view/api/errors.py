@@ -6,8 +6,8 @@ from rest_framework import exceptions
 
 from scheduler_view.actions.change_sets import Moved, Refused
 from scheduler_view.actions.idempotency import KeyReused
-from scheduler_view.actions.wish import LostUpdate
-from scheduler_view.domain.edit import EditsRefused
+from scheduler_view.domain.plan.edit import EditsRefused
+from scheduler_view.planning.desired_state import LostUpdate
 
 
 class Conflict(exceptions.APIException):

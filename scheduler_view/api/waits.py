@@ -9,7 +9,7 @@ from accounting.api.rows import RowsView
 from accounting.api.schema import lists
 from accounting.rights import WHOLE_FLEET
 from scheduler_view import serializers
-from scheduler_view.queries.held_up import held_up_rows
+from scheduler_view.queries.pending_pods import held_up_rows
 from scheduler_view.queries.preempted import preempted_of
 from scheduler_view.queries.quotas import among
 from scheduler_view.queries.scheduler_queues import all_queue_rows

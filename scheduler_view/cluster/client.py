@@ -24,7 +24,7 @@ from scheduler_view.cluster.live import (
     live_object,
 )
 from scheduler_view.cluster.session import Session
-from scheduler_view.domain.manifest import MANAGER
+from scheduler_view.domain.objects.manifest import MANAGER
 
 PAGE = 500  # objects of one answer; what client-go's reflectors use
 LISTS_TRIED = 3  # a list that grew too old between two pages is begun again

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from scheduler_view.domain.kept import KAI_QUEUE, LOCAL_QUEUE
-from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE, LOCAL_QUEUE
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
 EVENT = "Event"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_view.domain.manifest import Pin, owners, pin_of
+from scheduler_view.domain.objects.manifest import Pin, owners, pin_of
 
 Manifest = Mapping[str, Any]
 

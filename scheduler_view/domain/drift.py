@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scheduler_view.domain.desired import ObjectKey
-from scheduler_view.domain.difference import FieldChange
-from scheduler_view.domain.manifest import MANAGER, Manifest, git_owner, is_ours
-from scheduler_view.domain.plan import (
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.difference import FieldChange
+from scheduler_view.domain.objects.manifest import MANAGER, Manifest, git_owner, is_ours
+from scheduler_view.domain.plan.steps import (
     Action,
     Observed,
     Wanted,
     plan_steps,
 )
-from scheduler_view.domain.quota_key import NONE_ADDED, Added, resource_of
+from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
 
 Body = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from scheduler_view.domain.drift import DriftState
 class Look(models.Model):
     """How looking at one kind of objects of one cluster went.
 
-    Written by `actions.observe`. Every observation of the kind is as of `seen_at`; when it
+    Written by `observation.observe`. Every observation of the kind is as of `seen_at`; when it
     is old, `error` says why, in the server's own words where it has any.
     """
 
@@ -33,8 +33,9 @@ class Look(models.Model):
 class Observation(models.Model):
     """One object as a cluster last had it; the row goes when the object is gone.
 
-    Written by `actions.observe`, only when something of it changed. `manifest` is what
-    `domain.kept` keeps of it; quotas and priority classes keep who manages which field.
+    Written by `observation.observe`, only when something of it changed. `manifest` is what
+    `domain.objects.stored_manifest` keeps of it; quotas and priority classes keep who
+    manages which field.
     """
 
     cluster = models.ForeignKey(
@@ -65,7 +66,7 @@ class Observation(models.Model):
 class Preemption(models.Model):
     """One pod that the scheduler pushed out for another.
 
-    Written by `actions.preemptions`; it stays when the event and the pod are gone.
+    Written by `observation.preemptions`; it stays when the event and the pod are gone.
     """
 
     cluster = models.ForeignKey(
@@ -92,7 +93,7 @@ class Preemption(models.Model):
 class Drift(models.Model):
     """How one quota or priority class stands to what is wanted.
 
-    Written by `actions.drift`; there is a row for each object that is wanted, is ours, or
+    Written by `observation.drift`; there is a row for each object that is wanted, is ours, or
     limits GPUs. `since` is when it came to stand so; while a change set is being applied,
     its objects keep what they had.
     """

@@ -5,14 +5,14 @@ from django.db import models
 from django.db.models import Q
 
 from accounting.models import Cluster, Team
-from scheduler_view.domain.split import SplitRule
+from scheduler_view.domain.quotas.split import SplitRule
 
 
 @pghistory.track()
 class QuotaTarget(models.Model):
     """How many units of one pool a team may hold in one cluster, for all tiers or one.
 
-    Written by `actions.desired` when a change set is applied; `split` is by namespace and
+    Written by `actions.store_desired` when a change set is applied; `split` is by namespace and
     sums to `gpus`. `version` is the number of the change set that wrote it: of two changes
     that were made from the same version, one wins (I15).
     """
@@ -49,7 +49,7 @@ class QuotaTarget(models.Model):
 class Tier(models.Model):
     """One priority tier of one cluster: a name over versions of a PriorityClass.
 
-    Written by `actions.desired` when a change set is applied. `class_name` is what new
+    Written by `actions.store_desired` when a change set is applied. `class_name` is what new
     pods name; `old_classes` are earlier versions that pods may still have. `version` is the
     number of the change set that wrote it.
     """

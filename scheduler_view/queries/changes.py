@@ -8,8 +8,8 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from accounting.access import Scope
 from accounting.models import Team
-from scheduler_view.domain.headline import Move, summary, title
-from scheduler_view.domain.plan import Action
+from scheduler_view.domain.plan.headline import Move, summary, title
+from scheduler_view.domain.plan.steps import Action
 from scheduler_view.models import (
     CAME_TO_NOTHING,
     ChangeSet,

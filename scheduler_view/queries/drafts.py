@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models import QuerySet
 
-from scheduler_view.domain.edit import Edit, edit_fields, same_wish, stored_edit
+from scheduler_view.domain.plan.edit import Edit, edit_fields, same_wish, stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
 
 MOST_OFFERED = 20

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from django.apps import apps
 
 from accounting.models import Team
-from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit, stored_edit
-from scheduler_view.domain.headline import Move, move_of, title
-from scheduler_view.domain.split import SplitRule
-from scheduler_view.domain.tier import TierSpec
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit, stored_edit
+from scheduler_view.domain.plan.headline import Move, move_of, title
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.tiers.tier import TierSpec
 from scheduler_view.models import ChangeSet
 
 Key = tuple[int, int, tuple[str, ...]]  # cluster, version, key of the edit

@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounting.models import Cluster
-from scheduler_view.domain.desired import desired_quotas
+from scheduler_view.domain.objects.desired import desired_quotas
 from scheduler_view.mapping import target_of, tier_of
 from scheduler_view.models import QuotaTarget, Tier
 

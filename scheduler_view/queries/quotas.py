@@ -9,12 +9,17 @@ from accounting.access import Scope
 from accounting.models import Cluster
 from accounting.queries.queues import queue_rows
 from accounting.rating.billing_settings import billing_at
-from scheduler_view.domain.desired import ObjectKey, Target, committed, quota_key_of
-from scheduler_view.domain.quota_key import key_of
-from scheduler_view.domain.standing import LimitedBy, room
+from scheduler_view.domain.objects.desired import (
+    ObjectKey,
+    Target,
+    committed,
+    quota_key_of,
+)
+from scheduler_view.domain.quotas.headroom import LimitedBy, room
+from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
-from scheduler_view.queries.lent import Lent, lent_to, served
+from scheduler_view.queries.queue_borrowing import Lent, lent_to, served
 from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import (
     SyncRow,

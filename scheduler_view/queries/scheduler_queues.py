@@ -12,8 +12,8 @@ from accounting.domain.core.interval import to_ms
 from accounting.domain.inventory.scheduler_queues import UNLIMITED, QueueFacts
 from accounting.models import Cluster
 from accounting.queries.queues import QueueRow, queue_rows
-from scheduler_view.domain.kept import KAI_QUEUE
-from scheduler_view.domain.quantity import QuantityError, parse_quantity
+from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE
+from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
 from scheduler_view.models import Look, Observation
 
 KAI = "kai"

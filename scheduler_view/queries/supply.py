@@ -12,8 +12,8 @@ from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import Cluster, NodeFact, UnitPrice
 from accounting.queries.resources import added_resources
-from scheduler_view.domain.quota_key import is_dra
-from scheduler_view.domain.spend import Rates
+from scheduler_view.domain.quotas.quota_key import is_dra
+from scheduler_view.domain.quotas.spend import Rates
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from scheduler_view.domain.desired import ObjectKey
 from scheduler_view.domain.drift import DriftState
-from scheduler_view.domain.manifest import QUOTA
-from scheduler_view.domain.standing import LimitedBy, limited_by
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.manifest import QUOTA
+from scheduler_view.domain.quotas.headroom import LimitedBy, limited_by
 from scheduler_view.models import Drift, Look, Observation
 from scheduler_view.queries.resources import added_names
 

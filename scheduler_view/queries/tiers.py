@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounting.models import Cluster
-from scheduler_view.domain.tier import PREEMPTS
+from scheduler_view.domain.tiers.tier import PREEMPTS
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
 from scheduler_view.queries.use import pods_by_class

@@ -1,6 +1,6 @@
 """Units that pods ask for and no node has given them yet, as kube-state last showed them.
 
-Work that a queue holds back has no pods: of it only the queue tells (`queries.lent`).
+Work that a queue holds back has no pods: of it only the queue tells (`queries.queue_borrowing`).
 """
 
 from collections import Counter

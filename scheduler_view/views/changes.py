@@ -11,13 +11,13 @@ from accounting.queries.teams.teams import visible_teams
 from accounting.web.downloads import csv_answer
 from accounting.web.paging import paged
 from accounting.web.permissions import Visitor, signed_in, visitor_of
-from scheduler_view.domain.edit import stored_edit
-from scheduler_view.domain.plan import Action
+from scheduler_view.domain.plan.edit import stored_edit
+from scheduler_view.domain.plan.steps import Action
 from scheduler_view.models import ChangeState, StepState
 from scheduler_view.queries.change_row import ChangeRow, StepRow
 from scheduler_view.queries.changes import change_row, change_rows, states
 from scheduler_view.queries.drafts import asked_before
-from scheduler_view.queries.pending import pending_rows
+from scheduler_view.queries.waiting_approvals import pending_rows
 from scheduler_view.views import diffs
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of
 from scheduler_view.views.words import word

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from scheduler_view.domain.manifest import CLASS
+from scheduler_view.domain.objects.manifest import CLASS
 from scheduler_view.queries.change_row import StepRow
 
 HARD, LABELS, SELECTOR = "spec.hard.", "metadata.labels.", "spec.scopeSelector"

@@ -10,14 +10,14 @@ from accounting.models import Cluster, Team
 from accounting.web.permissions import Visitor
 from scheduler_view.actions.change_sets import Draft, Refused, create, request_plan
 from scheduler_view.actions.joining import join
-from scheduler_view.actions.wish import LostUpdate
-from scheduler_view.bell import ring
-from scheduler_view.domain.edit import Edit, EditsRefused
-from scheduler_view.domain.given_edit import edits_from
+from scheduler_view.domain.plan.edit import Edit, EditsRefused
+from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.domain.wording import units
 from scheduler_view.forms import Asked
 from scheduler_view.models import ChangeSet
+from scheduler_view.planning.desired_state import LostUpdate
 from scheduler_view.queries.resources import added_names
+from scheduler_view.wakeup import ring
 
 
 class Unfit(Exception):

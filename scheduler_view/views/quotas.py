@@ -19,8 +19,8 @@ from scheduler_view.forms import PlanForm
 from scheduler_view.queries.change_row import ChangeRow
 from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
-from scheduler_view.queries.held_up import HeldUpRow, held_up_rows
 from scheduler_view.queries.objects import quota_objects
+from scheduler_view.queries.pending_pods import HeldUpRow, held_up_rows
 from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
 from scheduler_view.queries.scheduler_queues import all_queue_rows
 from scheduler_view.queries.sync import LookRow, look_rows

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, redirect
 from accounting.models import Cluster
 from accounting.rights import ADMINISTRATION
 from accounting.web.permissions import posted, visitor_of
-from scheduler_view.domain.desired import quota_key_of
-from scheduler_view.domain.split import SplitRule
+from scheduler_view.domain.objects.desired import quota_key_of
+from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.forms import Asked
 from scheduler_view.models import QuotaTarget
 from scheduler_view.queries.quotas import live_split

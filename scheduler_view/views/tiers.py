@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounting.models import Cluster
 from accounting.web.downloads import csv_answer
 from accounting.web.permissions import admin_form, signed_in, visitor_of
-from scheduler_view.domain.tier import TEMPLATES
+from scheduler_view.domain.tiers.tier import TEMPLATES
 from scheduler_view.forms import Asked, EditsForm, TierForm
 from scheduler_view.queries.drafts import default_draft, open_drafts
 from scheduler_view.queries.tiers import TierRow, tier_rows

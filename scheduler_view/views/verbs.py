@@ -14,13 +14,13 @@ from accounting.web.permissions import Visitor, posted, visitor_of
 from scheduler_view.actions import change_sets, ending
 from scheduler_view.actions.change_sets import Draft, Refused
 from scheduler_view.actions.joining import leave_out
-from scheduler_view.actions.wish import LostUpdate
-from scheduler_view.bell import ring
-from scheduler_view.domain.edit import EditsRefused, stored_edit
+from scheduler_view.domain.plan.edit import EditsRefused, stored_edit
 from scheduler_view.forms import ReasonForm
 from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.planning.desired_state import LostUpdate
 from scheduler_view.queries.changes import change_row
 from scheduler_view.rights import may_act
+from scheduler_view.wakeup import ring
 
 Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
-from scheduler_view.actions import sweep
+from scheduler_view.actions import due_work
 from tests.browser.conftest import SignIn
 from tests.integration.changes.office import Office, quota
 from tests.integration.pages.desk import desk_of
@@ -48,7 +48,7 @@ def desk(
 
 def _work(cluster_id: int, ending: Event) -> None:
     while not ending.wait(0.3):
-        sweep.work(cluster_id, now=timezone.now)
+        due_work.work(cluster_id, now=timezone.now)
     connection.close()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from scheduler_view.cluster.access import Access, Role
 from scheduler_view.cluster.client import ClusterClient, connect
-from scheduler_view.domain.manifest import CLASS, OWNER, OWNER_LABEL, QUOTA
+from scheduler_view.domain.objects.manifest import CLASS, OWNER, OWNER_LABEL, QUOTA
 from tests.control_plane.admin import Admin
 from tests.control_plane.server import ADMIN, ControlPlane
 

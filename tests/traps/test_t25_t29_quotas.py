@@ -16,8 +16,8 @@ from portal.demo.cluster_api.server import serving
 from portal.demo.cluster_api.store import Store
 from portal.demo.cluster_api.users import User
 from scheduler_view.cluster.kinds import written
-from scheduler_view.domain.edit import EditsRefused
-from scheduler_view.domain.kept import LOCAL_QUEUE
+from scheduler_view.domain.objects.stored_manifest import LOCAL_QUEUE
+from scheduler_view.domain.plan.edit import EditsRefused
 from tests.control_plane.admin import quota_path
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import GPU_KEY, simulated_world

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from accounting.models import Team
-from scheduler_view.actions.preemptions import note_preemptions
-from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import Look, Observation, Preemption
+from scheduler_view.observation.preemptions import note_preemptions
+from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.preempted import preempted_rows
 from tests.control_plane.world import World, world_of
 from tests.integration.changes.conftest import office_of

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from portal.demo.cluster_api.refusals import Refusal, invalid
-from scheduler_view.domain.manifest import CLASS, QUOTA
-from scheduler_view.domain.quantity import QuantityError, parse_quantity
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
 
 HIGHEST_VALUE = 1_000_000_000
 SYSTEM = "system-"

@@ -12,7 +12,7 @@ from portal.demo.cluster_api import rules
 from portal.demo.cluster_api.fields import apply, merge, now, update
 from portal.demo.cluster_api.refusals import Refusal, invalid, not_found, uid_mismatch
 from scheduler_view.cluster.kinds import KINDS, NAMESPACE, POD
-from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 
 HISTORY = 20_000  # events that a watch can begin from; older ones are gone
 CONTROLLER = "kube-controller-manager"

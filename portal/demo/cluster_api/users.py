@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from portal.demo.cluster_api.refusals import Refusal
 from portal.demo.cluster_api.target import Target
 from scheduler_view.cluster.kinds import KINDS, Kind
-from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 
 READS = frozenset({"get", "list", "watch"})
 _WRITTEN = frozenset({QUOTA, CLASS})

@@ -16,7 +16,6 @@ from accounting.models import Cluster
 from accounting.rating.billing_settings import billing_at
 from scheduler_view.actions.change_file import ChangeFile, line_fault, read_change
 from scheduler_view.actions.change_sets import Refused, check_draft
-from scheduler_view.actions.compute import Computed
 from scheduler_view.actions.foreground import (
     changes_nothing,
     join_to,
@@ -25,11 +24,12 @@ from scheduler_view.actions.foreground import (
     make,
     take_back,
 )
-from scheduler_view.actions.wish import LostUpdate
-from scheduler_view.actions.words import words_of
 from scheduler_view.cluster.errors import ClusterError
-from scheduler_view.domain.edit import EditsRefused
+from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
+from scheduler_view.planning.desired_state import LostUpdate
+from scheduler_view.planning.plan_text import words_of
+from scheduler_view.planning.planner import Computed
 
 FORMATS = ("table", "json")
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounting.access import EVERYTHING
 from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
-from scheduler_view.queries.held_up import held_up_rows
+from scheduler_view.queries.pending_pods import held_up_rows
 from scheduler_view.queries.preempted import preempted_of
 from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.scheduler_queues import all_queue_rows

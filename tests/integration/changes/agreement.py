@@ -11,10 +11,10 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.models import Person
-from scheduler_view.actions.rounds import look_once
-from scheduler_view.domain.desired import quota_key_of
-from scheduler_view.domain.manifest import OWNER, OWNER_LABEL
-from scheduler_view.domain.quota_key import resource_of
+from scheduler_view.domain.objects.desired import quota_key_of
+from scheduler_view.domain.objects.manifest import OWNER, OWNER_LABEL
+from scheduler_view.domain.quotas.quota_key import resource_of
+from scheduler_view.observation.watch import look_once
 from tests import programs
 from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.server import ADMIN

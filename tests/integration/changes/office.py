@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from accounting.models import Cluster
-from scheduler_view.actions import sweep
+from scheduler_view.actions import due_work
 from scheduler_view.actions.change_sets import (
     Draft,
     approve,
@@ -15,7 +15,7 @@ from scheduler_view.actions.change_sets import (
     request_apply,
     request_plan,
 )
-from scheduler_view.domain.given_edit import edits_from
+from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.resources import added_names
 from tests.control_plane.admin import RefusedByServer, class_path, quota_path
@@ -48,7 +48,7 @@ class Office:
 
     def work(self) -> int:
         """The worker takes what is due."""
-        return sweep.work(self.cluster.pk, now=self.now)
+        return due_work.work(self.cluster.pk, now=self.now)
 
     def planned(self, *edits: dict[str, Any], **more: Any) -> ChangeSet:
         """Asked for and planned."""

@@ -8,10 +8,10 @@ import pytest
 from accounting.access import EVERYTHING
 from accounting.actions.resources import set_resources
 from accounting.models import Gpu, GpuPresence, Node, NodeFact, UnitPrice
-from scheduler_view.actions.rounds import look_once
-from scheduler_view.domain.edit import EditsRefused
-from scheduler_view.domain.given_edit import edits_from
+from scheduler_view.domain.plan.edit import EditsRefused
+from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import Drift, Observation
+from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.quotas import pool_rows
 from tests.integration.changes.office import EPOCH, REASON, Office, quota, said
 

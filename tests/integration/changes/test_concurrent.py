@@ -15,10 +15,10 @@ from django.utils import timezone
 from accounting.audit import act
 from accounting.models import Cluster, Team
 from scheduler_view.actions.change_sets import Draft, Moved, create, edit
-from scheduler_view.actions.desired import store
-from scheduler_view.actions.wish import LostUpdate
-from scheduler_view.domain.given_edit import edits_from
+from scheduler_view.actions.store_desired import store
+from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet, QuotaTarget
+from scheduler_view.planning.desired_state import LostUpdate
 from tests.integration.changes.office import REASON, quota
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from accounting.models import Cluster
-from scheduler_view.actions import sweep
-from scheduler_view.actions.plans import connect_to
+from scheduler_view.actions import due_work
 from scheduler_view.cluster.access import Access, Role
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.models import ChangeSet, QuotaTarget
+from scheduler_view.planning.connection import connect_to
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.server import control_plane
 from tests.control_plane.world import GPU_KEY, world_of
@@ -161,7 +161,7 @@ def test_a_server_killed_between_two_objects(tmp_path: Path) -> None:
             return Killing(access) if role == Role.PUSHER else ClusterClient(access)
 
         ChangeSet.objects.update(apply_wanted_at=office.now())
-        sweep.work(office.cluster.pk, now=office.now, connect=to_kill)
+        due_work.work(office.cluster.pk, now=office.now, connect=to_kill)
         change_set.refresh_from_db()
         assert change_set.state == "applying"
         states = sorted(change_set.steps.values_list("state", flat=True))

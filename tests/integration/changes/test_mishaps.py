@@ -10,13 +10,13 @@ from typing import Any
 from django.db.models import F
 
 from accounting.models import Cluster
-from scheduler_view.actions import sweep
+from scheduler_view.actions import due_work
 from scheduler_view.actions.change_sets import request_apply, request_plan
-from scheduler_view.actions.plans import connect_to
 from scheduler_view.cluster.access import Role
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.models import ChangeSet, QuotaTarget
+from scheduler_view.planning.connection import connect_to
 from tests.control_plane.world import GPU_KEY
 from tests.integration.changes.office import Office, quota, steps
 
@@ -60,7 +60,7 @@ def test_a_plan_that_breaks_is_a_draft_that_says_so_and_holds_nobody_up(
             raise left.pop()
         return connect_to(cluster, role)
 
-    sweep.work(both.cluster.pk, now=both.now, connect=to_break)
+    due_work.work(both.cluster.pk, now=both.now, connect=to_break)
     first.refresh_from_db()
     second.refresh_from_db()
     assert (first.state, first.plan_wanted_at) == ("draft", None)
@@ -75,7 +75,7 @@ def test_an_apply_that_breaks_goes_on_where_it_was(both: Office) -> None:
     other = both.draft(quota(5))
     ask_apply(both, change_set)
     ask_plan(both, other)
-    sweep.work(both.cluster.pk, now=both.now, connect=to_stumble)
+    due_work.work(both.cluster.pk, now=both.now, connect=to_stumble)
     change_set.refresh_from_db()
     assert change_set.state == "applying"
     assert "could not apply this: KeyError" in change_set.error
@@ -92,13 +92,13 @@ def test_an_apply_that_breaks_goes_on_where_it_was(both: Office) -> None:
 def test_an_apply_that_always_breaks_ends_and_shows_its_half(both: Office) -> None:
     change_set = both.agreed(quota(4), quota(6, "speech"))
     ask_apply(both, change_set)
-    sweep.work(both.cluster.pk, now=both.now, connect=to_stumble)
+    due_work.work(both.cluster.pk, now=both.now, connect=to_stumble)
     both.ahead = timedelta(minutes=16)
 
     def to_break(cluster: Cluster, role: Role) -> ClusterClient:
         raise OSError("the same again")
 
-    sweep.work(both.cluster.pk, now=both.now, connect=to_break)
+    due_work.work(both.cluster.pk, now=both.now, connect=to_break)
     change_set.refresh_from_db()
     assert change_set.state == "partly_applied"
     assert "could not apply this: OSError: the same again" in change_set.error
@@ -115,7 +115,7 @@ def test_progress_renews_patience(both: Office) -> None:
     ChangeSet.objects.filter(pk=change_set.pk).update(
         apply_wanted_at=long_ago, plan_expires_at=F("plan_expires_at")
     )
-    sweep.work(both.cluster.pk, now=both.now, connect=to_stumble)
+    due_work.work(both.cluster.pk, now=both.now, connect=to_stumble)
     change_set.refresh_from_db()
     assert change_set.state == "applying"
 
@@ -123,7 +123,7 @@ def test_progress_renews_patience(both: Office) -> None:
 def test_workers_that_die_each_time_are_stopped(both: Office) -> None:
     change_set = both.agreed(quota(4), quota(6, "speech"))
     ask_apply(both, change_set)
-    sweep.work(both.cluster.pk, now=both.now, connect=to_stumble)
+    due_work.work(both.cluster.pk, now=both.now, connect=to_stumble)
     both.ahead = timedelta(hours=2)
     ChangeSet.objects.filter(pk=change_set.pk).update(fence=40)
     both.work()
@@ -135,7 +135,7 @@ def test_workers_that_die_each_time_are_stopped(both: Office) -> None:
 def test_after_a_long_outage_the_rest_is_still_applied(both: Office) -> None:
     change_set = both.agreed(quota(4), quota(6, "speech"))
     ask_apply(both, change_set)
-    sweep.work(both.cluster.pk, now=both.now, connect=to_stumble)
+    due_work.work(both.cluster.pk, now=both.now, connect=to_stumble)
     both.ahead = timedelta(hours=2)
     both.work()
     change_set.refresh_from_db()
@@ -150,7 +150,7 @@ def test_a_plan_that_never_comes_is_given_up(both: Office) -> None:
     change_set.refresh_from_db()
     assert (change_set.state, change_set.plan_wanted_at) == ("draft", None)
     assert "no worker ended this plan within an hour" in change_set.error
-    assert sweep.clusters_with_work(both.now()) == []
+    assert due_work.clusters_with_work(both.now()) == []
     assert both.plan(change_set).state == "planned"
 
 

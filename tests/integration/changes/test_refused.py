@@ -11,10 +11,10 @@ import pytest
 
 from accounting.models import Billing
 from scheduler_view.actions.change_sets import Refused, again
-from scheduler_view.actions.plans import connect_to
 from scheduler_view.cluster.access import Role
 from scheduler_view.cluster.errors import Forbidden
 from scheduler_view.models import ChangeSet, StepState
+from scheduler_view.planning.connection import connect_to
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World
 from tests.control_plane.world import quota as quota_body

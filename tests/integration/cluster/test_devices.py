@@ -7,8 +7,8 @@ import pytest
 
 from accounting.domain.inventory.records import Device
 from accounting.models import ResourceClaim
-from scheduler_view.actions.devices import observe_devices
-from scheduler_view.actions.rounds import look_once
+from scheduler_view.observation.resource_claims import observe_devices
+from scheduler_view.observation.watch import look_once
 from tests.control_plane.world import World, simulated_world
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office

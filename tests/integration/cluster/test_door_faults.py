@@ -22,7 +22,7 @@ from scheduler_view.cluster.errors import (
     Unreachable,
     WrongAnswer,
 )
-from scheduler_view.domain.manifest import QUOTA
+from scheduler_view.domain.objects.manifest import QUOTA
 from tests.control_plane.faulty import failing, proxy, response
 from tests.control_plane.server import ADMIN, ControlPlane
 from tests.control_plane.world import GPU_KEY, World, quota

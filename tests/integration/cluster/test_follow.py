@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounting.models import Cluster
-from scheduler_view.actions.rounds import follow_all
 from scheduler_view.models import Look, Observation
+from scheduler_view.observation.watch import follow_all
 from tests.control_plane.world import GPU_KEY, World
 
 PATIENCE_S = 30

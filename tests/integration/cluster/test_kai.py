@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import Look, Observation
+from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.scheduler_queues import all_queue_rows
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World

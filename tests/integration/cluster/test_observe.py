@@ -13,11 +13,8 @@ import pytest
 from django.utils import timezone
 
 from accounting.models import Cluster, Team
-from scheduler_view.actions.drift import find_drift
-from scheduler_view.actions.observe import observe, store_all
-from scheduler_view.actions.rounds import follow, look_once
 from scheduler_view.domain.drift import DriftState
-from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.models import (
     ChangeSet,
     ChangeState,
@@ -28,6 +25,9 @@ from scheduler_view.models import (
     QuotaTarget,
     Tier,
 )
+from scheduler_view.observation.drift import find_drift
+from scheduler_view.observation.observe import observe, store_all
+from scheduler_view.observation.watch import follow, look_once
 from tests.control_plane.admin import quota_path
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.world import GPU_KEY, World, priority_class, quota

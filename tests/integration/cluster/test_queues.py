@@ -11,9 +11,9 @@ import pytest
 
 from accounting.access import EVERYTHING
 from accounting.models import Cluster, QueueSample, Team
-from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import Look, Observation, QuotaTarget
-from scheduler_view.queries.lent import served
+from scheduler_view.observation.watch import look_once
+from scheduler_view.queries.queue_borrowing import served
 from scheduler_view.queries.quotas import quota_rows
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World

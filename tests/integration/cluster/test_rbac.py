@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from accounting.domain.units.resources import kubernetes_resource
-from scheduler_view.actions.observe import KINDS as STORED
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden
 from scheduler_view.cluster.kinds import CLAIM, EVENT, KINDS, SLICE
-from scheduler_view.domain.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.observation.observe import KINDS as STORED
 from tests import programs
 from tests.control_plane.admin import GPU, Admin, RefusedByServer, quota_path
 from tests.control_plane.server import ADMIN, ControlPlane

@@ -9,9 +9,9 @@ import pytest
 
 from accounting.access import EVERYTHING, Scope
 from accounting.models import Team
-from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import Look
-from scheduler_view.queries.held_up import HeldUpRow, held_up_rows
+from scheduler_view.observation.watch import look_once
+from scheduler_view.queries.pending_pods import HeldUpRow, held_up_rows
 from tests.control_plane.world import GPU_KEY, World, world_of
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office

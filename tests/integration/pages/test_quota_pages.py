@@ -16,8 +16,8 @@ from django.db import connection
 from django.test import Client
 
 from accounting.models import AuditLink, OrganisationRole, Person
-from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import ChangeSet, QuotaTarget
+from scheduler_view.observation.watch import look_once
 from tests.integration.changes.office import Office, quota, tier
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import GPUS, desk_of

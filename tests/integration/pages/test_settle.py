@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from accounting.models import Binding, BindingKind, Team
-from scheduler_view.actions.rounds import look_once
 from scheduler_view.models import ChangeSet, Drift, QuotaTarget
+from scheduler_view.observation.watch import look_once
 from tests.control_plane.admin import quota_path
 from tests.integration.changes.office import EPOCH, Office, quota
 from tests.integration.pages.conftest import SignIn

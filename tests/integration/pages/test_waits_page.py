@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_view.actions.rounds import look_once
+from scheduler_view.observation.watch import look_once
 from tests.integration.changes.office import Office
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import desk_of

@@ -11,13 +11,13 @@ from accounting.domain.inventory.scheduler_queues import (
     queue_facts,
 )
 from scheduler_view.domain.drift import DriftState
-from scheduler_view.domain.limit_range import predict
-from scheduler_view.domain.quantity import QuantityError, whole_gpus
-from scheduler_view.domain.quota_key import KeyRefused, quota_key
-from scheduler_view.domain.split import SplitRule, SplitWish, divide
-from scheduler_view.domain.standing import limited_by, room
-from scheduler_view.domain.tier import TierSpec, next_class, tier_faults
-from scheduler_view.domain.wait_reason import WaitReason
+from scheduler_view.domain.quotas.headroom import limited_by, room
+from scheduler_view.domain.quotas.limit_range import predict
+from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus
+from scheduler_view.domain.quotas.quota_key import KeyRefused, quota_key
+from scheduler_view.domain.quotas.split import SplitRule, SplitWish, divide
+from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
+from scheduler_view.domain.waits.wait_reason import WaitReason
 from scheduler_view.queries.quotas import QuotaRow
 from tests.unit.scheduler_view.domain.objects import quota
 

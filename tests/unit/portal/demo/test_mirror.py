@@ -13,8 +13,8 @@ from portal.demo.mirror import Mirror
 from portal.demo.organisation import NAMESPACES
 from portal.demo.story import DAY_S, Story
 from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
-from scheduler_view.domain.manifest import CLASS, QUOTA
-from scheduler_view.domain.wait_reason import (
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.waits.wait_reason import (
     asked_of_pod,
     asked_of_refusal,
     reason_of_pod,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounting.domain.inventory.records import Device
-from scheduler_view.domain.devices import Given, given
+from scheduler_view.domain.objects.resource_claims import Given, given
 
 NVIDIA, AMD = "gpu.nvidia.com", "gpu.amd.com"
 CREATED = "2026-10-01T10:00:00Z"

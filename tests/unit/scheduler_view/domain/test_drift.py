@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from scheduler_view.domain.desired import ObjectKey
 from scheduler_view.domain.drift import DriftState, Standing, standing_of
-from scheduler_view.domain.kept import kept
-from scheduler_view.domain.manifest import MANAGER, OWNER, OWNER_LABEL, QUOTA
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.manifest import MANAGER, OWNER, OWNER_LABEL, QUOTA
+from scheduler_view.domain.objects.stored_manifest import kept
 
 GPU = "requests.nvidia.com/gpu"
 KEY = ObjectKey(QUOTA, "team-a", "gpu-ledger")

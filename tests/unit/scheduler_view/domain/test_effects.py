@@ -3,7 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from scheduler_view.domain.effects import (
+from scheduler_view.domain.plan.effects import (
     ClassFacts,
     PoolFacts,
     QuotaFacts,
@@ -11,7 +11,7 @@ from scheduler_view.domain.effects import (
     pool_effect,
     quota_effects,
 )
-from scheduler_view.domain.spend import Rates
+from scheduler_view.domain.quotas.spend import Rates
 from scheduler_view.domain.wording import listed, units, whose
 
 SEARCH = QuotaFacts(

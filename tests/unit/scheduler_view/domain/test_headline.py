@@ -2,11 +2,11 @@
 
 import pytest
 
-from scheduler_view.domain.edit import Edit, QuotaEdit, TierEdit
-from scheduler_view.domain.headline import Move, move_of, summary, title
-from scheduler_view.domain.plan import Action
-from scheduler_view.domain.split import SplitRule
-from scheduler_view.domain.tier import TierSpec
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.domain.plan.headline import Move, move_of, summary, title
+from scheduler_view.domain.plan.steps import Action
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.tiers.tier import TierSpec
 
 POOL = "nvidia.com/gpu"
 NAMES = {"forecast": "Forecasting", "vision": "Vision"}

@@ -6,7 +6,7 @@ Left out: what the API server answers; that is shown on a real one.
 from copy import deepcopy
 from typing import Any
 
-from scheduler_view.domain.desired import (
+from scheduler_view.domain.objects.desired import (
     ObjectKey,
     Target,
     class_key_of,
@@ -14,8 +14,8 @@ from scheduler_view.domain.desired import (
     desired_quotas,
     quota_key_of,
 )
-from scheduler_view.domain.manifest import Manifest, git_owner, pin_of
-from scheduler_view.domain.plan import (
+from scheduler_view.domain.objects.manifest import Manifest, git_owner, pin_of
+from scheduler_view.domain.plan.steps import (
     Action,
     Observed,
     Step,
@@ -24,8 +24,8 @@ from scheduler_view.domain.plan import (
     matches,
     plan_steps,
 )
-from scheduler_view.domain.tier import TierSpec, TierState
-from scheduler_view.domain.warnings import namespace_warnings, object_warnings
+from scheduler_view.domain.plan.warnings import namespace_warnings, object_warnings
+from scheduler_view.domain.tiers.tier import TierSpec, TierState
 from tests.unit.scheduler_view.domain.objects import priority_class, quota
 
 GPU = "requests.nvidia.com/gpu"

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_view.domain.split import SplitRefused, SplitRule, SplitWish, divide
+from scheduler_view.domain.quotas.split import (
+    SplitRefused,
+    SplitRule,
+    SplitWish,
+    divide,
+)
 
 NAMES = ("a", "b", "c")
 

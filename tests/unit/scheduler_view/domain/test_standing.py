@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.limit_range import Prediction, predict, words
-from scheduler_view.domain.standing import limited_by, room
+from scheduler_view.domain.quotas.headroom import limited_by, room
+from scheduler_view.domain.quotas.limit_range import Prediction, predict, words
 from tests.unit.scheduler_view.domain.objects import quota
 
 GPU = "requests.nvidia.com/gpu"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler_view.domain.tier import (
+from scheduler_view.domain.tiers.tier import (
     TEMPLATES,
     TierSpec,
     default_faults,

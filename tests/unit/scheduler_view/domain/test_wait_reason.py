@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.wait_reason import (
+from scheduler_view.domain.waits.wait_reason import (
     asked_of_pod,
     asked_of_refusal,
     reason_of_pod,

@@ -1,0 +1,105 @@
+"""Who applies a change set: one worker a cluster, for a lease, with a fence.
+
+A worker that was killed leaves its lease; when that ends another goes on where it stopped. One
+that was only asleep finds that its fence is not the row's and writes nothing more (I13).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q
+
+from accounting.audit import act
+from accounting.locks import lock
+from scheduler_view.domain.plan.edit import stored_edit
+from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.planning.desired_state import lost_updates
+
+LEASE = timedelta(seconds=90)  # longer than the longest call; renewed with each object
+
+
+class FenceError(RuntimeError):
+    """Another worker has taken the change set over: what we know is void."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to apply one change set."""
+
+    change_set: ChangeSet
+    fence: int
+
+    def renew(self, at: datetime) -> None:
+        """Keep the lease.
+
+        Raises:
+            FenceError: it is another's.
+        """
+        held = ChangeSet.objects.filter(
+            pk=self.change_set.pk, fence=self.fence, state=ChangeState.APPLYING
+        ).update(lease_until=at + LEASE)
+        if not held:
+            raise FenceError(f"{self.change_set} was taken over")
+
+
+def claim(change_set: ChangeSet, at: datetime) -> Claim | None:
+    """Begin, or go on; None where it is not due or the cluster is being changed.
+
+    Raises nothing for a change set that came too late: it becomes refused or expired.
+    """
+    with act(change_set.author_name, change_set.reason):
+        lock("push", change_set.cluster_id)
+        row = ChangeSet.objects.select_for_update().get(pk=change_set.pk)
+        busy = ChangeSet.objects.filter(
+            cluster=row.cluster, state=ChangeState.APPLYING, lease_until__gt=at
+        )
+        if busy.exists() or not _is_due(row, at):
+            return None
+        if row.state != ChangeState.APPLYING and _is_too_late(row, at):
+            return None
+        done = ChangeSet.objects.filter(pk=row.pk, version=row.version).update(
+            state=ChangeState.APPLYING,
+            apply_wanted_at=row.apply_wanted_at or at,
+            lease_until=at + LEASE,
+            retry_at=None,
+            fence=F("fence") + 1,
+            version=F("version") + 1,
+        )
+        if not done:
+            return None
+        row.refresh_from_db()
+    return Claim(row, row.fence)
+
+
+def due(at: datetime) -> Q:
+    """Change sets that a worker should look at."""
+    not_resting = Q(retry_at__isnull=True) | Q(retry_at__lte=at)
+    free = Q(lease_until__isnull=True) | Q(lease_until__lte=at)
+    return (
+        Q(state=ChangeState.APPROVED, apply_wanted_at__isnull=False)
+        | Q(state=ChangeState.SCHEDULED, starts_at__lte=at)
+        | (Q(state=ChangeState.APPLYING) & not_resting & free)
+    )
+
+
+def _is_due(row: ChangeSet, at: datetime) -> bool:
+    return ChangeSet.objects.filter(due(at), pk=row.pk).exists()
+
+
+def _is_too_late(row: ChangeSet, at: datetime) -> bool:
+    """Refuse what was overtaken: nothing of it has been sent yet."""
+    lost = lost_updates(row.cluster, [stored_edit(one) for one in row.edits])
+    expires = row.plan_expires_at
+    if lost:
+        columns = {"state": ChangeState.REFUSED, "error": "; ".join(lost)}
+    elif (
+        row.state == ChangeState.APPROVED
+        and expires is not None
+        and (row.apply_wanted_at or at) > expires
+    ):
+        text = "its plan had grown old before it was applied: plan again"
+        columns = {"state": ChangeState.EXPIRED, "error": text}
+    else:
+        return False
+    ChangeSet.objects.filter(pk=row.pk).update(version=F("version") + 1, **columns)
+    return True

@@ -1,0 +1,117 @@
+"""What is due now, derived from Postgres: plans, applies, ends of loans, old plans.
+
+A change set that cannot be worked on for a reason that nobody foresaw says so and ends; it does
+not hold up those after it, and it does not stay under way for ever.
+"""
+
+from datetime import datetime, timedelta
+
+import structlog
+from django.db.models import F, Q
+
+from accounting.audit import SYSTEM, act
+from scheduler_view.actions.apply import Now, apply
+from scheduler_view.actions.apply_lease import due
+from scheduler_view.actions.internal_error import words_of_fault
+from scheduler_view.actions.quota_loans import approve_return, end_loans, ended
+from scheduler_view.actions.store_plan import plan
+from scheduler_view.models import ChangeSet, ChangeState, IdempotencyKey
+from scheduler_view.planning.connection import Connect, connect_to
+
+KEY_KEPT = timedelta(days=1)
+PLAN_PATIENCE = timedelta(hours=1)  # then nobody waits for the plan any more
+_READY = (ChangeState.APPROVED, ChangeState.SCHEDULED)
+log = structlog.get_logger(__name__)
+
+
+def work(cluster_id: int, *, now: Now, connect: Connect = connect_to) -> int:
+    """Plan and apply what is due of one cluster; returns how many were touched."""
+    end_loans(cluster_id, now())
+    expire(cluster_id, now())
+    give_up_plans(cluster_id, now())
+    count = 0
+    drafts = ChangeSet.objects.filter(_to_plan(now()), cluster_id=cluster_id).order_by(
+        "plan_wanted_at"
+    )
+    for change_set in drafts.select_related("cluster"):
+        count += plan(change_set, at=now(), connect=connect)
+        approve_return(change_set, now())
+    waiting = ChangeSet.objects.filter(due(now()), cluster_id=cluster_id)
+    for change_set in waiting.select_related("cluster").order_by("pk"):
+        count += _apply(change_set, now, connect)
+    return count
+
+
+def clusters_with_work(at: datetime) -> list[int]:
+    """Clusters whose change sets need a worker."""
+    wanting = ChangeSet.objects.filter(_to_plan(at))
+    old = ChangeSet.objects.filter(
+        state__in=(ChangeState.PLANNED, ChangeState.APPROVED), plan_expires_at__lte=at
+    )
+    found: set[int] = set()
+    for rows in (wanting, ChangeSet.objects.filter(due(at)), ended(at), old):
+        found |= set(rows.values_list("cluster_id", flat=True).order_by())
+    return sorted(found)
+
+
+def expire(cluster_id: int, at: datetime) -> int:
+    """Let plans that grew old expire; those that begin later are checked when they begin."""
+    rows = ChangeSet.objects.filter(
+        cluster_id=cluster_id,
+        state__in=(ChangeState.PLANNED, ChangeState.APPROVED),
+        plan_expires_at__lte=at,
+        apply_wanted_at__isnull=True,
+    )
+    with act(SYSTEM, "a plan is valid for ten minutes"):
+        return rows.update(
+            state=ChangeState.EXPIRED,
+            error="its plan had grown old: plan again",
+            version=F("version") + 1,
+        )
+
+
+def give_up_plans(cluster_id: int, at: datetime) -> int:
+    """Say of a plan that no worker has ended for an hour that it will not come.
+
+    A plan whose worker is killed each time would else be begun for ever.
+    """
+    rows = ChangeSet.objects.filter(
+        cluster_id=cluster_id,
+        state=ChangeState.DRAFT,
+        plan_wanted_at__lte=at - PLAN_PATIENCE,
+        undoes__ends_at__isnull=True,  # the return of a loan is waited for
+    )
+    with act(SYSTEM, "a plan is waited for for an hour"):
+        return rows.update(
+            plan_wanted_at=None,
+            retry_at=None,
+            error="no worker ended this plan within an hour: plan again, and read the "
+            "workers' log where it happens again",
+            version=F("version") + 1,
+        )
+
+
+def forget_keys(at: datetime) -> int:
+    """Drop idempotency keys that nobody will send again."""
+    return IdempotencyKey.objects.filter(made_at__lt=at - KEY_KEPT).delete()[0]
+
+
+def _to_plan(at: datetime) -> Q:
+    """Drafts that ask for a plan and need not wait."""
+    not_resting = Q(retry_at__isnull=True) | Q(retry_at__lte=at)
+    return not_resting & Q(state=ChangeState.DRAFT, plan_wanted_at__isnull=False)
+
+
+def _apply(change_set: ChangeSet, now: Now, connect: Connect) -> bool:
+    """Apply it, or refuse what cannot even be begun."""
+    try:
+        return apply(change_set, now=now, connect=connect)
+    except Exception as error:
+        log.exception("cannot begin", change_set=change_set.pk)
+        with act(SYSTEM, f"{change_set} cannot be begun"):
+            done = ChangeSet.objects.filter(pk=change_set.pk, state__in=_READY).update(
+                state=ChangeState.REFUSED,
+                error=words_of_fault("begin this", error),
+                version=F("version") + 1,
+            )
+        return bool(done)

@@ -1,0 +1,140 @@
+"""Loans of quota: what was lent until a moment returns by itself, and is waited for."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import structlog
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from accounting.audit import SYSTEM, act
+from scheduler_view.actions.change_sets import Draft, create
+from scheduler_view.actions.internal_error import words_of_fault
+from scheduler_view.domain.plan.edit import Edit, stored_edit
+from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.planning.desired_state import versions_of
+
+LENT = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)
+_UNDER_WAY = (
+    ChangeState.APPROVED,
+    ChangeState.SCHEDULED,
+    ChangeState.APPLYING,
+    ChangeState.APPLIED,
+    ChangeState.PARTLY_APPLIED,
+)
+log = structlog.get_logger(__name__)
+
+
+def ended(at: datetime) -> QuerySet[ChangeSet]:
+    """Loans that should return and do not yet.
+
+    An undo that a person began and did not carry out returns nothing, so it does not count.
+    """
+    returns = ChangeSet.objects.filter(undoes=OuterRef("pk")).filter(
+        Q(author_name=SYSTEM, made_at__gte=F("undoes__ends_at"))
+        | Q(state__in=_UNDER_WAY)
+    )
+    return ChangeSet.objects.filter(~Exists(returns), state__in=LENT, ends_at__lte=at)
+
+
+def end_loans(cluster_id: int, at: datetime) -> list[ChangeSet]:
+    """Begin the return of what was lent until now.
+
+    Where somebody has changed the same quota since, a person decides: the return stays a
+    draft that says so.
+    """
+    lent = ended(at).filter(cluster_id=cluster_id).select_related("cluster")
+    found = [_return(change_set, at) for change_set in lent]
+    return [back for back in found if back is not None]
+
+
+def is_return(change_set: ChangeSet) -> bool:
+    """True for what leads back from a loan by itself."""
+    lent = change_set.undoes
+    return (
+        lent is not None
+        and lent.ends_at is not None
+        and change_set.author_name == SYSTEM
+        and change_set.made_at >= lent.ends_at
+    )
+
+
+def approve_return(change_set: ChangeSet, at: datetime) -> None:
+    """The return of a loan was agreed to with the loan; one that is blocked is refused."""
+    lent = change_set.undoes
+    if change_set.state != ChangeState.PLANNED or lent is None:
+        return
+    if not is_return(change_set):
+        return
+    blocked = change_set.steps.exclude(blocked="").first()
+    if blocked is not None:
+        _give_up(change_set, f"{blocked}: {blocked.blocked}")
+        return
+    with act(SYSTEM, change_set.reason):
+        ChangeSet.objects.filter(
+            pk=change_set.pk, version=change_set.version, state=ChangeState.PLANNED
+        ).update(
+            state=ChangeState.APPROVED,
+            approved_by=lent.approved_by,
+            approved_at=at,
+            apply_wanted_at=at,
+            version=F("version") + 1,
+        )
+
+
+def _give_up(back: ChangeSet, why: str) -> None:
+    """Somebody decides: the loan can still be undone by a person."""
+    with act(SYSTEM, back.reason):
+        ChangeSet.objects.filter(
+            pk=back.pk, version=back.version, state=ChangeState.PLANNED
+        ).update(
+            state=ChangeState.REFUSED,
+            error=f"{back.undoes} does not return by itself: undo it yourself. {why}",
+            version=F("version") + 1,
+        )
+
+
+def _return(lent: ChangeSet, at: datetime) -> ChangeSet | None:
+    """The draft that leads back; None where there can be none: the loan says why."""
+    try:
+        return _draft(lent, at)
+    except Exception as error:
+        log.exception("loan cannot end", change_set=lent.pk)
+        text = words_of_fault("begin its return", error)
+        if lent.error != text:
+            with act(SYSTEM, f"the loan {lent} cannot end"):
+                ChangeSet.objects.filter(pk=lent.pk, version=lent.version).update(
+                    error=text, version=F("version") + 1
+                )
+        return None
+
+
+def _draft(lent: ChangeSet, at: datetime) -> ChangeSet:
+    edits = [stored_edit(one) for one in lent.reverse]
+    changed = _changed_since(lent, edits)
+    back = create(
+        cluster=lent.cluster,
+        draft=Draft([replace(e, version=None) for e in edits], f"the loan {lent} ends"),
+        actor=SYSTEM,
+        at=at,
+        undoes=lent,
+    )
+    log.info("loan ends", change_set=lent.pk, by=back.pk, changed=bool(changed))
+    columns = {"error": changed} if changed else {"plan_wanted_at": at}
+    with act(SYSTEM, back.reason):
+        ChangeSet.objects.filter(pk=back.pk).update(**columns)
+    return back
+
+
+def _changed_since(lent: ChangeSet, edits: list[Edit]) -> str:
+    versions = versions_of(lent.cluster, edits)
+    others = sorted(
+        {
+            version
+            for edit in edits
+            if (version := versions.get(edit.key, 0)) not in (0, lent.pk)
+        }
+    )
+    if not others:
+        return ""
+    names = ", ".join(f"CS-{number}" for number in others)
+    return f"{names} changed the same since the loan: plan the return yourself"

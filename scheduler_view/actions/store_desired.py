@@ -1,0 +1,115 @@
+"""Store what is wanted, when the first object of a change set has it."""
+
+from collections.abc import Sequence
+
+from django.db import IntegrityError, transaction
+
+from accounting.models import Cluster, Team
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit, stored_edit
+from scheduler_view.models import ChangeSet, QuotaTarget, Tier
+from scheduler_view.planning.desired_state import LostUpdate, lost_updates, teams_of
+
+
+def store(change_set: ChangeSet) -> None:
+    """Make the edits what is wanted, each only from the version it was made from.
+
+    To be called in a transaction.
+
+    Raises:
+        LostUpdate: somebody else changed one of them; nothing is stored then.
+    """
+    cluster = change_set.cluster
+    edits = [stored_edit(one) for one in change_set.edits]
+    splits = {
+        (team, pool, tier): parts
+        for team, pool, tier, parts in change_set.plan.get("splits", [])
+    }
+    classes = change_set.plan.get("classes", {})
+    named = Team.objects.filter(slug__in=teams_of(edits))
+    teams = dict(named.values_list("slug", "pk"))
+    lost = lost_updates(cluster, edits)
+    if lost:
+        raise LostUpdate(lost)
+    _free_default(cluster, edits)
+    for edit in edits:
+        if isinstance(edit, TierEdit):
+            done = _store_tier(change_set, edit, classes.get(edit.spec.name, []))
+        else:
+            split = splits.get(edit.key, {})
+            done = _store_quota(change_set, edit, teams[edit.team], split)
+        if not done:
+            raise LostUpdate(lost_updates(cluster, [edit]) or ["changed meanwhile"])
+
+
+def _store_quota(
+    change_set: ChangeSet, edit: QuotaEdit, team: int, split: dict[str, int]
+) -> int:
+    rows = QuotaTarget.objects.filter(
+        cluster=change_set.cluster,
+        team_id=team,
+        pool=edit.pool,
+        tier=edit.tier,
+        version=edit.version or 0,
+    )
+    if edit.gpus is None:
+        return rows.delete()[0] if edit.version else 1
+    columns = {
+        "gpus": edit.gpus,
+        "rule": edit.rule.value,
+        "weights": dict(edit.weights),
+        "split": split,
+        "version": change_set.pk,
+    }
+    if edit.version:
+        return rows.update(**columns)
+    return _first(
+        QuotaTarget(
+            cluster=change_set.cluster,
+            team_id=team,
+            pool=edit.pool,
+            tier=edit.tier,
+            **columns,
+        )
+    )
+
+
+def _store_tier(change_set: ChangeSet, edit: TierEdit, classes: Sequence[str]) -> int:
+    rows = Tier.objects.filter(
+        cluster=change_set.cluster, name=edit.spec.name, version=edit.version or 0
+    )
+    if edit.remove or not classes:
+        return rows.delete()[0] if edit.version else 1
+    columns = {
+        "value": edit.spec.value,
+        "preempts": edit.spec.preempts,
+        "is_default": edit.spec.is_default,
+        "description": edit.spec.description,
+        "class_name": classes[0],
+        "old_classes": list(classes[1:]),
+        "version": change_set.pk,
+    }
+    if edit.version:
+        return rows.update(**columns)
+    return _first(Tier(cluster=change_set.cluster, name=edit.spec.name, **columns))
+
+
+def _first(row: QuotaTarget | Tier) -> int:
+    """1 for a row that is new; 0 where somebody made it at the same moment."""
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        return 0
+    return 1
+
+
+def _free_default(cluster: Cluster, edits: Sequence[Edit]) -> None:
+    """The old default steps back first: the table allows one at any moment."""
+    names = [
+        edit.spec.name
+        for edit in edits
+        if isinstance(edit, TierEdit) and not edit.spec.is_default
+    ]
+    Tier.objects.filter(cluster=cluster, name__in=names, is_default=True).update(
+        is_default=False
+    )

@@ -1,0 +1,169 @@
+"""Make the plan of a change set and keep it with it."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db.models import F
+
+from accounting.audit import SYSTEM, act
+from accounting.failpoints import reach
+from accounting.models import Cluster
+from scheduler_view.actions.change_sets import PLAN_VALID
+from scheduler_view.actions.internal_error import words_of_fault
+from scheduler_view.actions.quota_loans import is_return
+from scheduler_view.cluster.access import Role
+from scheduler_view.cluster.errors import ClusterError
+from scheduler_view.domain.plan.edit import (
+    EditsRefused,
+    QuotaEdit,
+    TierEdit,
+    edit_fields,
+    stored_edit,
+)
+from scheduler_view.mapping import step_row
+from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
+from scheduler_view.planning.connection import Connect, connect_to
+from scheduler_view.planning.desired_state import lost_updates
+from scheduler_view.planning.plan_text import words_of
+from scheduler_view.planning.planner import Computed, compute
+
+LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
+RETURN_REST = timedelta(minutes=1)  # before a loan's return is planned again
+log = structlog.get_logger(__name__)
+
+
+def plan(change_set: ChangeSet, *, at: datetime, connect: Connect = connect_to) -> bool:
+    """Plan a draft that asks for it; False when it was changed meanwhile.
+
+    Why it cannot be planned is kept in `error`, in the server's words where it has any.
+    """
+    version = change_set.version
+    try:
+        return _plan(change_set, version, at, connect)
+    except Exception as error:  # a fault of ours is said, not tried for ever
+        log.exception("cannot plan", change_set=change_set.pk)
+        return _fail(change_set, version, words_of_fault("plan this", error))
+
+
+def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -> bool:
+    cluster = change_set.cluster
+    edits = [stored_edit(one) for one in change_set.edits]
+    lost = lost_updates(cluster, edits)
+    if lost:
+        return _fail(change_set, version, "; ".join(lost))
+    try:
+        with (
+            connect(cluster, Role.READER) as reader,
+            connect(cluster, Role.PUSHER) as pusher,
+        ):
+            found = compute(
+                cluster=cluster,
+                edits=edits,
+                forced=change_set.forced,
+                reader=reader,
+                pusher=pusher,
+                at=at,
+            )
+    except EditsRefused as error:
+        return _fail(change_set, version, str(error))
+    except ClusterError as error:
+        text = f"{cluster} cannot be read: {error.words}"
+        if error.is_temporary and is_return(change_set):
+            return _later(change_set, version, text, at)
+        return _fail(change_set, version, text)
+    reach("plan_tried")
+    silent = [tried for tried in found.steps if tried.is_temporary]
+    if silent and is_return(change_set):
+        text = f"{cluster} cannot be asked: {silent[0].message}"
+        return _later(change_set, version, text, at)
+    log.info("planned", change_set=change_set.pk, steps=len(found.steps))
+    return _keep(change_set, version, found, at)
+
+
+def needs_second(cluster: Cluster, found: Computed) -> bool:
+    """True when the change is above the cluster's limit for one admin alone."""
+    limit = cluster.kubernetes.get(LIMIT_KEY)
+    if limit is None:
+        return False
+    moved = 0
+    for one in found.edits:
+        if isinstance(one, TierEdit):
+            return True
+        before = found.wish.before.targets.get(one.key)
+        moved += _moved(one, before.gpus if before else None)
+    return moved > int(limit)
+
+
+def _moved(one: QuotaEdit, before: int | None) -> int:
+    """GPUs more or fewer; all that there are where a limit comes or goes."""
+    return abs((one.gpus or 0) - (before or 0))
+
+
+def _fail(change_set: ChangeSet, version: int, why: str) -> bool:
+    with act(SYSTEM, f"plan of {change_set} not possible"):
+        done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
+            version=F("version") + 1, error=why, plan_wanted_at=None, retry_at=None
+        )
+    change_set.refresh_from_db()
+    return bool(done)
+
+
+def _later(change_set: ChangeSet, version: int, why: str, at: datetime) -> bool:
+    """The return of a loan has nobody who would plan again: it waits for the cluster."""
+    with act(SYSTEM, f"plan of {change_set} not possible yet"):
+        done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
+            version=F("version") + 1, error=why, retry_at=at + RETURN_REST
+        )
+    change_set.refresh_from_db()
+    return bool(done)
+
+
+def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) -> bool:
+    words = words_of(change_set.cluster, found, at) | _resolved(found)
+    rows = _rows(change_set, found)
+    with act(change_set.author_name, change_set.reason):
+        done = ChangeSet.objects.filter(
+            pk=change_set.pk, version=version, state=ChangeState.DRAFT
+        ).update(
+            version=F("version") + 1,
+            state=ChangeState.PLANNED,
+            plan=words,
+            error="",
+            plan_wanted_at=None,
+            retry_at=None,
+            planned_at=at,
+            plan_expires_at=at + PLAN_VALID,
+            needs_second=needs_second(change_set.cluster, found),
+            reverse=[edit_fields(one) for one in found.wish.reverse],
+        )
+        if done:
+            change_set.steps.all().delete()
+            ChangeStep.objects.bulk_create(rows)
+    change_set.refresh_from_db()
+    return bool(done)
+
+
+def _resolved(found: Computed) -> dict[str, Any]:
+    """What the edits came to: the division of each quota, the classes of each tier."""
+    after = found.wish.after
+    keys = [one.key for one in found.edits if isinstance(one, QuotaEdit)]
+    names = [one.spec.name for one in found.edits if isinstance(one, TierEdit)]
+    return {
+        "splits": [
+            [*key, dict(after.targets[key].split)]
+            for key in keys
+            if key in after.targets
+        ],
+        "classes": {n: list(after.tiers[n].classes) for n in names if n in after.tiers},
+    }
+
+
+def _rows(change_set: ChangeSet, found: Computed) -> Sequence[ChangeStep]:
+    rows = []
+    for position, tried in enumerate(found.steps):
+        row = step_row(tried.step, tried.before, tried.message, tried.code)
+        row.change_set, row.position = change_set, position
+        rows.append(row)
+    return rows

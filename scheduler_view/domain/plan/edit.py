@@ -1,0 +1,115 @@
+"""What a change set asks for: edits of quotas and tiers."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.tiers.tier import TierSpec
+
+MOST_EDITS = 5_000  # of one change set; the largest fleet has fewer teams
+
+
+@dataclass(frozen=True, slots=True)
+class EditFault:
+    """What is wrong with one edit: its place in the list, the field, and why."""
+
+    index: int
+    field: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"edit {self.index + 1}, {self.field}: {self.text}"
+
+
+class EditsRefused(ValueError):
+    """Edits that cannot be made; carries every fault."""
+
+    def __init__(self, faults: list[EditFault]) -> None:
+        super().__init__("; ".join(map(str, faults)))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaEdit:
+    """How many units of a pool a team may hold; None: no quota of ours.
+
+    Attributes:
+        rule, weights: how it is divided over the team's namespaces.
+        split: the division itself, where a change is undone.
+        version: of the quota that it was made from; 0 for one that was not there, None
+            where nobody has looked yet.
+    """
+
+    team: str
+    pool: str
+    gpus: int | None
+    tier: str = ""
+    rule: SplitRule = SplitRule.EVENLY
+    weights: Mapping[str, int] = field(default_factory=dict)
+    split: Mapping[str, int] | None = None
+    version: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Which quota."""
+        return self.team, self.pool, self.tier
+
+
+@dataclass(frozen=True, slots=True)
+class TierEdit:
+    """A tier as wanted; `remove` takes it away.
+
+    Attributes:
+        in_place: delete its class and create it again under the same name, instead of a
+            new version; disruptive, so a person must ask for it.
+    """
+
+    spec: TierSpec
+    remove: bool = False
+    in_place: bool = False
+    version: int | None = None
+
+    @property
+    def key(self) -> tuple[str]:
+        """Which tier."""
+        return (self.spec.name,)
+
+
+Edit = QuotaEdit | TierEdit
+
+
+def edit_fields(edit: Edit) -> dict[str, Any]:
+    """As it is stored and printed."""
+    if isinstance(edit, TierEdit):
+        values = {"kind": "tier", **asdict(edit.spec)}
+        extra = {"in_place": edit.in_place, "remove": edit.remove}
+        return values | extra | {"version": edit.version}
+    values = {"kind": "quota", **asdict(edit), "rule": edit.rule.value}
+    if edit.split is None:
+        values.pop("split")
+    return values
+
+
+def stored_edit(values: Mapping[str, Any]) -> Edit:
+    """What `edit_fields` wrote."""
+    rest = {key: value for key, value in values.items() if key != "kind"}
+    if values["kind"] == "tier":
+        outer = {name: rest.pop(name) for name in ("in_place", "remove", "version")}
+        return TierEdit(TierSpec(**rest), **outer)
+    return QuotaEdit(**rest | {"rule": SplitRule(rest["rule"])})
+
+
+def same_wish(first: Iterable[Edit], second: Iterable[Edit]) -> bool:
+    """True when both ask for the same, from whatever version."""
+    return _wishes(first) == _wishes(second)
+
+
+def _wishes(edits: Iterable[Edit]) -> list[str]:
+    found = []
+    for edit in edits:
+        values = edit_fields(edit)
+        values.pop("version")
+        values.pop("split", None)
+        found.append(repr(sorted(values.items(), key=lambda item: item[0])))
+    return sorted(found)

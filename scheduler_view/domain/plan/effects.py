@@ -1,0 +1,240 @@
+"""What a change will do, in words and numbers, from the ledger, the prices and the cluster.
+
+What a plan promises: what keeps running, what is refused, what
+a team can be charged at most, what is committed against what is there.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from scheduler_view.domain.quotas.spend import Rates, Spending, spend_text
+from scheduler_view.domain.wording import counted, units, whose
+
+
+class EffectCode(StrEnum):
+    """What a sentence is about; pages choose their picture by it."""
+
+    OVER_NEW_LIMIT = "over_new_limit"
+    UNDER_NEW_LIMIT = "under_new_limit"
+    PEAK = "peak"
+    SPEND = "spend"
+    COMMITTED = "committed"
+    UNLIMITED = "unlimited"
+    PRIORITY_KEPT = "priority_kept"
+    PREEMPTION = "preemption"
+    SPLIT = "split"
+
+
+Say = Callable[[EffectCode, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One sentence; `team` and `pool` are empty for tiers."""
+
+    code: EffectCode
+    text: str
+    team: str = ""
+    pool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaFacts:
+    """What is known of a team's use of a pool in one cluster.
+
+    Attributes:
+        team: its slug.
+        name: what people call it.
+        before, after: GPUs of the quota; None for none.
+        in_use: units held now, of the pods that the quota counts.
+        peak: the most held at once in the last 30 days; None where nothing is recorded.
+        days_over: billing days of the last 30 on which more than `after` was held.
+        idle_percent: of what was held and observed in 30 days; None where not observed.
+        split: the rule of the division, in words; empty without a division.
+        parts: units by namespace.
+    """
+
+    team: str
+    name: str
+    pool: str
+    tier: str
+    before: int | None
+    after: int | None
+    in_use: int
+    peak: int | None
+    days_over: int
+    idle_percent: int | None
+    rates: Rates
+    currency: str
+    split: str = ""
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """One pool of a cluster: the sum of all quotas, and what is there.
+
+    Attributes:
+        committed_before, committed_after: GPUs promised by all quotas for all tiers.
+        capacity: units of the nodes; None where no node reports the resource.
+        peak: the most held at once by all in the last 30 days.
+    """
+
+    pool: str
+    committed_before: int
+    committed_after: int
+    capacity: int | None
+    peak: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """A tier whose number changes.
+
+    Attributes:
+        old_class, new_class: PriorityClass names; equal where one is replaced in place.
+        pods: GPU pods that name the old class now.
+    """
+
+    tier: str
+    old_class: str
+    new_class: str
+    old_value: int
+    new_value: int
+    preempts: bool
+    pods: int
+
+
+def quota_effects(facts: QuotaFacts) -> list[Effect]:
+    """Sentences of one changed quota."""
+    found = []
+
+    def say(code: EffectCode, text: str) -> None:
+        found.append(Effect(code, text, facts.team, facts.pool))
+
+    who, what = facts.name, units(facts.pool, facts.in_use)
+    of_tier = f" in tier {facts.tier}" if facts.tier else ""
+    if facts.after is None:
+        say(
+            EffectCode.UNLIMITED,
+            f"{who} holds {facts.in_use} {what}{of_tier} now; after this nothing limits "
+            "how many it may hold.",
+        )
+    elif facts.in_use > facts.after:
+        say(
+            EffectCode.OVER_NEW_LIMIT,
+            f"{who} holds {facts.in_use} {what}{of_tier} now and the new limit is "
+            f"{facts.after}. Running pods are not stopped. New pods are refused until "
+            f"{who} holds fewer than {facts.after}."
+            if facts.after
+            else f"{who} holds {facts.in_use} {what}{of_tier} now and the new limit is 0. "
+            "Running pods are not stopped. Every new pod is refused.",
+        )
+    else:
+        say(EffectCode.UNDER_NEW_LIMIT, _within(facts, facts.after))
+    _peak(facts, say)
+    spending = Spending(
+        facts.name, facts.pool, facts.before, facts.after, facts.rates, facts.currency
+    )
+    say(EffectCode.SPEND, spend_text(spending))
+    if facts.split and facts.after:
+        say(EffectCode.SPLIT, _division(facts, facts.after))
+    return found
+
+
+def _within(facts: QuotaFacts, after: int) -> str:
+    """The new limit where it is not below what is in use."""
+    who, of_tier = whose(facts.name), f" in tier {facts.tier}" if facts.tier else ""
+    what = units(facts.pool, after)
+    if facts.before is None:
+        first = f"{facts.name} gets a quota of {after} {what}{of_tier}; it had none."
+    elif facts.before == after:
+        first = f"{who} quota{of_tier} stays {after} {what}."
+    else:
+        verb = "raised" if facts.before < after else "lowered"
+        first = f"{who} quota{of_tier} is {verb} from {facts.before} to {after} {what}."
+    free = after - facts.in_use
+    return (
+        f"{first} In use now: {facts.in_use}, so {free} {'is' if free == 1 else 'are'} "
+        "free."
+    )
+
+
+def _division(facts: QuotaFacts, after: int) -> str:
+    """How a quota is divided over namespaces."""
+    if len(facts.parts) == 1:
+        (name,) = facts.parts
+        verb = "go" if after != 1 else "goes"
+        return f"All {after} {verb} to namespace {name}."
+    parts = ", ".join(f"{gpus} to {name}" for name, gpus in facts.parts.items())
+    return f"{whose(facts.name)} quota is divided {facts.split}: {parts}."
+
+
+def pool_effect(facts: PoolFacts) -> Effect:
+    """What is promised against what is there."""
+    what = units(facts.pool)
+    text = f"Committed quota becomes {facts.committed_after}"
+    if facts.committed_after == facts.committed_before:
+        text = f"Committed quota stays {facts.committed_after}"
+    if facts.capacity is None:
+        text += f" {what}; no node of the cluster reports this resource now."
+    elif facts.capacity == 0:
+        text += f" of 0 {what}."
+    else:
+        share = round(100 * facts.committed_after / facts.capacity)
+        text += f" of {facts.capacity} {what} ({share}%)."
+        if facts.committed_after > facts.capacity:
+            text += " Over-commitment is allowed"
+            text += (
+                "." if facts.peak is None else f"; the peak in use was {facts.peak}."
+            )
+    return Effect(EffectCode.COMMITTED, text, pool=facts.pool)
+
+
+def class_effects(facts: ClassFacts) -> list[Effect]:
+    """Sentences of one changed tier."""
+    found = []
+    if facts.pods and facts.old_value != facts.new_value:
+        verb = "keeps" if facts.pods == 1 else "keep"
+        found.append(
+            Effect(
+                EffectCode.PRIORITY_KEPT,
+                f"{counted(facts.pods, 'running GPU pod')} {verb} priority "
+                f"{facts.old_value}: "
+                "a pod's number is set when it is created. Pods created from now on that "
+                f"name {facts.new_class} get {facts.new_value}.",
+            )
+        )
+    found.append(
+        Effect(
+            EffectCode.PREEMPTION,
+            f"Pods of {facts.new_class} can preempt pods of lower priority."
+            if facts.preempts
+            else f"Pods of {facts.new_class} do not preempt others; they can still be "
+            "preempted.",
+        )
+    )
+    if facts.old_class and facts.old_class != facts.new_class:
+        found.append(
+            Effect(
+                EffectCode.PRIORITY_KEPT,
+                f"{facts.old_class} stays for what names it; work that should have tier "
+                f"{facts.tier} names {facts.new_class} from now on.",
+            )
+        )
+    return found
+
+
+def _peak(facts: QuotaFacts, say: Say) -> None:
+    if facts.peak is None:
+        return
+    text = f"In the last 30 days {facts.name} held at most {facts.peak}"
+    if facts.after is not None and facts.days_over:
+        text = (
+            f"In the last 30 days {facts.name} held more than {facts.after} on "
+            f"{counted(facts.days_over, 'day')} (at most {facts.peak})"
+        )
+    if facts.idle_percent is not None:
+        text += f"; {facts.idle_percent}% of what it held was idle"
+    say(EffectCode.PEAK, text + ".")

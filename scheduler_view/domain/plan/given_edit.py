@@ -1,0 +1,214 @@
+"""Edits as somebody gives them, checked one by one.
+
+The same edits come from pages, the API and files; faults name where they stand.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scheduler_view.domain.plan.edit import (
+    MOST_EDITS,
+    Edit,
+    EditFault,
+    EditsRefused,
+    QuotaEdit,
+    TierEdit,
+)
+from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus
+from scheduler_view.domain.quotas.quota_key import (
+    NONE_ADDED,
+    Added,
+    KeyRefused,
+    quota_key,
+)
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.tiers.tier import TierSpec, tier_faults
+
+QUOTA_FIELDS = ("kind", "team", "pool", "gpus", "tier", "rule", "weights", "version")
+TIER_FIELDS = (
+    "kind",
+    "name",
+    "value",
+    "preempts",
+    "is_default",
+    "description",
+    "in_place",
+    "remove",
+    "version",
+)
+
+
+def edits_from(given: object, added: Added = NONE_ADDED) -> list[Edit]:
+    """Edits from the values of JSON or YAML.
+
+    Args:
+        given: the values.
+        added: resources that an administrator named.
+
+    Raises:
+        EditsRefused: with every fault that can be seen without a database.
+    """
+    if not isinstance(given, list) or not given:
+        raise EditsRefused(
+            [EditFault(0, "edits", "give a list with at least one edit")]
+        )
+    if len(given) > MOST_EDITS:
+        raise EditsRefused([EditFault(0, "edits", f"more than {MOST_EDITS:,} edits")])
+    faults: list[EditFault] = []
+    found: list[Edit] = []
+    seen: dict[tuple[str, ...], int] = {}
+    for index, item in enumerate(given):
+        edit = _edit(index, item, faults, added)
+        if edit is None:
+            continue
+        if edit.key in seen:
+            text = f"edit {seen[edit.key] + 1} is about the same"
+            faults.append(EditFault(index, "edits", text))
+        seen.setdefault(edit.key, index)
+        found.append(edit)
+    if faults:
+        raise EditsRefused(faults)
+    return found
+
+
+class _Reader:
+    """One edit's values; notes what is wrong with them."""
+
+    def __init__(
+        self, index: int, values: Mapping[str, Any], faults: list[EditFault]
+    ) -> None:
+        self.index, self.values, self.faults = index, values, faults
+
+    def fail(self, name: str, text: str) -> None:
+        self.faults.append(EditFault(self.index, name, text))
+
+    def allow(self, names: Iterable[str]) -> None:
+        known = tuple(names)
+        for name in self.values:
+            if name not in known:
+                text = f"not known; known are {', '.join(known)}"
+                self.fail(str(name), text)
+
+    def text(self, name: str, *, longest: int, default: str | None = None) -> str:
+        value = self.values.get(name, default)
+        if value is None:
+            self.fail(name, "is missing")
+        elif not isinstance(value, str):
+            self.fail(name, "must be a text")
+        elif len(value) > longest:
+            self.fail(name, f"is longer than {longest} characters")
+        elif not value.isprintable():
+            self.fail(name, "has a control character in it")
+        else:
+            return value
+        return ""
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        value = self.values.get(name, default)
+        if not isinstance(value, bool):
+            self.fail(name, "must be true or false")
+            return default
+        return value
+
+    def number(self, name: str) -> int | None:
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.fail(name, "must be a whole number")
+            return None
+        return value
+
+
+def _edit(
+    index: int, item: object, faults: list[EditFault], added: Added
+) -> Edit | None:
+    if not isinstance(item, Mapping):
+        faults.append(EditFault(index, "edits", "must be a mapping"))
+        return None
+    reader, before = _Reader(index, item, faults), len(faults)
+    kind = item.get("kind")
+    if kind == "quota":
+        edit: Edit | None = _quota(reader, added)
+    elif kind == "tier":
+        edit = _tier(reader)
+    else:
+        reader.fail("kind", "must be quota or tier")
+        return None
+    return edit if len(faults) == before else None
+
+
+def _quota(reader: _Reader, added: Added) -> QuotaEdit:
+    reader.allow(QUOTA_FIELDS)
+    gpus, known = None, len(reader.faults)
+    pool = reader.text("pool", longest=400)
+    try:
+        pool = quota_key(pool, added).pool if len(reader.faults) == known else ""
+    except KeyRefused as error:
+        reader.fail("pool", str(error))
+    if "gpus" not in reader.values:
+        reader.fail("gpus", "is missing; null takes the quota away")
+    elif reader.values["gpus"] is not None:
+        gpus = _gpus(reader, "gpus", reader.values["gpus"])
+    rule = reader.text("rule", longest=20, default=SplitRule.EVENLY.value)
+    if rule not in set(SplitRule):
+        reader.fail("rule", f"must be one of {', '.join(SplitRule)}")
+        rule = SplitRule.EVENLY.value
+    return QuotaEdit(
+        team=reader.text("team", longest=63),
+        pool=pool,
+        gpus=gpus,
+        tier=reader.text("tier", longest=63, default=""),
+        rule=SplitRule(rule),
+        weights=_weights(reader),
+        version=reader.number("version"),
+    )
+
+
+def _weights(reader: _Reader) -> dict[str, int]:
+    given = reader.values.get("weights") or {}
+    if not isinstance(given, Mapping):
+        reader.fail("weights", "must be a mapping of namespaces to whole numbers")
+        return {}
+    found = {}
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            reader.fail("weights", f"{name}: must be a whole number, 0 or more")
+        else:
+            found[str(name)] = value
+    return found
+
+
+def _gpus(reader: _Reader, name: str, value: object) -> int | None:
+    if not isinstance(value, str | int | float):
+        reader.fail(name, "must be a number of GPUs")
+        return None
+    try:
+        return whole_gpus(value if isinstance(value, int) else str(value))
+    except QuantityError as error:
+        reader.fail(name, str(error))
+        return None
+
+
+def _tier(reader: _Reader) -> TierEdit:
+    reader.allow(TIER_FIELDS)
+    remove = reader.flag("remove", default=False)
+    value = reader.number("value")
+    if value is None and not remove and "value" not in reader.values:
+        reader.fail("value", "is missing")
+    spec = TierSpec(
+        name=reader.text("name", longest=253),
+        value=value or 0,
+        preempts=reader.flag("preempts", default=True),
+        is_default=reader.flag("is_default", default=False) and not remove,
+        description=reader.text("description", longest=500, default=""),
+    )
+    for text in tier_faults(spec):
+        is_value = text.startswith("value")
+        reader.fail("value" if is_value else "name", text)
+    return TierEdit(
+        spec,
+        remove=remove,
+        in_place=reader.flag("in_place", default=False),
+        version=reader.number("version"),
+    )

@@ -1,0 +1,196 @@
+"""What a change set does, in a line: its title, and a summary of its plan.
+
+`Forecasting: 24 → 30 GPUs` names a change set wherever people meet it; `1 quota raised: 1
+object changed` stands over its plan.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.domain.plan.steps import Action
+from scheduler_view.domain.wording import counted, units
+
+SPELLED = 2  # moves that a title spells out; of more it counts
+
+
+class Verb(StrEnum):
+    """What becomes of a quota or a tier; in the order of a summary."""
+
+    RAISED = "raised"
+    LOWERED = "lowered"
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    SET = "set"  # what was there before is not known
+    KEPT = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaMove:
+    """One quota of a change set.
+
+    Attributes:
+        team: as people call it.
+        before, after: units; None for no quota.
+        is_known: what was there before is on record.
+        is_redivided: the rule that divides it over namespaces is another one.
+    """
+
+    team: str
+    pool: str
+    tier: str
+    before: int | None
+    after: int | None
+    is_known: bool = True
+    is_redivided: bool = False
+
+    @property
+    def verb(self) -> Verb:
+        """What becomes of it."""
+        if self.after is None:
+            return Verb.REMOVED
+        if not self.is_known:
+            return Verb.SET
+        if self.before is None:
+            return Verb.ADDED
+        if self.before == self.after:
+            return Verb.CHANGED if self.is_redivided else Verb.KEPT
+        return Verb.RAISED if self.before < self.after else Verb.LOWERED
+
+    @property
+    def text(self) -> str:
+        """`Forecasting, tier batch: 24 → 30 GPUs`."""
+        who = f"{self.team}, tier {self.tier}" if self.tier else self.team
+        if self.after is None:
+            if self.before is None:  # none, or not known
+                return f"{who}: no quota"
+            return f"{who}: {_amount(self.before, self.pool)} → no quota"
+        after = _amount(self.after, self.pool)
+        if not self.is_known:
+            return f"{who}: {after}"
+        if self.before is None:
+            return f"{who}: no quota → {after}"
+        if self.before == self.after:
+            divided = self.is_redivided
+            return (
+                f"{who}: {after}, {'divided differently' if divided else 'unchanged'}"
+            )
+        return f"{who}: {self.before:,} → {after}"
+
+
+@dataclass(frozen=True, slots=True)
+class TierMove:
+    """One tier of a change set; its numbers are those of the PriorityClass."""
+
+    name: str
+    before: int | None
+    after: int | None
+    is_known: bool = True
+
+    @property
+    def verb(self) -> Verb:
+        """What becomes of it."""
+        if self.after is None:
+            return Verb.REMOVED
+        if not self.is_known:
+            return Verb.SET
+        return Verb.ADDED if self.before is None else Verb.CHANGED
+
+    @property
+    def text(self) -> str:
+        """`Tier batch: priority 1,000 → 2,000`."""
+        who = f"Tier {self.name}"
+        if self.after is None:
+            return f"{who}: removed"
+        if not self.is_known:
+            return f"{who}: priority {self.after:,}"
+        if self.before is None:
+            return f"{who}: new, priority {self.after:,}"
+        if self.before == self.after:
+            return f"{who}: properties changed"
+        return f"{who}: priority {self.before:,} → {self.after:,}"
+
+
+Move = QuotaMove | TierMove
+
+
+def move_of(edit: Edit, back: Edit | None, names: Mapping[str, str]) -> Move:
+    """An edit against the one that would lead back.
+
+    Args:
+        back: the edit that restores what was there before; None where that is not known.
+        names: of teams, by slug; one that is missing is called by its slug.
+    """
+    if isinstance(edit, TierEdit):
+        was = None
+        if isinstance(back, TierEdit) and not back.remove:
+            was = back.spec.value
+        after = None if edit.remove else edit.spec.value
+        return TierMove(edit.spec.name, was, after, back is not None)
+    name = names.get(edit.team, edit.team)
+    before = back if isinstance(back, QuotaEdit) else None
+    return QuotaMove(
+        name,
+        edit.pool,
+        edit.tier,
+        before.gpus if before else None,
+        edit.gpus,
+        is_known=before is not None,
+        is_redivided=before is not None and _rule(before) != _rule(edit),
+    )
+
+
+def _rule(edit: QuotaEdit) -> tuple[str, dict[str, int]]:
+    return edit.rule.value, dict(edit.weights)
+
+
+def title(moves: Sequence[Move]) -> str:
+    """What a change set is called: its moves where they are few, else their number."""
+    if len(moves) <= SPELLED:
+        return "; ".join(move.text for move in moves) or "Nothing"
+    quotas = [move for move in moves if isinstance(move, QuotaMove)]
+    tiers = len(moves) - len(quotas)
+    teams = {move.team for move in quotas}
+    parts = []
+    if quotas:
+        whose = next(iter(teams)) if len(teams) == 1 else counted(len(teams), "team")
+        parts.append(f"{counted(len(quotas), 'quota')} of {whose}")
+    if tiers:
+        parts.append(counted(tiers, "tier"))
+    return ", ".join(parts)
+
+
+def summary(moves: Iterable[Move], actions: Iterable[Action]) -> str:
+    """`1 quota raised, 1 tier changed: 2 objects changed, 1 unchanged`."""
+    of_moves: dict[tuple[str, Verb], int] = {}
+    for move in moves:
+        noun = "quota" if isinstance(move, QuotaMove) else "tier"
+        of_moves[noun, move.verb] = of_moves.get((noun, move.verb), 0) + 1
+    order = [(noun, verb) for noun in ("quota", "tier") for verb in Verb]
+    first = [
+        f"{counted(of_moves[key], key[0])} {key[1]}" for key in order if key in of_moves
+    ]
+    count: dict[Action, int] = {}
+    for action in actions:
+        count[action] = count.get(action, 0) + 1
+    second = [
+        f"{counted(count[action], 'object')} {words}"
+        for action, words in DONE.items()
+        if action in count
+    ]
+    return ": ".join(part for part in (", ".join(first), ", ".join(second)) if part)
+
+
+DONE = {
+    Action.CREATE: "created",
+    Action.CHANGE: "changed",
+    Action.REPLACE: "replaced",
+    Action.REMOVE: "removed",
+    Action.KEEP: "unchanged",
+}
+
+
+def _amount(number: int, pool: str) -> str:
+    return f"{number:,} {units(pool, number)}"

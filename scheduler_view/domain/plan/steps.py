@@ -1,0 +1,226 @@
+"""The difference between what is wanted and what a cluster has, as steps in their order.
+
+A plan is a value: it can be printed, stored, compared and sent. Nothing here talks to a cluster.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from scheduler_view.domain.objects.desired import ObjectKey, metadata
+from scheduler_view.domain.objects.difference import (
+    FieldChange,
+    field_changes,
+    live_fields,
+    wanted_fields,
+)
+from scheduler_view.domain.objects.manifest import (
+    CLASS,
+    QUOTA,
+    Manifest,
+    Pin,
+    is_ours,
+    other_owners,
+    owned_keys,
+    pin_of,
+)
+
+
+class Action(StrEnum):
+    """What a step does to its object."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    REPLACE = "replace"  # deleted and created: what cannot be changed in place
+    REMOVE = "remove"
+    KEEP = "keep"  # it is as wanted: nothing is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happens to one object.
+
+    Attributes:
+        body: the whole of what we apply; None to remove the object.
+        pin: what the object was when it was read.
+        changes: fields that differ.
+        others: managers beside us, by field that we would set.
+        blocked: why it cannot be applied, in words; empty when it can.
+        force: take fields from other managers; only where a person has ticked it.
+        note: something to know, in words.
+    """
+
+    key: ObjectKey
+    action: Action
+    body: Mapping[str, Any] | None
+    pin: Pin
+    changes: tuple[FieldChange, ...] = ()
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    blocked: str = ""
+    force: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One object: its body, or None for none of ours.
+
+    Attributes:
+        force: take fields from other managers, as ticked by a person.
+        replace: may be deleted and created where it cannot be changed in place.
+    """
+
+    key: ObjectKey
+    body: Mapping[str, Any] | None
+    force: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a cluster has, as far as a plan needs it.
+
+    Attributes:
+        objects: by key, as the API server sent them; None where there is none.
+        namespaces: uid by name; only those that are there and stay.
+        going: namespaces that are being removed.
+    """
+
+    objects: Mapping[ObjectKey, Manifest | None]
+    namespaces: Mapping[str, str]
+    going: frozenset[str] = frozenset()
+
+
+def plan_steps(wanted: Iterable[Wanted], observed: Observed) -> list[Step]:
+    """One step an object, in the order in which they are applied.
+
+    Defaults are unset before another class becomes the default, classes exist before quotas
+    name them, and what is removed goes last.
+    """
+    steps = [_step(one, observed) for one in wanted]
+    return sorted(steps, key=_order)
+
+
+def is_empty(steps: Iterable[Step]) -> bool:
+    """True when nothing would be sent."""
+    return all(step.action == Action.KEEP for step in steps)
+
+
+def pin_now(key: ObjectKey, observed: Observed) -> Pin:
+    """The pin of an object as it is now."""
+    return pin_of(observed.objects.get(key), observed.namespaces.get(key.namespace, ""))
+
+
+def matches(body: Mapping[str, Any] | None, live: Manifest | None) -> bool:
+    """True when an object has what a step would make of it."""
+    if body is None or live is None:
+        return body is None and live is None
+    return not field_changes(body, live)
+
+
+def _step(wanted: Wanted, observed: Observed) -> Step:
+    key, live = wanted.key, observed.objects.get(wanted.key)
+    pin = pin_now(key, observed)
+    blocked = _place_fault(key, observed)
+    if live is not None and not blocked:
+        blocked = _foreign(live, wanted)
+    if wanted.body is None:
+        step = _removal(wanted, live, pin)
+    elif live is None:
+        changes = tuple(
+            FieldChange(name, None, after)
+            for name, after in wanted_fields(wanted.body).items()
+        )
+        step = Step(key, Action.CREATE, wanted.body, pin, changes)
+    else:
+        changes = field_changes(wanted.body, live)
+        action = Action.CHANGE if changes else Action.KEEP
+        fixed = _immutable(key, changes)
+        if fixed and wanted.replace:
+            action, fixed = Action.REPLACE, ""
+        step = Step(key, action, wanted.body, pin, changes)
+        blocked = blocked or fixed
+        step = replace(step, others=_others(wanted.body, live))
+    if step.action == Action.KEEP:
+        blocked = ""
+    return replace(step, blocked=blocked, force=wanted.force)
+
+
+def _removal(wanted: Wanted, live: Manifest | None, pin: Pin) -> Step:
+    """Ours alone is deleted; of an object that others use too, only our keys go."""
+    if live is None:
+        return Step(wanted.key, Action.KEEP, None, pin)
+    before = live_fields(live)
+    theirs = set(other_owners(live)) if wanted.key.kind == QUOTA else set()
+    ours = owned_keys(live) if theirs else set()
+    kept = {
+        f"spec.hard.{key}" for key in (live.get("spec") or {}).get("hard") or {}
+    } - {f"spec.hard.{key}" for key in ours}
+    if theirs and kept:
+        changes = tuple(
+            FieldChange(f"spec.hard.{key}", before.get(f"spec.hard.{key}"), None)
+            for key in sorted(ours - theirs)
+        )
+        body = {
+            "apiVersion": "v1",
+            "kind": QUOTA,
+            "metadata": metadata(wanted.key),
+            "spec": {"hard": {}},
+        }
+        action = Action.CHANGE if changes else Action.KEEP
+        note = f"{_names(theirs)} stay: other managers set them"
+        return Step(wanted.key, action, body, pin, changes, note=note)
+    changes = tuple(FieldChange(name, value, None) for name, value in before.items())
+    return Step(wanted.key, Action.REMOVE, None, pin, changes)
+
+
+def _place_fault(key: ObjectKey, observed: Observed) -> str:
+    if not key.namespace or key.namespace in observed.namespaces:
+        return ""
+    if key.namespace in observed.going:
+        return f"namespace {key.namespace} is being removed"
+    return f"namespace {key.namespace} does not exist in this cluster"
+
+
+def _foreign(live: Manifest, wanted: Wanted) -> str:
+    if live["metadata"].get("deletionTimestamp"):
+        return "the object is being removed"
+    if is_ours(live) or wanted.force:
+        return ""
+    return (
+        "an object of this name is there and is not managed by GPU Ledger; it is not "
+        "touched unless you tick it"
+    )
+
+
+def _immutable(key: ObjectKey, changes: tuple[FieldChange, ...]) -> str:
+    fixed = [c.field for c in changes if c.field in ("value", "preemptionPolicy")]
+    if key.kind != CLASS or not fixed:
+        return ""
+    return f"{_names(fixed)} of a PriorityClass cannot be changed; make a new version"
+
+
+def _others(body: Mapping[str, Any], live: Manifest) -> dict[str, tuple[str, ...]]:
+    if "spec" not in body:
+        return {}
+    theirs = other_owners(live)
+    return {
+        f"spec.hard.{key}": tuple(sorted(theirs[key]))
+        for key in body["spec"]["hard"]
+        if key in theirs
+    }
+
+
+def _order(step: Step) -> tuple[int, ObjectKey]:
+    is_class = step.key.kind == CLASS
+    if step.action == Action.REMOVE:
+        return (5 if is_class else 4), step.key
+    if not is_class:
+        return 3, step.key
+    becomes_default = step.body is not None and bool(step.body.get("globalDefault"))
+    return (2 if becomes_default else 1), step.key
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,161 @@
+"""What a plan warns of: what will not work as one may think, named with its object."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from scheduler_view.domain.objects.manifest import CLASS, Manifest, git_owner, is_ours
+from scheduler_view.domain.plan.steps import Action, Observed, Step
+from scheduler_view.domain.quotas import limit_range
+from scheduler_view.domain.quotas.quantity import gpus_or_none
+from scheduler_view.domain.quotas.quota_key import (
+    NONE_ADDED,
+    Added,
+    does_nothing,
+    is_mig,
+    resource_of,
+)
+from scheduler_view.domain.wording import listed
+
+
+class WarningCode(StrEnum):
+    """What a warning is about."""
+
+    GIT_OWNER = "git_owner"
+    OTHER_MANAGER = "other_manager"
+    KEY_DOES_NOTHING = "key_does_nothing"
+    UNCOVERED_KEY = "uncovered_key"
+    TIGHTER_QUOTA = "tighter_quota"
+    SECOND_DEFAULT = "second_default"
+    LIMIT_RANGE = "limit_range"
+    TERMINATING = "terminating"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """One sentence.
+
+    Attributes:
+        about: the object that it names; empty for the whole cluster.
+        namespace: of that object; empty for the whole cluster.
+    """
+
+    code: WarningCode
+    text: str
+    about: str = ""
+    namespace: str = ""
+
+
+def object_warnings(steps: Iterable[Step], observed: Observed) -> list[PlanWarning]:
+    """Other managers, and tools that would put the old value back."""
+    found = []
+    for step in steps:
+        live = observed.objects.get(step.key)
+        if live is None or step.action == Action.KEEP:
+            continue
+        place = str(step.key), step.key.namespace
+        tool = git_owner(live)
+        if tool:
+            text = (
+                f"{step.key} is kept by {tool}: it will put back what Git says. Change it "
+                "there as well."
+            )
+            found.append(PlanWarning(WarningCode.GIT_OWNER, text, *place))
+        for name, managers in step.others.items():
+            change = next((c for c in step.changes if c.field == name), None)
+            if change is None or tool:
+                continue
+            text = (
+                f"{name} of {step.key} is also managed by {', '.join(managers)}, who "
+                f"says {change.before}: it is refused unless you tick the object."
+            )
+            found.append(PlanWarning(WarningCode.OTHER_MANAGER, text, *place))
+    return found
+
+
+def namespace_warnings(
+    namespace: str,
+    limited: Mapping[str, int],
+    quotas: Sequence[Manifest],
+    offered: Iterable[str],
+    added: Added = NONE_ADDED,
+) -> list[PlanWarning]:
+    """What quotas of one namespace do not do.
+
+    Args:
+        namespace: its name.
+        limited: GPUs by pool, as this change set leaves them, for all tiers.
+        quotas: every live quota of the namespace.
+        offered: GPU resources that nodes of the cluster have.
+        added: resources that an administrator named.
+    """
+    found = []
+    covered = set(limited)
+    for quota in quotas:
+        hard = (quota.get("spec") or {}).get("hard") or {}
+        name = quota["metadata"]["name"]
+        for key, value in sorted(hard.items()):
+            if why := does_nothing(key, added):
+                text = f"{name} in {namespace}: {why}."
+                found.append(
+                    PlanWarning(WarningCode.KEY_DOES_NOTHING, text, name, namespace)
+                )
+                continue
+            pool, number = resource_of(key, added), gpus_or_none(value)
+            if pool is None:
+                continue
+            covered.add(pool)
+            is_tighter = number is not None and number < limited.get(pool, -1)
+            if is_tighter and not is_ours(quota):
+                text = (
+                    f"{name} in {namespace}, which is not ours, allows only {number} of "
+                    f"{pool}; the least of all quotas counts."
+                )
+                found.append(
+                    PlanWarning(WarningCode.TIGHTER_QUOTA, text, name, namespace)
+                )
+    if any(not is_mig(pool) for pool in limited):
+        bare = sorted(pool for pool in set(offered) - covered if is_mig(pool))
+        if bare:
+            verb = "is" if len(bare) == 1 else "are"
+            text = (
+                f"{listed(bare)} {verb} not limited in {namespace}: a quota of whole "
+                "GPUs does not count MIG devices."
+            )
+            found.append(
+                PlanWarning(WarningCode.UNCOVERED_KEY, text, namespace, namespace)
+            )
+    return found
+
+
+def limit_range_warnings(
+    namespace: str,
+    items: Sequence[Mapping[str, Any]],
+    added: Added = NONE_ADDED,
+) -> list[PlanWarning]:
+    """What LimitRanges of a namespace do to pods without GPUs."""
+    found = []
+    for resource in sorted(limit_range.ranged_resources(items, added)):
+        text = limit_range.words(
+            limit_range.predict(items, resource, added), namespace, resource
+        )
+        if text:
+            found.append(
+                PlanWarning(WarningCode.LIMIT_RANGE, text, namespace, namespace)
+            )
+    return found
+
+
+def second_default(classes: Iterable[Manifest]) -> list[PlanWarning]:
+    """Default classes that are not ours, for whoever plans one."""
+    return [
+        PlanWarning(
+            WarningCode.SECOND_DEFAULT,
+            f"{one['metadata']['name']} is the default class of the cluster already and "
+            "is not managed by GPU Ledger; Kubernetes allows one.",
+            f"{CLASS} {one['metadata']['name']}",
+        )
+        for one in classes
+        if one.get("globalDefault") and not is_ours(one)
+    ]

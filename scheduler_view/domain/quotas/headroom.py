@@ -1,0 +1,84 @@
+"""What a quota leaves room for: use as Kubernetes counts it, not what is held (T26).
+
+`used` counts pods that are not finished, also those that no node has; `held` is what is bound.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler_view.domain.quotas.quantity import gpus_or_none
+from scheduler_view.domain.quotas.quota_key import (
+    NONE_ADDED,
+    Added,
+    key_of,
+    resource_of,
+)
+
+PRIORITY_CLASS = "PriorityClass"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedBy:
+    """One quota's keys, and which pods it counts."""
+
+    name: str
+    selector: Sequence[Mapping[str, Any]]
+    hard: Mapping[str, int]  # by pool
+    used: Mapping[str, int]
+
+    def counts(self, priority_class: str) -> bool:
+        """True when it counts pods of a class; other scopes than PriorityClass count."""
+        return all(_selects(term, priority_class) for term in self.selector)
+
+
+def limited_by(quota: Mapping[str, Any], added: Added = NONE_ADDED) -> LimitedBy:
+    """A live ResourceQuota as what it limits."""
+    spec, status = quota.get("spec") or {}, quota.get("status") or {}
+    terms = list((spec.get("scopeSelector") or {}).get("matchExpressions") or [])
+    return LimitedBy(
+        name=quota["metadata"]["name"],
+        selector=terms,
+        hard=_by_pool(spec.get("hard") or {}, added),
+        used=_by_pool(status.get("used") or {}, added),
+    )
+
+
+def room(quotas: Iterable[LimitedBy], pool: str, priority_class: str) -> int | None:
+    """GPUs that a new pod may ask for: the least over all quotas that count it.
+
+    None when none of them limits the pool.
+    """
+    left = [
+        max(0, quota.hard[pool] - quota.used.get(pool, 0))
+        for quota in quotas
+        if pool in quota.hard and quota.counts(priority_class)
+    ]
+    return min(left, default=None)
+
+
+def _selects(term: Mapping[str, Any], priority_class: str) -> bool:
+    if term.get("scopeName") != PRIORITY_CLASS:
+        return True
+    values = term.get("values") or []
+    match term.get("operator"):
+        case "In":
+            return priority_class in values
+        case "NotIn":
+            return priority_class not in values
+        case "Exists":
+            return bool(priority_class)
+        case "DoesNotExist":
+            return not priority_class
+    return True
+
+
+def _by_pool(keys: Mapping[str, Any], added: Added) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for key, value in keys.items():
+        pool = resource_of(key, added)
+        number = gpus_or_none(value)
+        is_counted = pool is not None and key == key_of(pool)
+        if pool and number is not None and is_counted:
+            found[pool] = number
+    return found

@@ -1,0 +1,108 @@
+"""Why work waits: from a pod's own condition, or from a controller that was refused its pod.
+
+The scheduler's wording is not depended on: a sentence that says nothing
+known is kept as it is, under `other`. Of several fragments the one about GPUs decides.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from scheduler_view.domain.quotas.quantity import gpus_or_none
+from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
+
+Manifest = Mapping[str, Any]
+OVER_QUOTA = "exceeded quota"  # of the API server's refusal
+_LACKING = re.compile(r"Insufficient ([\w./-]+?)[.,;]?(?=\s|$)")
+_RULES = re.compile(r"taint|affinity|selector|unschedulable", re.IGNORECASE)
+_VOLUME = re.compile(r"volume|PersistentVolumeClaim", re.IGNORECASE)
+_REQUESTED = re.compile(r"requested: (.*?), used:")
+
+
+class WaitReason(StrEnum):
+    """Why; the words stand beside it."""
+
+    QUOTA = "quota"  # a quota leaves no room; there is no pod yet
+    HELD_BACK = "held_back"  # a gate, as a queue sets one
+    NO_FREE_GPU = "no_free_gpu"  # nodes that fit have too few free
+    NO_FITTING_NODE = "no_fitting_node"  # taints, affinity, selectors
+    VOLUME = "volume"
+    OTHER = "other"
+    NOT_TRIED = "not_tried"  # no scheduler has said anything yet
+
+
+def reason_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> tuple[WaitReason, str]:
+    """Why a pod is on no node, and the scheduler's own words.
+
+    Args:
+        pod: as `kept` stores it.
+        added: resources that an administrator named.
+    """
+    gates = [str(g.get("name")) for g in pod["spec"].get("schedulingGates") or []]
+    said: Manifest = next(
+        (
+            one
+            for one in (pod.get("status") or {}).get("conditions") or []
+            if one.get("type") == "PodScheduled" and one.get("status") == "False"
+        ),
+        {},
+    )
+    words = str(said.get("message") or "")
+    if gates or said.get("reason") == "SchedulingGated":
+        return WaitReason.HELD_BACK, words or f"gates: {', '.join(gates)}"
+    if not words:
+        return WaitReason.NOT_TRIED, ""
+    return reason_of_words(words, added), words
+
+
+def reason_of_words(words: str, added: Added = NONE_ADDED) -> WaitReason:
+    """What a scheduler's sentence is about."""
+    if any(resource_of(name, added) for name in _LACKING.findall(words)):
+        return WaitReason.NO_FREE_GPU
+    if _VOLUME.search(words):
+        return WaitReason.VOLUME
+    if _RULES.search(words):
+        return WaitReason.NO_FITTING_NODE
+    return WaitReason.OTHER
+
+
+def asked_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> dict[str, int]:
+    """Units of each GPU resource that a pod asks for; of claims nothing is known.
+
+    Sidecars + max(sum of the others, largest init container), as rules.md counts requests.
+    """
+    spec = pod["spec"]
+    main = _sum(spec.get("containers") or [], added)
+    first = spec.get("initContainers") or []
+    side = _sum([c for c in first if c.get("restartPolicy") == "Always"], added)
+    inits = [_sum([c], added) for c in first if c.get("restartPolicy") != "Always"]
+    names = {*main, *side, *(name for one in inits for name in one)}
+    return {
+        name: side.get(name, 0)
+        + max(main.get(name, 0), max((one.get(name, 0) for one in inits), default=0))
+        for name in sorted(names)
+    }
+
+
+def asked_of_refusal(words: str, added: Added = NONE_ADDED) -> dict[str, int]:
+    """Units that a controller was refused, of `exceeded quota: a, requested: k=v, used: ...`.
+
+    Empty where the quota that refused it is about no GPUs.
+    """
+    found = _REQUESTED.search(words)
+    pairs = [part.partition("=") for part in found[1].split(",")] if found else []
+    named = [(resource_of(key.strip(), added), value) for key, _, value in pairs]
+    return {name: gpus_or_none(value) or 0 for name, value in named if name}
+
+
+def _sum(containers: list[Manifest], added: Added) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for container in containers:
+        resources = container.get("resources") or {}
+        amounts = (resources.get("limits") or {}) | (resources.get("requests") or {})
+        for name, value in amounts.items():
+            pool, units = resource_of(name, added), gpus_or_none(value)
+            if pool is not None and units:
+                found[pool] = found.get(pool, 0) + units
+    return found

@@ -1,0 +1,248 @@
+"""Look at a cluster and store what it has; write only what changed.
+
+A list that began before something newer was stored is dropped: an old list never undoes a
+watch event. One kind that we may not list, or that fails, does not hide the others.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from accounting.models import Cluster
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
+from scheduler_view.cluster.kinds import (
+    EVENT,
+    LIMIT_RANGE,
+    NAMESPACE,
+    NODE,
+    OLD_LOCAL_QUEUE,
+    POD,
+)
+from scheduler_view.cluster.live import Event, LiveObject
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE, LOCAL_QUEUE, kept
+from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
+from scheduler_view.domain.waits.wait_reason import OVER_QUOTA
+from scheduler_view.models import Look, Observation
+from scheduler_view.queries.resources import added_names
+
+KINDS = (QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD)  # the most important first
+REFUSED = "FailedCreate"  # the reason of a controller's event
+BATCH = 1000  # rows of one statement
+_CONTENT = ("uid", "resource_version", "digest", "manifest", "changed_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look brought.
+
+    Attributes:
+        changed: objects that are new, different or gone.
+        errors: by kind, in words; empty when all went well.
+        count: objects seen.
+    """
+
+    changed: frozenset[ObjectKey] = frozenset()
+    errors: dict[str, str] = field(default_factory=dict)
+    count: int = 0
+
+
+def observe(
+    cluster: Cluster, client: ClusterClient, kinds: Sequence[str] = KINDS
+) -> Seen:
+    """List a cluster's objects and store what changed; errors are stored, not raised."""
+    changed: set[ObjectKey] = set()
+    errors: dict[str, str] = {}
+    count = 0
+    for index, kind in enumerate(kinds):
+        began = timezone.now()
+        try:
+            objects = client.list(kind).objects
+        except Forbidden as error:
+            errors[kind] = note_error(cluster, [kind], error)
+        except ClusterError as error:
+            # It would not answer for the others either, and each would take its time.
+            words = note_error(cluster, kinds[index:], error)
+            errors |= dict.fromkeys(kinds[index:], words)
+            break
+        else:
+            changed |= store_all(cluster, kind, objects, began)
+            count += len(objects)
+    return Seen(frozenset(changed), errors, count)
+
+
+def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
+    """Which namespaces send their work to which queue; a cluster without Kueue has none."""
+    began = timezone.now()
+    try:
+        try:
+            objects = client.list(LOCAL_QUEUE).objects
+        except NotFound:
+            objects = client.list(OLD_LOCAL_QUEUE).objects
+    except NotFound:
+        objects = ()
+    except ClusterError as error:
+        note_error(cluster, [LOCAL_QUEUE], error)
+        return
+    store_all(cluster, LOCAL_QUEUE, objects, began)
+
+
+def observe_kai(cluster: Cluster, client: ClusterClient) -> None:
+    """KAI's queues; nothing is stored of a cluster that never had any."""
+    began = timezone.now()
+    try:
+        objects = client.list(KAI_QUEUE).objects
+    except NotFound:
+        if not Look.objects.filter(cluster=cluster, kind=KAI_QUEUE).exists():
+            return
+        objects = ()  # KAI was removed
+    except ClusterError as error:
+        note_error(cluster, [KAI_QUEUE], error)
+        return
+    store_all(cluster, KAI_QUEUE, objects, began)
+
+
+def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:
+    """Whose pods a quota refuses: there is no pod, only its controller's event says so."""
+    began = timezone.now()
+    try:
+        events = client.list(EVENT, fields=f"reason={REFUSED}").objects
+    except NotFound:
+        events = ()  # an API that has none
+    except ClusterError as error:
+        note_error(cluster, [EVENT], error)
+        return
+    told = [e for e in events if OVER_QUOTA in str(e.manifest.get("message"))]
+    store_all(cluster, EVENT, told, began)
+
+
+def store_all(
+    cluster: Cluster, kind: str, objects: Iterable[LiveObject], began: datetime
+) -> set[ObjectKey]:
+    """Make the stored objects of a kind equal a list that began at `began`."""
+    with transaction.atomic():
+        look = _locked(cluster, kind, began)
+        if look.seen_at is not None and look.seen_at > began:
+            return set()
+        known = {
+            (namespace, name): (pk, uid, version, digest)
+            for pk, namespace, name, uid, version, digest in Observation.objects.filter(
+                cluster=cluster, kind=kind
+            ).values_list(
+                "pk", "namespace", "name", "uid", "resource_version", "digest"
+            )
+        }
+        added = added_names() if kind == POD else {}
+        rows: list[Observation] = []
+        for live in objects:
+            old = known.pop((live.namespace, live.name), None)
+            if old is not None and old[1:3] == (live.uid, live.resource_version):
+                continue
+            row = _row(cluster, live, began, added)
+            if row is None:
+                continue
+            if old is None or old[1] != row.uid or old[3] != row.digest:
+                rows.append(row)
+        _write(rows)
+        gone = [old[0] for old in known.values()]
+        Observation.objects.filter(pk__in=gone).delete()
+        _note_seen(look, began)
+    stored = {ObjectKey(kind, row.namespace, row.name) for row in rows}
+    return stored | {ObjectKey(kind, *place) for place in known}
+
+
+def store_event(cluster: Cluster, event: Event) -> set[ObjectKey]:
+    """Store one change that a watch saw; a bookmark says that nothing was missed."""
+    now, live = timezone.now(), event.live
+    with transaction.atomic():
+        look = _locked(cluster, live.kind, now)
+        _note_seen(look, now)
+        if event.type == "BOOKMARK":
+            return set()
+        mine = Observation.objects.filter(
+            cluster=cluster, kind=live.kind, namespace=live.namespace, name=live.name
+        )
+        row = None if event.type == "DELETED" else _row(cluster, live, now)
+        if row is None:
+            mine.delete()
+        elif mine.filter(uid=row.uid, digest=row.digest).exists():
+            return set()
+        else:
+            _write([row])
+    return {ObjectKey(live.kind, live.namespace, live.name)}
+
+
+def note_error(cluster: Cluster, kinds: Iterable[str], error: ClusterError) -> str:
+    """Remember why some kinds could not be looked at; what was seen before stays."""
+    is_allowed = not isinstance(error, Forbidden)
+    for kind in kinds:
+        Look.objects.update_or_create(
+            cluster=cluster,
+            kind=kind,
+            defaults={
+                "tried_at": timezone.now(),
+                "error": error.words,
+                "code": error.code,
+                "is_allowed": is_allowed,
+            },
+        )
+    return error.words
+
+
+def _locked(cluster: Cluster, kind: str, at: datetime) -> Look:
+    """The row of a kind; whoever stores objects of it waits for this."""
+    Look.objects.get_or_create(cluster=cluster, kind=kind, defaults={"tried_at": at})
+    return Look.objects.select_for_update().get(cluster=cluster, kind=kind)
+
+
+def _note_seen(look: Look, at: datetime) -> None:
+    look.seen_at = look.tried_at = at
+    look.error, look.code, look.is_allowed = "", None, True
+    look.save()
+
+
+def _row(
+    cluster: Cluster, live: LiveObject, at: datetime, added: Added = NONE_ADDED
+) -> Observation | None:
+    kind = LOCAL_QUEUE if live.kind == OLD_LOCAL_QUEUE else live.kind
+    manifest = kept(kind, live.manifest, added)
+    if manifest is None:
+        return None
+    text = msgspec.json.encode(manifest, order="sorted")
+    return Observation(
+        cluster=cluster,
+        kind=kind,
+        namespace=live.namespace,
+        name=live.name,
+        uid=live.uid,
+        resource_version=live.resource_version,
+        digest=sha256(text).hexdigest()[:32],
+        manifest=_storable(manifest, text),
+        changed_at=at,
+    )
+
+
+def _storable(manifest: dict[str, Any], text: bytes) -> dict[str, Any]:
+    """Postgres has no NUL in texts; a Kubernetes object may have one."""
+    if b"\\u0000" not in text:
+        return manifest
+    clean: dict[str, Any] = msgspec.json.decode(text.replace(b"\\u0000", b"?"))
+    return clean
+
+
+def _write(rows: list[Observation]) -> None:
+    Observation.objects.bulk_create(
+        rows,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["cluster", "kind", "namespace", "name"],
+        update_fields=_CONTENT,
+    )

@@ -1,0 +1,42 @@
+"""Reads which devices claims were given, for the ledger; needs no more than rights to list."""
+
+from datetime import timedelta
+
+from accounting.domain.core.interval import Period, to_ms
+from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
+from accounting.models import Cluster
+from accounting.queries.database_clock import database_now
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError, NotFound
+from scheduler_view.cluster.kinds import CLAIM, OLD_CLAIM, OLD_SLICE, SLICE
+from scheduler_view.domain.objects.resource_claims import given
+
+REACH = timedelta(days=1)  # a claim that is new to us may have been held so long
+
+
+def observe_devices(cluster: Cluster, client: ClusterClient) -> int:
+    """Tell the ledger what claims were given; returns how many are new or changed.
+
+    A cluster without such claims, or whose reader may not list them, has none: then exporters'
+    labels tell (N13), and data health names what nobody told (`claim_without_device`).
+    """
+    try:
+        try:
+            claims, slices = client.list(CLAIM).objects, client.list(SLICE).objects
+        except NotFound:
+            claims = client.list(OLD_CLAIM).objects
+            slices = client.list(OLD_SLICE).objects
+    except ClusterError:
+        return 0
+    found = given((c.manifest for c in claims), (s.manifest for s in slices))
+    now = database_now()
+    return observe_claims(
+        cluster,
+        [
+            ObservedClaim(
+                g.namespace, g.name, g.devices, g.pods, g.is_extended, g.created_ms
+            )
+            for g in found
+        ],
+        Period(to_ms(now - REACH), to_ms(now)),
+    )

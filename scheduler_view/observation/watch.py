@@ -1,0 +1,229 @@
+"""Look at clusters: once, or for as long as asked, following their changes.
+
+A watch tells of a change within a second; every five minutes everything is listed anyway,
+so that a watch that missed something, or does not run, costs minutes and not the truth.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import structlog
+from django.db import DatabaseError, connections
+
+from accounting.models import Cluster
+from scheduler_view.cluster.access import Role, is_configured
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError, Gone
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.observation.drift import find_drift
+from scheduler_view.observation.observe import (
+    KINDS,
+    Seen,
+    note_error,
+    observe,
+    observe_kai,
+    observe_queues,
+    observe_refusals,
+    store_all,
+    store_event,
+)
+from scheduler_view.observation.preemptions import note_preemptions
+from scheduler_view.observation.resource_claims import observe_devices
+from scheduler_view.planning.connection import Connect, connect_to
+
+WATCHED = (QUOTA, CLASS)
+WATCH_S = 300.0  # of one watch; then everything is listed again
+END_S = 5.0  # that a watch gets to end by itself
+SET_UP_S = 30.0  # between two looks at which clusters there are
+REST_S, LONGEST_REST_S = 1.0, 60.0  # after a fault; doubles while it lasts
+
+log = structlog.get_logger(__name__)
+Now = Callable[[], datetime]
+
+
+def visible_clusters() -> list[Cluster]:
+    """Clusters whose settings give a reader."""
+    clusters = Cluster.objects.all()
+    return [c for c in clusters if is_configured(c.kubernetes, Role.READER)]
+
+
+def look_once(
+    cluster: Cluster,
+    *,
+    now: Now,
+    connect: Connect = connect_to,
+    kinds: Sequence[str] = KINDS,
+) -> Seen:
+    """Store what a cluster has and find what differs from what is wanted.
+
+    A cluster that does not answer keeps what was seen of it; its looks say why.
+    """
+    try:
+        with connect(cluster, Role.READER) as client:
+            seen = observe(cluster, client, kinds)
+            if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
+                observe_queues(cluster, client)
+                observe_kai(cluster, client)
+                observe_devices(cluster, client)
+                note_preemptions(cluster, client)
+                observe_refusals(cluster, client)
+    except ClusterError as error:  # no credentials: nothing was asked
+        words = note_error(cluster, kinds, error)
+        return Seen(errors=dict.fromkeys(kinds, words))
+    if any(kind in kinds and kind not in seen.errors for kind in WATCHED):
+        find_drift(cluster, seen.changed, now())
+    return seen
+
+
+def follow(
+    cluster: Cluster,
+    *,
+    now: Now,
+    ending: threading.Event,
+    connect: Connect = connect_to,
+    watch_s: float = WATCH_S,
+) -> None:
+    """Follow a cluster's quotas and priority classes until `ending` is set.
+
+    A watch on which nothing happens ends with its process; it has nothing to lose.
+    """
+    threads = [
+        threading.Thread(
+            target=_follow_kind,
+            args=(cluster, kind, now, ending, connect, watch_s),
+            name=f"{cluster.name}-{kind}",
+            daemon=True,
+        )
+        for kind in WATCHED
+    ]
+    for thread in threads:
+        thread.start()
+    ending.wait()
+    for thread in threads:
+        thread.join(END_S)
+
+
+def follow_all(
+    *,
+    now: Now,
+    ending: threading.Event,
+    alive: Callable[[], None],
+    only: str = "",
+    pause_s: float = SET_UP_S,
+    watch_s: float = WATCH_S,
+) -> None:
+    """Follow every cluster that may be read until `ending` is set.
+
+    Clusters that are connected later are followed then; one whose settings change is
+    followed anew, and one that is taken away no longer.
+
+    Args:
+        only: the name of a cluster; empty for all.
+        alive: called in each round in which every thread lives.
+        pause_s: between two looks at the set-up.
+    """
+    following: dict[str, _Following] = {}
+    begin = partial(follow, now=now, watch_s=watch_s)
+    while not ending.is_set():
+        try:
+            wanted = {
+                cluster.name: cluster
+                for cluster in visible_clusters()
+                if not only or cluster.name == only
+            }
+        except DatabaseError as error:
+            log.warning("cannot read the set-up", error=str(error))
+        else:
+            _keep_following(following, wanted, begin)
+            if all(one.thread.is_alive() for one in following.values()):
+                alive()
+        finally:
+            connections.close_all()  # this thread's own
+        ending.wait(pause_s)
+    for one in following.values():
+        one.ending.set()
+    for one in following.values():
+        one.thread.join(2 * END_S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """One cluster as it is being followed."""
+
+    settings: object
+    ending: threading.Event
+    thread: threading.Thread
+
+
+def _keep_following(
+    following: dict[str, _Following],
+    wanted: dict[str, Cluster],
+    begin: Callable[..., None],
+) -> None:
+    """End what is no longer wanted as it is, and begin what is new."""
+    for name, one in list(following.items()):
+        cluster = wanted.get(name)
+        if cluster is None or cluster.kubernetes != one.settings:
+            one.ending.set()
+            del following[name]
+    for name, cluster in wanted.items():
+        if name in following and following[name].thread.is_alive():
+            continue
+        ending = threading.Event()
+        run = partial(begin, cluster, ending=ending)
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        following[name] = _Following(cluster.kubernetes, ending, thread)
+        thread.start()
+        log.info("following", cluster=name)
+
+
+def _follow_kind(
+    cluster: Cluster,
+    kind: str,
+    now: Now,
+    ending: threading.Event,
+    connect: Connect,
+    watch_s: float,
+) -> None:
+    rest_s = REST_S
+    while not ending.is_set():
+        try:
+            with connect(cluster, Role.READER) as client:
+                while not ending.is_set():
+                    _watch_once(cluster, kind, client, now, ending, watch_s)
+                    rest_s = REST_S
+        except Gone:
+            continue  # the list that follows brings what was missed
+        except ClusterError as error:
+            note_error(cluster, [kind], error)
+            rest_s = min(LONGEST_REST_S, 2 * rest_s)
+            ending.wait(error.retry_after_s or rest_s)
+        except DatabaseError as error:
+            log.warning("cannot store what was seen", cluster=cluster.name, error=error)
+            rest_s = min(LONGEST_REST_S, 2 * rest_s)
+            ending.wait(rest_s)
+        finally:
+            connections.close_all()  # this thread's own
+
+
+def _watch_once(
+    cluster: Cluster,
+    kind: str,
+    client: ClusterClient,
+    now: Now,
+    ending: threading.Event,
+    watch_s: float,
+) -> None:
+    """List, then watch from there; an error of the list is stored and raised."""
+    began = now()
+    listing = client.list(kind)
+    changed = store_all(cluster, kind, listing.objects, began)
+    find_drift(cluster, changed, now())
+    for event in client.watch(kind, listing.resource_version, for_s=watch_s):
+        changed = store_event(cluster, event)
+        find_drift(cluster, changed, now())
+        if ending.is_set():
+            return

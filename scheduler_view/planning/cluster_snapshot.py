@@ -1,0 +1,161 @@
+"""What a plan reads of a cluster, in few calls: one list of each kind."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
+from scheduler_view.cluster.kinds import LIMIT_RANGE, NAMESPACE, NODE
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA, Manifest, is_ours
+from scheduler_view.domain.plan.steps import Observed
+from scheduler_view.domain.quotas.quantity import gpus_or_none
+from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
+
+FEW = 20  # namespaces that are asked one by one; more of them are one list of all
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Namespaces: uid, labels, and those that are being removed."""
+
+    uids: Mapping[str, str]
+    labels: Mapping[str, Mapping[str, str]]
+    going: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What was seen of a cluster.
+
+    Attributes:
+        quotas: every quota of each namespace asked for.
+        ranges: the items of its LimitRanges.
+        classes: every PriorityClass.
+        offered: units of GPU resources of all nodes; None where we may not look.
+        added: resources that an administrator named.
+    """
+
+    places: Places
+    quotas: Mapping[str, Sequence[Manifest]]
+    ranges: Mapping[str, Sequence[Mapping[str, Any]]]
+    classes: Mapping[str, Manifest]
+    offered: Mapping[str, int] | None = None
+    objects: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict)
+    added: Added = field(default_factory=dict)
+
+    def observed(self, keys: Iterable[ObjectKey]) -> Observed:
+        """The objects of a plan."""
+        quotas = {
+            ObjectKey(QUOTA, namespace, quota["metadata"]["name"]): quota
+            for namespace, found in self.quotas.items()
+            for quota in found
+        }
+        classes = {
+            ObjectKey(CLASS, "", name): one for name, one in self.classes.items()
+        }
+        known: dict[ObjectKey, Manifest] = {**quotas, **classes}
+        return Observed(
+            {key: known.get(key) for key in keys}, self.places.uids, self.places.going
+        )
+
+
+def see_places(client: ClusterClient) -> Places:
+    """Every namespace."""
+    listed = client.list(NAMESPACE).objects
+    going = frozenset(
+        one.name
+        for one in listed
+        if one.is_going or one.status.get("phase") == "Terminating"
+    )
+    staying = [one for one in listed if one.name not in going]
+    return Places(
+        {one.name: one.uid for one in staying},
+        {one.name: one.labels for one in staying},
+        going,
+    )
+
+
+def see_classes(client: ClusterClient) -> dict[str, Manifest]:
+    """Every PriorityClass, by name."""
+    return {one.name: one.manifest for one in client.list(CLASS).objects}
+
+
+def see(
+    client: ClusterClient,
+    places: Places,
+    classes: Mapping[str, Manifest],
+    namespaces: Iterable[str],
+    added: Added = NONE_ADDED,
+) -> Sight:
+    """Quotas and LimitRanges of some namespaces, and what nodes offer."""
+    names = sorted(set(namespaces) & set(places.uids))
+    return Sight(
+        places=places,
+        quotas=_in(client, QUOTA, names),
+        ranges={
+            name: [item for one in found for item in one["spec"].get("limits") or []]
+            for name, found in _if_allowed(client, LIMIT_RANGE, names).items()
+        },
+        classes=classes,
+        offered=_offered(client, added),
+        added=added,
+    )
+
+
+def foreign_defaults(classes: Mapping[str, Manifest]) -> list[str]:
+    """Default classes that are not ours."""
+    return sorted(
+        name
+        for name, one in classes.items()
+        if one.get("globalDefault") and not is_ours(one)
+    )
+
+
+def get_or_none(client: ClusterClient, key: ObjectKey) -> Manifest | None:
+    """One object as it is now; None where there is none."""
+    try:
+        return client.get(key.kind, key.name, key.namespace).manifest
+    except NotFound:
+        return None
+
+
+def _in(
+    client: ClusterClient, kind: str, names: Sequence[str]
+) -> dict[str, list[Manifest]]:
+    found: dict[str, list[Manifest]] = {name: [] for name in names}
+    lists = (
+        [client.list(kind)]
+        if len(names) > FEW
+        else [client.list(kind, name) for name in names]
+    )
+    for listing in lists:
+        for one in listing.objects:
+            if one.namespace in found:
+                found[one.namespace].append(one.manifest)
+    return found
+
+
+def _if_allowed(
+    client: ClusterClient, kind: str, names: Sequence[str]
+) -> dict[str, list[Manifest]]:
+    """Warnings are not worth a plan: without the right to look there are none."""
+    try:
+        return _in(client, kind, names)
+    except Forbidden:
+        return {}
+
+
+def _offered(client: ClusterClient, added: Added) -> dict[str, int] | None:
+    try:
+        nodes = client.list(NODE).objects
+    except ClusterError:
+        return None
+    found: dict[str, int] = {}
+    for node in nodes:
+        for name, value in (node.status.get("allocatable") or {}).items():
+            pool, units = resource_of(name, added), gpus_or_none(value)
+            if pool is not None and units:
+                found[pool] = found.get(pool, 0) + units
+    return found

@@ -1,0 +1,18 @@
+"""How a cluster is reached, as its settings say."""
+
+from collections.abc import Callable
+
+from accounting.models import Cluster
+from scheduler_view.cluster.access import Role, access_of
+from scheduler_view.cluster.client import ClusterClient, connect
+
+Connect = Callable[[Cluster, Role], ClusterClient]
+
+
+def connect_to(cluster: Cluster, role: Role) -> ClusterClient:
+    """A client of a cluster as its settings say.
+
+    Raises:
+        NotConfigured: they say nothing that can be used.
+    """
+    return connect(access_of(cluster.name, cluster.kubernetes, role))

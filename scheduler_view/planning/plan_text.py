@@ -1,0 +1,207 @@
+"""The words of a plan: effects from the ledger and prices, warnings from the cluster."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
+from typing import Any
+
+from accounting.models import Cluster, Team
+from accounting.rating.billing_settings import billing_at
+from scheduler_view.domain.objects.desired import Target, committed
+from scheduler_view.domain.plan.edit import QuotaEdit, TierEdit
+from scheduler_view.domain.plan.effects import (
+    ClassFacts,
+    Effect,
+    EffectCode,
+    PoolFacts,
+    QuotaFacts,
+    class_effects,
+    pool_effect,
+    quota_effects,
+)
+from scheduler_view.domain.plan.headline import move_of, summary
+from scheduler_view.domain.plan.warnings import (
+    PlanWarning,
+    limit_range_warnings,
+    namespace_warnings,
+    object_warnings,
+    second_default,
+)
+from scheduler_view.domain.quotas.spend import Rates
+from scheduler_view.domain.wording import counted
+from scheduler_view.planning.planner import Computed
+from scheduler_view.queries.supply import rates_of, supply_of
+from scheduler_view.queries.use import Ask, Use, idle_percents, pods_by_class, uses
+
+
+def words_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:
+    """Summary, effects and warnings, as they are stored with a change set."""
+    effects = [*_quota_words(cluster, plan, at), *_tier_words(cluster, plan)]
+    moves = [
+        move_of(edit, back, {})
+        for edit, back in zip(plan.edits, plan.wish.reverse, strict=True)
+    ]
+    return {
+        "summary": summary(moves, (tried.step.action for tried in plan.steps)),
+        "effects": [asdict(effect) for effect in effects],
+        "warnings": [asdict(warning) for warning in _warnings(plan)],
+        "teams": _teams(plan),
+        "read_at": at.isoformat(),
+    }
+
+
+def _teams(plan: Computed) -> dict[str, str]:
+    """The team of each namespace that a step touches: its members may read the step.
+
+    A namespace that changed hands since its quota was made is nobody's here.
+    """
+    now = {name: team for team, own in plan.namespaces.items() for name in own}
+    before: dict[str, set[str]] = {}
+    for target in plan.wish.before.targets.values():
+        for namespace in target.split:
+            before.setdefault(namespace, set()).add(target.team)
+    found = {}
+    for name in {tried.step.key.namespace for tried in plan.steps}:
+        teams = before.get(name, set()) | ({now[name]} if name in now else set())
+        if len(teams) == 1:
+            found[name] = teams.pop()
+    return dict(sorted(found.items()))
+
+
+def _quota_words(cluster: Cluster, plan: Computed, at: datetime) -> list[Effect]:
+    edits = [edit for edit in plan.edits if isinstance(edit, QuotaEdit)]
+    if not edits:
+        return []
+    billing = billing_at(at)
+    pools = sorted({edit.pool for edit in edits})
+    asks = [_ask(edit, plan) for edit in edits] + [Ask(pool, None) for pool in pools]
+    found = uses(cluster.pk, asks, at, billing.timezone)
+    slugs = {edit.team for edit in edits}
+    teams = {team.slug: team for team in Team.objects.filter(slug__in=slugs)}
+    idle = idle_percents(cluster.pk, [team.pk for team in teams.values()], at)
+    supply = supply_of(cluster)
+    keys = [(edit.pool, _classes(edit.tier, plan)) for edit in edits]
+    rates = rates_of(cluster, supply, keys, at)
+    effects: list[Effect] = []
+    for edit, key, use in zip(edits, keys, found, strict=False):
+        facts = _facts(edit, plan, use, rates[key], billing.currency)
+        team = teams.get(edit.team)
+        if team is not None:
+            facts = replace(facts, name=team.name, idle_percent=idle.get(team.pk))
+        effects += quota_effects(facts)
+    capacity = plan.sight.offered if plan.sight.offered is not None else supply.capacity
+    for pool, use in zip(pools, found[len(edits) :], strict=True):
+        effects.append(_committed(pool, plan, use, capacity))
+    return effects
+
+
+def _ask(edit: QuotaEdit, plan: Computed) -> Ask:
+    places = plan.namespaces.get(edit.team, [])
+    return Ask(edit.pool, places, _classes(edit.tier, plan), edit.gpus)
+
+
+def _classes(tier: str, plan: Computed) -> tuple[str, ...]:
+    for desired in (plan.wish.after, plan.wish.before):
+        if tier in desired.tiers:
+            return tuple(desired.tiers[tier].classes)
+    return ()
+
+
+def _facts(
+    edit: QuotaEdit, plan: Computed, use: Use, rates: Rates, currency: str
+) -> QuotaFacts:
+    before = plan.wish.before.targets.get(edit.key)
+    after = plan.wish.after.targets.get(edit.key)
+    return QuotaFacts(
+        team=edit.team,
+        name=edit.team,
+        pool=edit.pool,
+        tier=edit.tier,
+        before=before.gpus if before else None,
+        after=edit.gpus,
+        in_use=use.now,
+        peak=use.peak or None,
+        days_over=use.days_over,
+        idle_percent=None,
+        rates=rates,
+        currency=currency,
+        split=plan.wish.rules.get(edit.key, ""),
+        parts=after.split if after else {},
+    )
+
+
+def _committed(
+    pool: str, plan: Computed, use: Use, capacity: Mapping[str, int]
+) -> Effect:
+    return pool_effect(
+        PoolFacts(
+            pool=pool,
+            committed_before=committed(plan.wish.before.targets.values(), pool),
+            committed_after=committed(plan.wish.after.targets.values(), pool),
+            capacity=capacity.get(pool),
+            peak=use.peak or None,
+        )
+    )
+
+
+def _tier_words(cluster: Cluster, plan: Computed) -> list[Effect]:
+    pods = pods_by_class(cluster.pk)
+    effects: list[Effect] = []
+    for edit in plan.edits:
+        if not isinstance(edit, TierEdit):
+            continue
+        old = plan.wish.before.tiers.get(edit.spec.name)
+        new = plan.wish.after.tiers.get(edit.spec.name)
+        if new is None:
+            classes = old.classes if old else ()
+            held = sum(pods.get(name, 0) for name in classes)
+            effects += _removed(edit, held)
+            continue
+        if old is not None and old.spec == new.spec:
+            continue
+        effects += class_effects(
+            ClassFacts(
+                tier=edit.spec.name,
+                old_class=old.class_name if old else "",
+                new_class=new.class_name,
+                old_value=old.spec.value if old else 0,
+                new_value=new.spec.value,
+                preempts=new.spec.preempts,
+                pods=pods.get(old.class_name, 0) if old else 0,
+            )
+        )
+    return effects
+
+
+def _removed(edit: TierEdit, pods: int) -> list[Effect]:
+    verb = "keeps its" if pods == 1 else "keep their"
+    text = (
+        f"{counted(pods, 'running GPU pod')} of tier {edit.spec.name} {verb} priority; "
+        "new pods that name its class are refused."
+    )
+    return [Effect(EffectCode.PRIORITY_KEPT, text)]
+
+
+def _warnings(plan: Computed) -> list[PlanWarning]:
+    steps = [tried.step for tried in plan.steps]
+    sight = plan.sight
+    found = object_warnings(steps, sight.observed(step.key for step in steps))
+    targets = plan.wish.after.targets.values()
+    for namespace, quotas in sorted(sight.quotas.items()):
+        limited = _limits(targets, namespace)
+        offered: Sequence[str] = list(sight.offered or ())
+        found += namespace_warnings(namespace, limited, quotas, offered, sight.added)
+        found += limit_range_warnings(
+            namespace, sight.ranges.get(namespace, ()), sight.added
+        )
+    if any(isinstance(edit, TierEdit) and edit.spec.is_default for edit in plan.edits):
+        found += second_default(sight.classes.values())
+    return found
+
+
+def _limits(targets: Iterable[Target], namespace: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for target in targets:
+        if not target.tier and namespace in target.split:
+            found[target.pool] = found.get(target.pool, 0) + target.split[namespace]
+    return found

@@ -1,0 +1,273 @@
+"""Compute a plan: look at the cluster, compare, try it on the server without writing.
+
+Nothing is stored here; `actions.change_sets` keeps what this returns.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from accounting.models import Cluster, Team
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError, FieldConflict
+from scheduler_view.domain.objects.desired import (
+    ObjectKey,
+    class_key_of,
+    desired_class,
+    desired_quotas,
+    quota_key_of,
+)
+from scheduler_view.domain.objects.manifest import CLASS, Manifest, is_ours
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.domain.plan.steps import Action, Step, Wanted, plan_steps
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.tiers.tier import version_of
+from scheduler_view.planning.cluster_snapshot import (
+    Places,
+    Sight,
+    foreign_defaults,
+    see,
+    see_classes,
+    see_places,
+)
+from scheduler_view.planning.desired_state import (
+    Classes,
+    Desired,
+    TargetKey,
+    Wish,
+    wish_of,
+)
+from scheduler_view.queries.namespaces import namespaces_by_team
+from scheduler_view.queries.resources import added_names
+from scheduler_view.queries.use import Ask, uses
+
+AT_ONCE = 8  # dry runs beside each other; the API server's own fairness limits more
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A step and what the server said of it when it was tried.
+
+    Attributes:
+        is_temporary: it could not be tried now; later it may do.
+    """
+
+    step: Step
+    before: Manifest | None
+    message: str = ""
+    code: int | None = None
+    is_temporary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A plan with all that its words need.
+
+    Attributes:
+        namespaces: of each team, by slug, as they are bound now.
+    """
+
+    wish: Wish
+    steps: Sequence[Tried]
+    sight: Sight
+    namespaces: Mapping[str, Sequence[str]]
+    edits: Sequence[Edit] = field(default_factory=tuple)
+
+
+def compute(
+    *,
+    cluster: Cluster,
+    edits: Sequence[Edit],
+    forced: Iterable[str],
+    reader: ClusterClient,
+    pusher: ClusterClient,
+    at: datetime,
+) -> Computed:
+    """The plan of some edits.
+
+    Args:
+        forced: objects whose fields a person has ticked to be taken from others.
+        reader, pusher: the two identities; the second tries the changes.
+
+    Raises:
+        EditsRefused: the edits cannot be met.
+        ClusterError: the cluster cannot be read.
+    """
+    places, classes = see_places(reader), see_classes(reader)
+    namespaces = _namespaces(places, at)
+    wish = wish_of(
+        cluster,
+        edits,
+        namespaces,
+        _peaks(cluster, edits, namespaces, at),
+        _classes(edits, classes),
+    )
+    wanted = _wanted(edits, wish, set(forced), classes)
+    about = {one.key.namespace for one in wanted if one.key.namespace}
+    sight = see(reader, places, classes, about, added_names())
+    observed = sight.observed(one.key for one in wanted)
+    steps = plan_steps(wanted, observed)
+    tried = _try_all(pusher, steps, observed.objects)
+    return Computed(wish, tried, sight, namespaces, edits)
+
+
+def _namespaces(places: Places, at: datetime) -> dict[str, list[str]]:
+    slugs = dict(Team.objects.values_list("pk", "slug"))
+    return {
+        slugs[team]: names
+        for team, names in namespaces_by_team(places.labels, at).items()
+    }
+
+
+def _peaks(
+    cluster: Cluster,
+    edits: Sequence[Edit],
+    namespaces: Mapping[str, Sequence[str]],
+    at: datetime,
+) -> dict[TargetKey, Mapping[str, int]]:
+    chosen = [
+        edit
+        for edit in edits
+        if isinstance(edit, QuotaEdit) and edit.rule == SplitRule.BY_USE
+    ]
+    asks = [Ask(edit.pool, namespaces.get(edit.team, [])) for edit in chosen]
+    if not asks:
+        return {}
+    found = uses(cluster.pk, asks, at)
+    return {edit.key: use.peaks for edit, use in zip(chosen, found, strict=True)}
+
+
+def _classes(edits: Sequence[Edit], live: Mapping[str, Manifest]) -> Classes:
+    same = {}
+    for edit in edits:
+        if isinstance(edit, TierEdit):
+            same[edit.spec.name] = [
+                name
+                for name, one in live.items()
+                if is_ours(one)
+                and name.rpartition("-v")[0] == edit.spec.name
+                and version_of(name)
+                and one.get("value") == edit.spec.value
+                and one.get("preemptionPolicy", "PreemptLowerPriority")
+                == edit.spec.policy
+            ]
+    return Classes(tuple(live), same, foreign_defaults(live))
+
+
+def _wanted(
+    edits: Sequence[Edit],
+    wish: Wish,
+    forced: set[str],
+    live: Mapping[str, Manifest],
+) -> list[Wanted]:
+    """Every object that the edits touch, with the complete set of our keys."""
+    before, after = wish.before, wish.after
+    keys = _touched(edits, before, after)
+    quotas = desired_quotas(after.targets.values(), after.tiers)
+    found = [Wanted(key, quotas.get(key), str(key) in forced) for key in sorted(keys)]
+    for edit in edits:
+        if isinstance(edit, TierEdit):
+            found += _classes_wanted(edit, before, after, forced, live)
+    return found
+
+
+def _touched(edits: Sequence[Edit], before: Desired, after: Desired) -> set[ObjectKey]:
+    keys: set[ObjectKey] = set()
+    for edit in edits:
+        if isinstance(edit, QuotaEdit):
+            for desired in (before, after):
+                target = desired.targets.get(edit.key)
+                names = target.split if target else ()
+                keys |= {quota_key_of(name, edit.tier) for name in names}
+            continue
+        name = edit.spec.name
+        old, new = before.tiers.get(name), after.tiers.get(name)
+        if old and new and sorted(old.classes) == sorted(new.classes):
+            continue
+        for target in after.targets.values():
+            if target.tier == name:
+                keys |= {quota_key_of(place, name) for place in target.split}
+    return keys
+
+
+def _classes_wanted(
+    edit: TierEdit,
+    before: Desired,
+    after: Desired,
+    forced: set[str],
+    live: Mapping[str, Manifest],
+) -> list[Wanted]:
+    name = edit.spec.name
+    old, new = before.tiers.get(name), after.tiers.get(name)
+    if new is None:
+        gone = old.classes if old else ()
+        return [
+            Wanted(class_key_of(one), None, str(class_key_of(one)) in forced)
+            for one in gone
+            if one in live
+        ]
+    key = class_key_of(new.class_name)
+    body = desired_class(new.class_name, new.spec, is_current=True)
+    found = [Wanted(key, body, str(key) in forced, replace=edit.in_place)]
+    for earlier in new.classes[1:]:
+        one = live.get(earlier)
+        if one is not None and is_ours(one) and one.get("globalDefault"):
+            spec = replace(
+                new.spec,
+                value=int(one["value"]),
+                preempts=one.get("preemptionPolicy") != "Never",
+                description=str(one.get("description", "")),
+            )
+            unset = desired_class(earlier, spec, is_current=False)
+            found.append(Wanted(class_key_of(earlier), unset))
+    return found
+
+
+def _try_all(
+    pusher: ClusterClient,
+    steps: Sequence[Step],
+    objects: Mapping[ObjectKey, Manifest | None],
+) -> list[Tried]:
+    """Each change sent as a dry run; several beside each other."""
+    unsets = any(_unsets_default(step) for step in steps)
+
+    def attempt(step: Step) -> Tried:
+        return _try(pusher, step, objects.get(step.key), default_is_free=not unsets)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(attempt, steps))
+
+
+def _try(
+    pusher: ClusterClient,
+    step: Step,
+    before: Manifest | None,
+    *,
+    default_is_free: bool,
+) -> Tried:
+    is_sent = step.action in (Action.CREATE, Action.CHANGE) and not step.blocked
+    if not is_sent or step.body is None:
+        return Tried(step, before)
+    if step.body.get("globalDefault") and not default_is_free:
+        note = "not tried: another class stops being the default in the same change"
+        return Tried(replace(step, note=note), before)
+    try:
+        pusher.apply(step.body, dry_run=True, force=step.force, uid=step.pin.uid)
+    except FieldConflict as error:
+        text = f"conflict with {error.owner} over {', '.join(error.fields)}"
+        return Tried(replace(step, blocked=text), before, error.words, error.code)
+    except ClusterError as error:
+        blocked = replace(step, blocked=error.words)
+        return Tried(blocked, before, error.words, error.code, error.is_temporary)
+    return Tried(step, before)
+
+
+def _unsets_default(step: Step) -> bool:
+    return step.key.kind == CLASS and any(
+        change.field == "globalDefault" and change.before == "True"
+        for change in step.changes
+    )
+
+
+Connect = Callable[[Cluster], tuple[ClusterClient, ClusterClient]]

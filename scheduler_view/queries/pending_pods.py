@@ -1,0 +1,170 @@
+"""What waits and why: pods that are on no node, and controllers whose pods a quota refused.
+
+As the cluster's API last showed them; where the portal may not read pods there are none.
+Work that a queue holds back without pods is told by its queue only (`queries.queue_borrowing`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from accounting.access import Scope
+from accounting.domain.reports.rows import UNMAPPED
+from accounting.models import Cluster, Team
+from scheduler_view.domain.waits.wait_reason import (
+    WaitReason,
+    asked_of_pod,
+    asked_of_refusal,
+    reason_of_pod,
+)
+from scheduler_view.models import Observation
+from scheduler_view.queries.namespaces import owners
+from scheduler_view.queries.resources import added_names
+
+STILL_TRIES = timedelta(
+    minutes=20
+)  # Kubernetes' controllers try again within 17 minutes
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUpRow:
+    """One pod, or one controller that asks for pods.
+
+    Attributes:
+        team: slug; `unmapped` where the namespace is nobody's.
+        kind, name: `Pod`, or the controller.
+        asked: units by pool, of one pod.
+        since: when it was made, or first refused.
+        last: when it was last refused; None for a pod.
+        words: of the scheduler or the API server.
+    """
+
+    cluster: str
+    team: str
+    namespace: str
+    kind: str
+    name: str
+    asked: Mapping[str, int]
+    priority_class: str
+    since: datetime | None
+    last: datetime | None
+    reason: WaitReason
+    words: str
+
+    def fields(self) -> dict[str, Any]:
+        """As the API and reports print it."""
+        return {
+            "cluster": self.cluster,
+            "team": self.team,
+            "namespace": self.namespace,
+            "kind": self.kind,
+            "name": self.name,
+            "asked": dict(self.asked),
+            "priority_class": self.priority_class,
+            "since": _text(self.since),
+            "last": _text(self.last),
+            "reason": self.reason.value,
+            "words": self.words,
+        }
+
+
+def held_up_rows(
+    scope: Scope, now: datetime, *, cluster: str = "", team: str = ""
+) -> list[HeldUpRow]:
+    """What waits of the teams that the asker may read, longest first."""
+    clusters = Cluster.objects.order_by("name")
+    if cluster:
+        clusters = clusters.filter(name=cluster)
+    slugs = dict(Team.objects.values_list("pk", "slug"))
+    found: list[HeldUpRow] = []
+    for one in clusters:
+        rows = [*_pods(one), *_refused(one, now)]
+        if not rows:
+            continue
+        owner = owners(one.pk, (row.namespace for row in rows), now)
+        for row in rows:
+            number = owner.get(row.namespace)
+            slug = UNMAPPED if number is None else slugs[number]
+            is_theirs = scope.sees_all or (
+                number is not None and scope.sees_team(number)
+            )
+            if is_theirs and team in ("", slug):
+                found.append(replace(row, team=slug))
+    return sorted(found, key=lambda row: (row.since or now, row.namespace, row.name))
+
+
+def _pods(cluster: Cluster) -> Iterator[HeldUpRow]:
+    added = added_names()
+    seen = Observation.objects.filter(
+        cluster=cluster,
+        kind="Pod",
+        manifest__spec__nodeName__isnull=True,
+        manifest__status__phase="Pending",
+        manifest__metadata__deletionTimestamp__isnull=True,
+    )
+    for one in seen:
+        reason, words = reason_of_pod(one.manifest, added)
+        yield HeldUpRow(
+            cluster.name,
+            "",
+            one.namespace,
+            "Pod",
+            one.name,
+            asked_of_pod(one.manifest, added),
+            str(one.manifest["spec"].get("priorityClassName") or ""),
+            _instant(one.manifest["metadata"].get("creationTimestamp")),
+            None,
+            reason,
+            words,
+        )
+
+
+def _refused(cluster: Cluster, now: datetime) -> Iterator[HeldUpRow]:
+    """The newest refusal of each controller; one that has stopped to try is left out."""
+    added = added_names()
+    newest: dict[tuple[str, str, str], HeldUpRow] = {}
+    for one in Observation.objects.filter(cluster=cluster, kind="Event"):
+        event = one.manifest
+        about, words = event.get("involvedObject") or {}, str(event.get("message"))
+        asked, last = asked_of_refusal(words, added), _last(event)
+        if not asked or last is None or last < now - STILL_TRIES:
+            continue
+        first = _instant(event.get("firstTimestamp") or event.get("eventTime"))
+        key = (one.namespace, str(about.get("kind")), str(about.get("name")))
+        row = HeldUpRow(
+            cluster.name, "", *key, asked, "", first, last, WaitReason.QUOTA, words
+        )
+        known = newest.get(key)
+        if known is None or known.last is None or known.last < last:
+            newest[key] = row
+    yield from newest.values()
+
+
+def _last(event: Mapping[str, Any]) -> datetime | None:
+    series = event.get("series") or {}
+    for value in (
+        series.get("lastObservedTime"),
+        event.get("lastTimestamp"),
+        event.get("eventTime"),
+    ):
+        if value:
+            return _instant(value)
+    return None
+
+
+def _instant(value: object) -> datetime | None:
+    try:
+        found = parse_datetime(str(value)) if value else None
+    except ValueError:
+        return None
+    return found if found is not None and timezone.is_aware(found) else None
+
+
+def _text(instant: datetime | None) -> str | None:
+    if instant is None:
+        return None
+    return instant.isoformat(timespec="seconds").replace("+00:00", "Z")
