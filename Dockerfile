@@ -27,5 +27,5 @@ RUN install --directory --owner=10001 --group=10001 /demo
 USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["python", "-m", "portal.services.roles"]
+ENTRYPOINT ["python", "-m", "portal.embedded.roles"]
 CMD ["web"]

@@ -14,7 +14,7 @@ def database() -> Iterator[None]:
     """Django set up on a database that is dropped in the end."""
     home = None
     if not os.environ.get("DATABASE_URL"):
-        from portal.services import lease
+        from portal.embedded import lease
 
         home = Path(mkdtemp(prefix="gpu-ledger-bench-"))
         os.environ["DATABASE_URL"] = lease.acquire(home, is_temporary=True).database_url
@@ -23,7 +23,7 @@ def database() -> Iterator[None]:
             yield
     finally:
         if home is not None:
-            from portal.services import lease
+            from portal.embedded import lease
 
             lease.release(home)
 

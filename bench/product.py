@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psycopg
 
-from portal.services import launch
-from portal.services.places import places_of
+from portal.embedded import launch
+from portal.embedded.paths import places_of
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]

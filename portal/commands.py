@@ -7,8 +7,8 @@ import django
 from django.core.management import execute_from_command_line
 from django.db import Error, InterfaceError, OperationalError
 
+from portal.embedded.errors import ServicesError
 from portal.env import ConfigurationError
-from portal.services.errors import ServicesError
 
 # Commands that need no database. Any other one may be the first that a person runs.
 WITHOUT_DATABASE = frozenset(

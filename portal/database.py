@@ -7,8 +7,8 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from portal.services import lease
-from portal.services.errors import ServicesError
+from portal.embedded import lease
+from portal.embedded.errors import ServicesError
 
 MIGRATION_LOCK = 0x6770756C  # "gpul": two first commands at once migrate once
 

@@ -24,7 +24,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from portal.services.places import HOME_MODE, fault_of_owner
+from portal.embedded.paths import HOME_MODE, fault_of_owner
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -76,7 +76,7 @@ class Environment(BaseSettings):
 
     database_url: SecretStr | None = None
     """`postgres://user:password@host:5432/name?sslmode=require`; PostgreSQL 15 or
-    newer. Without it the embedded one of `portal.services` is used."""
+    newer. Without it the embedded one of `portal.embedded` is used."""
 
     app_database_url: SecretStr | None = None
     """How web, worker, beat and observer sign in, told to `manage.py prepare_database`

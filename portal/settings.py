@@ -9,6 +9,7 @@ import structlog
 from csp.constants import NONE, SELF
 from pghistory import DeleteEvent, InsertEvent, UpdateEvent
 
+from portal.embedded.paths import places_of
 from portal.env import (
     database_settings,
     read_environment,
@@ -16,7 +17,6 @@ from portal.env import (
     static_root,
 )
 from portal.logs import logging_settings
-from portal.services.places import places_of
 from portal.version import read_version
 
 ENVIRONMENT = read_environment()
@@ -53,7 +53,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "portal.health.HealthMiddleware",  # first: probes come without a host name
+    "portal.probes.http.HealthMiddleware",  # first: probes come without a host name
     "portal.http.client_address.ClientAddressMiddleware",  # before logs and limits
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -81,7 +81,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "portal.context_processors.frame",
+                "portal.shell.context_processors.frame",
             ]
         },
     }

@@ -1,17 +1,17 @@
 """Where everything is mounted. `/healthz` and `/readyz` are answered before this,
-by `portal.health`."""
+by `portal.probes.http`."""
 
 from django.urls import include, path
 
 urlpatterns = [
     path("api/v1/", include("scheduler_view.api_urls")),
     path("api/v1/", include("accounting.api_urls")),
-    path("", include("portal.page_urls")),
+    path("", include("portal.shell.page_urls")),
     path("", include("scheduler_view.urls")),
     path("", include("accounting.urls")),
 ]
 
 handler400 = "portal.http.refusals.bad_request"
 handler404 = "portal.http.refusals.not_found"
-handler403 = "portal.views.refused"
-handler500 = "portal.views.failed"
+handler403 = "portal.shell.views.refused"
+handler500 = "portal.shell.views.failed"

@@ -11,9 +11,9 @@ from typing import NoReturn
 import pytest
 from django.conf import settings
 
+from portal.embedded import lease
+from portal.embedded.paths import Places
 from portal.env import database_settings
-from portal.services import lease
-from portal.services.places import Places
 from tests.control_plane.server import ControlPlane, control_plane
 from tests.programs import obstacle
 

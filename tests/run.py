@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from portal.services import launch, lease
-from portal.services.supervisor import Stopped, stopping_signals
+from portal.embedded import launch, lease
+from portal.embedded.supervisor import Stopped, stopping_signals
 from tests.programs import REQUIREMENTS
 
 PROCESSES = "2"  # more would fight for the disk of one PostgreSQL

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import requests
 
-from portal.services.launch import last_lines, start, tethered
+from portal.embedded.launch import last_lines, start, tethered
 from tests import programs
 from tests.processes import wait_until
 

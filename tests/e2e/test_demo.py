@@ -16,7 +16,7 @@ import psycopg
 import pytest
 import requests
 
-from portal.services.places import places_of
+from portal.embedded.paths import places_of
 from tests.ports import free_port
 from tests.processes import processes_of, wait_until
 

@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 import requests
 
-from portal.services import programs
+from portal.embedded import programs
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]

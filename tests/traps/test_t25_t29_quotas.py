@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from accounting.models import Namespace, Node, Pod, PodHold
-from portal.demo.cluster_api.server import serving
-from portal.demo.cluster_api.store import Store
-from portal.demo.cluster_api.users import User
+from portal.demo.kube_api.server import serving
+from portal.demo.kube_api.store import Store
+from portal.demo.kube_api.users import User
 from scheduler_view.cluster.kinds import written
 from scheduler_view.domain.objects.stored_manifest import LOCAL_QUEUE
 from scheduler_view.domain.plan.edit import EditsRefused

@@ -10,12 +10,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from portal.demo.fill import compute, fill
-from portal.demo.memory import MemoryFault
-from portal.demo.run import Plan, prepare
-from portal.demo.story import WHOLE_FLEET, Story
-from portal.services.errors import ServicesError
-from portal.services.supervisor import Stopped, stopping_signals
+from portal.demo.bootstrap.fill import compute, fill
+from portal.demo.bootstrap.run import Plan, prepare
+from portal.demo.bootstrap.state import MemoryFault
+from portal.demo.scenario.story import WHOLE_FLEET, Story
+from portal.embedded.errors import ServicesError
+from portal.embedded.supervisor import Stopped, stopping_signals
 
 CANNOT_RUN = 3
 SMALL = {"weeks": 1, "gpus": 24}  # --fast

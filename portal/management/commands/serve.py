@@ -1,7 +1,7 @@
 """`manage.py serve ROLE`: the pages, a worker or the scheduler, without containers.
 
 Like every command it works on the embedded services when no DATABASE_URL is set. The process
-becomes the role (`portal.services.roles`), and keeps the services for as long as it runs.
+becomes the role (`portal.embedded.roles`), and keeps the services for as long as it runs.
 """
 
 import os
@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from portal.services import lease
-from portal.services.roles import ROLES, web
+from portal.embedded import lease
+from portal.embedded.roles import ROLES, web
 
 MADE_BY = {"web": "make run", "worker": "make worker", "beat": "make beat"}
 

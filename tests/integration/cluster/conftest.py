@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.demo.cluster_api.server import serving
-from portal.demo.cluster_api.store import Store
-from portal.demo.cluster_api.users import User
+from portal.demo.kube_api.server import serving
+from portal.demo.kube_api.store import Store
+from portal.demo.kube_api.users import User
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import World, simulated_world, world_of
 

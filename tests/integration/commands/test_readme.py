@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 from accounting.configuration.schema import read_configuration
-from portal.demo.cluster_api.server import serving
-from portal.demo.cluster_api.store import Store
-from portal.demo.cluster_api.users import User
+from portal.demo.kube_api.server import serving
+from portal.demo.kube_api.store import Store
+from portal.demo.kube_api.users import User
 from tests.control_plane.admin import Admin
 from tests.control_plane.server import ADMIN
 from tests.integration.commands.conftest import Ended, run

@@ -20,9 +20,9 @@ import pytest
 import redis
 
 from accounting.ingest import database_cache
-from portal.services import lease, roles
-from portal.services.places import Places
-from portal.services.supervisor import Supervisor, child_environment
+from portal.embedded import lease, roles
+from portal.embedded.paths import Places
+from portal.embedded.supervisor import Supervisor, child_environment
 from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import run
 from tests.integration.faults.support import (

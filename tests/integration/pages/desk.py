@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from accounting.models import NodeFact
-from portal.demo.cluster_api.server import serving
-from portal.demo.cluster_api.store import Store
-from portal.demo.cluster_api.users import User
+from portal.demo.kube_api.server import serving
+from portal.demo.kube_api.store import Store
+from portal.demo.kube_api.users import User
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import simulated_world
 from tests.integration.changes.office import Office, quota, tier

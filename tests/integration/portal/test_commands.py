@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from portal.services.places import Places
+from portal.embedded.paths import Places
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]

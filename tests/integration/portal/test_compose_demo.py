@@ -19,10 +19,10 @@ from urllib.parse import urlencode
 import psycopg
 import pytest
 
-from portal.demo.memory import Memory
-from portal.demo.story import Story
-from portal.services import launch
-from portal.services.places import Places
+from portal.demo.bootstrap.state import Memory
+from portal.demo.scenario.story import Story
+from portal.embedded import launch
+from portal.embedded.paths import Places
 from tests import programs
 from tests.ports import free_port
 from tests.processes import wait_until
@@ -66,7 +66,7 @@ def command(*words: str) -> list[str]:
 @pytest.fixture
 def cluster(environment: dict[str, str]) -> Iterator[None]:
     """The simulated cluster, as its container starts it."""
-    words = [sys.executable, "-m", "portal.demo.compose", "cluster"]
+    words = [sys.executable, "-m", "portal.demo.bootstrap.compose", "cluster"]
     with subprocess.Popen(
         command(*words), cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
     ) as process:
@@ -131,9 +131,9 @@ def test_portal_is_told_and_history_is_imported(
     where = owner.partition("@")[2]
     services = environment | {"DATABASE_URL": f"postgres://{ROLE}:a-secret@{where}"}
     told = environment | {"APP_DATABASE_URL": services["DATABASE_URL"]}
-    words = [sys.executable, "-m", "portal.services.roles", "migrate"]
+    words = [sys.executable, "-m", "portal.embedded.roles", "migrate"]
     subprocess.run(words, cwd=ROOT, env=told, check=True, stdout=subprocess.DEVNULL)
-    words = [sys.executable, "-m", "portal.demo.compose", "history"]
+    words = [sys.executable, "-m", "portal.demo.bootstrap.compose", "history"]
     found = subprocess.run(
         words, cwd=ROOT, env=services, check=False, capture_output=True, text=True
     )

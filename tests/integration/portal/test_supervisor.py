@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from portal.services import supervisor as module
-from portal.services.errors import ServicesError
-from portal.services.supervisor import Supervisor, child_environment
+from portal.embedded import supervisor as module
+from portal.embedded.errors import ServicesError
+from portal.embedded.supervisor import Supervisor, child_environment
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 PARENT = """
 import sys
 from pathlib import Path
-from portal.services.supervisor import Stopped, Supervisor, child_environment
-from portal.services.supervisor import stopping_signals
+from portal.embedded.supervisor import Stopped, Supervisor, child_environment
+from portal.embedded.supervisor import stopping_signals
 supervisor = Supervisor(child_environment(), Path(sys.argv[1]))
 with stopping_signals():
     try:

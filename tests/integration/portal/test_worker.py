@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.services import lease, roles
-from portal.services.places import Places
-from portal.services.supervisor import Supervisor, child_environment
+from portal.embedded import lease, roles
+from portal.embedded.paths import Places
+from portal.embedded.supervisor import Supervisor, child_environment
 from tests.processes import processes_of, wait_until
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(240)]
@@ -62,7 +62,7 @@ def running(
 
 def probe(role: str, environment: dict[str, str]) -> bool:
     """What the health check of a container says."""
-    words = [sys.executable, "-m", "portal.probe", role]
+    words = [sys.executable, "-m", "portal.probes.container", role]
     found = subprocess.run(words, cwd=ROOT, env=environment, check=False, timeout=60)
     return found.returncode == 0
 

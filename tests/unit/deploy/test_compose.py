@@ -13,7 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from portal.services.roles import ROLES
+from portal.embedded.roles import ROLES
 from portal.version import read_version
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.services import account
-from portal.services.errors import ServicesError
+from portal.embedded import account
+from portal.embedded.errors import ServicesError
 
 ALL = (1 << 41) - 1
 WHOLE = "0 0 4294967295\n"

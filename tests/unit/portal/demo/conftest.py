@@ -2,8 +2,8 @@
 
 import pytest
 
-from portal.demo.engine import Engine
-from portal.demo.story import Story
+from portal.demo.scenario.engine import Engine
+from portal.demo.scenario.story import Story
 
 NOW_S = 1_795_258_800  # 21 November 2026, 11:00 UTC
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from portal.demo.engine import Engine
-from portal.demo.exposition import kube_text, node_text
-from portal.demo.fleet import resource_of
-from portal.demo.story import DAY_S, HOUR_S, Story
+from portal.demo.metrics.exposition import kube_text, node_text
+from portal.demo.scenario.engine import Engine
+from portal.demo.scenario.fleet import resource_of
+from portal.demo.scenario.story import DAY_S, HOUR_S, Story
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(30)  # the first test here simulates eight weeks

@@ -7,9 +7,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from accounting.sources.catalogue import is_kept, is_unknown_gpu_metric
 from accounting.sources.exposition import Parser
-from portal.demo.engine import Engine
-from portal.demo.exposition import kube_text, node_text
-from portal.demo.server import KUBE_PATH, Cluster, places
+from portal.demo.bootstrap.server import KUBE_PATH, Cluster, places
+from portal.demo.metrics.exposition import kube_text, node_text
+from portal.demo.scenario.engine import Engine
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(30)

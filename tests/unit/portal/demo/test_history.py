@@ -9,10 +9,10 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from accounting.sources.openmetrics import spool
-from portal.demo.engine import Engine
-from portal.demo.exposition import node_text
-from portal.demo.history import STEP_S, Stretch, stretches, write
-from portal.demo.story import DAY_S, HOUR_S, WEEK_S
+from portal.demo.metrics.exposition import node_text
+from portal.demo.metrics.history import STEP_S, Stretch, stretches, write
+from portal.demo.scenario.engine import Engine
+from portal.demo.scenario.story import DAY_S, HOUR_S, WEEK_S
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(30)

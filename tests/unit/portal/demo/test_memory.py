@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.demo.memory import FILE, Memory, MemoryFault
-from portal.demo.story import DAY_S, Story
+from portal.demo.bootstrap.state import FILE, Memory, MemoryFault
+from portal.demo.scenario.story import DAY_S, Story
 from tests.unit.portal.demo.conftest import NOW_S
 
 STORY = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=24)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from portal.demo.cluster_api.store import Store
-from portal.demo.edits import load
-from portal.demo.engine import Engine
-from portal.demo.mirror import Mirror
-from portal.demo.organisation import NAMESPACES
-from portal.demo.story import DAY_S, Story
+from portal.demo.kube_api.mirror import Mirror
+from portal.demo.kube_api.store import Store
+from portal.demo.scenario.edits import load
+from portal.demo.scenario.engine import Engine
+from portal.demo.scenario.organization import NAMESPACES
+from portal.demo.scenario.story import DAY_S, Story
 from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.waits.wait_reason import (

@@ -7,11 +7,11 @@ import yaml
 
 from accounting.configuration.schema import read_configuration
 from accounting.sources.catalogue import normal_model
-from portal.demo.fleet import POOLS
-from portal.demo.hardware import A6000
-from portal.demo.organisation import DEPARTMENTS, NAMESPACES, QUOTAS, UNMAPPED
-from portal.demo.setup import configuration, password_of
-from portal.demo.story import Story
+from portal.demo.bootstrap.setup import configuration, password_of
+from portal.demo.scenario.fleet import POOLS
+from portal.demo.scenario.hardware import A6000
+from portal.demo.scenario.organization import DEPARTMENTS, NAMESPACES, QUOTAS, UNMAPPED
+from portal.demo.scenario.story import Story
 from tests.unit.portal.demo.conftest import NOW_S
 
 

@@ -3,10 +3,17 @@
 import numpy as np
 import pytest
 
-from portal.demo.activity import duty
-from portal.demo.engine import Engine
-from portal.demo.pod import Kind
-from portal.demo.story import DAY_S, HOUR_S, WEEK_S, Story, is_workday, local_day
+from portal.demo.scenario.activity import duty
+from portal.demo.scenario.engine import Engine
+from portal.demo.scenario.pod import Kind
+from portal.demo.scenario.story import (
+    DAY_S,
+    HOUR_S,
+    WEEK_S,
+    Story,
+    is_workday,
+    local_day,
+)
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(60)

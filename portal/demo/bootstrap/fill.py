@@ -1,0 +1,87 @@
+"""Brings all missing history in while the pages are up: two processes, for two cores."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from accounting.ingest.catch_up import catch_up
+from accounting.models import Cluster
+from portal.demo.bootstrap.load import keep_next, share, waiting_days, words_of
+from portal.demo.bootstrap.quotas import establish, look_now
+from portal.demo.bootstrap.setup import CLUSTER
+from portal.demo.bootstrap.state import Memory
+from portal.demo.scenario.edits import load
+from portal.demo.scenario.engine import Engine
+from portal.embedded import roles
+from portal.embedded.supervisor import Child
+
+MOST_WAITING = 2  # days of history that wait to be computed, before `fill` helps
+HELP_S = 5.0  # at a time
+ROUND_S = 10.0  # of the other process: hours are rolled up after each
+STOP_S = 10.0  # the longest that it may take to stop
+PAUSE_S = 0.3  # where nothing is due yet
+
+Say = Callable[[str], None]
+
+
+def fill(home: Path, say: Say) -> None:
+    """Import all that is missing, newest first: what runs behind the first page.
+
+    This process writes files and keeps their samples; another one computes their windows
+    meanwhile, as workers do.
+    """
+    memory = Memory.load(home)
+    if memory is None:
+        return
+    if words := establish(memory.story):
+        say(words)
+    look_now()
+    engine = Engine(memory.story, load(home))
+    engine.advance(memory.until_s)
+    manage = [sys.executable, str(roles.MANAGE), "demo", f"--compute={home}"]
+    other = Child("compute", manage, home / "logs" / "compute.log")
+    other.log.parent.mkdir(exist_ok=True)
+    other.start(os.environ)
+    try:
+        _bring_in(engine, memory, say)
+        if other.process is not None:
+            other.process.wait()
+        share(memory)
+    finally:
+        if other.process is not None and other.process.poll() is None:
+            other.signal_group(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                other.process.wait(STOP_S)
+
+
+def _bring_in(engine: Engine, memory: Memory, say: Say) -> None:
+    """Keep every stretch, no faster than its windows are computed."""
+    cluster = Cluster.objects.get(name=CLUSTER)
+    while memory.missing:
+        began = time.monotonic()
+        words = words_of(memory.missing[0])
+        keep_next(engine, memory)
+        share(memory)
+        while waiting_days(memory) >= MOST_WAITING:
+            catch_up(cluster, for_s=HELP_S)
+            share(memory)
+        say(f"{words} imported in {time.monotonic() - began:.1f} s")
+    while catch_up(cluster, for_s=HELP_S).ingested.windows:
+        share(memory)
+
+
+def compute(home: Path) -> None:
+    """Compute windows as they are due, until all history is in: beside `fill`."""
+    cluster, parent = Cluster.objects.get(name=CLUSTER), os.getppid()
+    while os.getppid() == parent:
+        memory = Memory.load(home)  # before: what it says is kept, is due
+        if catch_up(cluster, for_s=ROUND_S).ingested.windows:
+            continue
+        if memory is None or not memory.missing:
+            return
+        time.sleep(PAUSE_S)

@@ -1,0 +1,77 @@
+"""Brings history into the ledger, by the same door as anybody's files: newest first."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.core.cache import cache
+
+from accounting.audit import SYSTEM
+from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Period
+from accounting.ingest.imports import import_files, keep_files
+from accounting.ingest.window_backlog import backlog
+from accounting.models import Cluster
+from portal.demo.bootstrap.setup import CLUSTER
+from portal.demo.bootstrap.state import Memory
+from portal.demo.metrics.history import Stretch, write
+from portal.demo.scenario.engine import Engine
+
+PROGRESS = "demo-history"  # cache key: (stretches that are in, of how many)
+PROGRESS_S = 600  # seconds until a progress that nobody renews is forgotten
+
+
+def load_next(engine: Engine, memory: Memory) -> None:
+    """Import the newest missing stretch: its windows are computed when this returns."""
+    stretch = memory.missing[0]
+    with _written(engine, stretch) as path:
+        import_files(CLUSTER, [path], actor=SYSTEM)
+    memory.done(stretch)
+
+
+def keep_next(engine: Engine, memory: Memory) -> None:
+    """Bring the newest missing stretch in; its windows are due when this returns."""
+    stretch = memory.missing[0]
+    with _written(engine, stretch) as path:
+        keep_files(CLUSTER, [path], actor=SYSTEM)
+    memory.done(stretch)
+
+
+@contextmanager
+def _written(engine: Engine, stretch: Stretch) -> Iterator[Path]:
+    """The file of a stretch, until it is imported."""
+    engine.advance(max(engine.now_s, stretch.last_s))
+    with TemporaryDirectory(prefix="gpu-ledger-demo-") as folder:
+        path = Path(folder) / f"{stretch.start_s}.om"
+        write(engine, stretch, path)
+        yield path
+
+
+def waiting_days(memory: Memory) -> int:
+    """Whole days of history that are kept and not computed yet."""
+    history = Period(0, memory.until_s * 1000)
+    found = backlog(Cluster.objects.get(name=CLUSTER).pk, history)
+    return (found.due + found.claimed) * WINDOW_MS // DAY_MS
+
+
+def share(memory: Memory) -> None:
+    """Let the pages know how much of the history is in."""
+    left = len(memory.missing) + waiting_days(memory)
+    if left:
+        cache.set(PROGRESS, (memory.total - left, memory.total), PROGRESS_S)
+    else:
+        cache.delete(PROGRESS)
+
+
+def progress() -> tuple[int, int] | None:
+    """Stretches that are in, and of how many; None when all are."""
+    found: tuple[int, int] | None = cache.get(PROGRESS)
+    return found
+
+
+def words_of(stretch: Stretch) -> str:
+    """A stretch, for people."""
+    day = time.strftime("%d %b", time.gmtime(stretch.last_s))
+    hours = (stretch.last_s - stretch.start_s) / 3600
+    return f"{hours:.0f} h up to {day}" if hours >= 1 else "the last minutes"

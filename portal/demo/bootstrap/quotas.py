@@ -1,0 +1,111 @@
+"""The quotas and tiers that the story's people agreed on, brought in as anybody would.
+
+One change set, drafted, planned, approved and applied through the product: so the demo's
+first quotas have an author, a reason and a way back. It is of the day the demo begins, and
+says since when the story's cluster has had them.
+"""
+
+from datetime import UTC, datetime
+
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from accounting.models import Cluster, Team
+from portal.demo.bootstrap.setup import CLUSTER, PEOPLE
+from portal.demo.metrics.labels import DEPARTMENT
+from portal.demo.scenario.organization import NAMESPACES, QUOTAS, TIERS
+from portal.demo.scenario.story import Story
+from scheduler_view.actions import change_sets, due_work
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.tiers.tier import TierSpec
+from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.observation.watch import look_once
+from scheduler_view.queries.namespaces import namespaces_by_team
+
+REASON = "Takes over the quotas and tiers that are in force since"  # and the day
+UNDER_WAY = (ChangeState.DRAFT, ChangeState.PLANNED, ChangeState.APPROVED)
+_WORDS = {
+    "interactive": "notebooks that people wait for",
+    "serving": "services that customers wait for",
+    "training": "jobs that run for hours",
+    "scavenger": "nightly work on what is free",
+}
+
+
+def is_due() -> bool:
+    """True until the first quotas and tiers are in, or somebody began with others."""
+    cluster = Cluster.objects.get(name=CLUSTER)
+    if not cluster.kubernetes:
+        return False
+    first = ChangeSet.objects.filter(cluster=cluster).order_by("pk").first()
+    return first is None or (
+        first.reason.startswith(REASON) and first.state in UNDER_WAY
+    )
+
+
+def establish(story: Story) -> str:
+    """Bring the first quotas and tiers in, also where a killed start left off.
+
+    Returns:
+        What came of it, in words; empty when there was nothing to do.
+    """
+    if not is_due():
+        return ""
+    cluster = Cluster.objects.get(name=CLUSTER)
+    author = get_user_model().objects.get(username=PEOPLE[0].name)
+    made = ChangeSet.objects.filter(cluster=cluster).order_by("pk").first()
+    if made is None:
+        at = timezone.now()
+        draft = change_sets.Draft(_edits(story, at), reason_of(story))
+        made = change_sets.create(cluster=cluster, draft=draft, actor=author, at=at)
+    for state, step in (
+        (ChangeState.DRAFT, change_sets.request_plan),
+        (ChangeState.PLANNED, change_sets.approve),
+        (ChangeState.APPROVED, change_sets.request_apply),
+    ):
+        if made.state == state:
+            step(made, version=made.version, actor=author, at=timezone.now())
+            due_work.work(cluster.pk, now=timezone.now)
+            made.refresh_from_db()
+    return f"{made}: {made.get_state_display()} {made.error}".rstrip()
+
+
+def look_now() -> None:
+    """What waits and why is shown from the start: the next look is up to five minutes away."""
+    cluster = Cluster.objects.get(name=CLUSTER)
+    if cluster.kubernetes:
+        look_once(cluster, now=timezone.now)
+
+
+def reason_of(story: Story) -> str:
+    """Why the demo's first change set is of today, and its quotas are weeks old."""
+    since = datetime.fromtimestamp(story.change_s, UTC)
+    return f"{REASON} {since:%d %b %Y}: from now on they are kept and changed here"
+
+
+def _edits(story: Story, at: datetime) -> list[Edit]:
+    found: list[Edit] = [
+        TierEdit(TierSpec(name, value, description=_WORDS[name]), version=0)
+        for name, value in TIERS.items()
+    ]
+    slugs = dict(Team.objects.values_list("pk", "slug"))
+    labels = {name: {DEPARTMENT: where} for name, where in NAMESPACES.items()}
+    for team, namespaces in namespaces_by_team(labels, at).items():
+        weights: dict[str, dict[str, int]] = {}
+        for namespace in namespaces:
+            for resource, units in QUOTAS.get(namespace, {}).items():
+                scaled = max(round(units * story.scale), min(units, 8))
+                weights.setdefault(resource, {})[namespace] = scaled
+        found.extend(
+            QuotaEdit(
+                slugs[team],
+                resource,
+                sum(parts.values()),
+                rule=SplitRule.WEIGHTS,
+                weights=parts,
+                version=0,
+            )
+            for resource, parts in weights.items()
+        )
+    return found

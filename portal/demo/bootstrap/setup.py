@@ -1,0 +1,146 @@
+"""Sets the portal up for the simulated cluster: the doors that a person would use."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from string import Template
+
+from django.contrib.auth import get_user_model
+
+from accounting.audit import SYSTEM, act
+from accounting.configuration.apply import apply_configuration
+from accounting.configuration.schema import read_configuration
+from accounting.models import (
+    Cluster,
+    Membership,
+    OrganisationRole,
+    Person,
+    Team,
+    TeamRole,
+)
+from portal.demo.bootstrap.server import (
+    HOST,
+    KUBE_PATH,
+    PUSHER_TOKEN,
+    READER_TOKEN,
+    places,
+)
+from portal.demo.scenario.story import Story
+
+CLUSTER = "demo"
+FILE = Path(__file__).with_name("demo.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """One person of the demo and what they may do."""
+
+    name: str
+    role: str  # of the organisation
+    team: str = ""
+    team_role: str = ""
+    words: str = ""
+    password: str = ""
+
+
+PEOPLE = (
+    SignIn("ana", OrganisationRole.ADMIN, words="administrator: sees and edits all"),
+    SignIn("finn", OrganisationRole.FINANCE, words="finance: reads every team"),
+    SignIn("luis", OrganisationRole.NONE, "vision", TeamRole.LEAD, "leads Vision"),
+    SignIn("mia", OrganisationRole.NONE, "search", TeamRole.VIEWER, "views Search"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Where the simulated Kubernetes API listens, and the home of its tokens."""
+
+    port: int
+    home: Path
+
+    @property
+    def settings(self) -> dict[str, dict[str, str]]:
+        """What `configure` is told of it."""
+        server = f"http://{HOST}:{self.port}"
+        return {
+            role: {"server": server, "token_file": str(self.home.resolve() / file)}
+            for role, file in (("reader", READER_TOKEN), ("pusher", PUSHER_TOKEN))
+        }
+
+    def write_tokens(self, secret: str) -> None:
+        """Tokens that follow from this installation's secret, for our eyes only."""
+        for file in (READER_TOKEN, PUSHER_TOKEN):
+            token = hmac.digest(secret.encode(), f"demo {file}".encode(), "sha256")
+            path = self.home / file
+            path.touch(mode=0o600)
+            path.write_text(token.hex())
+
+
+def configuration(story: Story, port: int, api: Api | None = None) -> str:
+    """The set-up as YAML, for a simulated cluster that listens on a port."""
+    base = f"http://{HOST}:{port}"
+    exporters: dict[bool, list[str]] = {False: [], True: []}
+    for pool, place in places(story):
+        exporters[pool.model.is_amd].append(f"{base}/nodes/{place}/metrics")
+    change = datetime.fromtimestamp(story.change_s, UTC)
+    return Template(FILE.read_text()).substitute(
+        CLUSTER=CLUSTER,
+        KUBERNETES=json.dumps(api.settings if api else {}),
+        EXPORTERS=json.dumps(exporters[False]),
+        AMD_EXPORTERS=json.dumps(exporters[True]),
+        KUBE_STATE=json.dumps([f"{base}{KUBE_PATH}"]),
+        CHANGE=change.isoformat(),
+    )
+
+
+def set_up(
+    story: Story, port: int, secret: str, api: Api | None = None
+) -> list[SignIn]:
+    """Configure the portal and its sign-ins; returns them with their passwords."""
+    wanted = read_configuration(configuration(story, port, api))
+    apply_configuration(wanted, actor=SYSTEM)
+    with act(SYSTEM, "demo"):
+        Cluster.objects.filter(name=CLUSTER, is_demo=False).update(is_demo=True)
+        first = get_user_model().objects.filter(username=PEOPLE[0].name).first()
+        # one look tells for all: a check costs a third of a second, on purpose
+        is_known = first and first.check_password(password_of(PEOPLE[0].name, secret))
+        return [_sign_in(person, secret, is_new=not is_known) for person in PEOPLE]
+
+
+def _sign_in(person: SignIn, secret: str, *, is_new: bool) -> SignIn:
+    password = password_of(person.name, secret)
+    user, _ = get_user_model().objects.get_or_create(username=person.name)
+    if is_new:
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    Person.objects.update_or_create(user=user, defaults={"role": person.role})
+    if person.team:
+        team = Team.objects.get(slug=person.team)
+        Membership.objects.update_or_create(
+            user=user, team=team, defaults={"role": person.team_role}
+        )
+    return SignIn(
+        person.name, person.role, person.team, person.team_role, person.words, password
+    )
+
+
+def password_of(name: str, secret: str) -> str:
+    """A password that follows from this installation's secret.
+
+    So it is random, the same at every start, and stored nowhere but hashed.
+    """
+    digest = hmac.digest(
+        secret.encode(), f"demo sign-in {name}".encode(), hashlib.sha256
+    )
+    letters = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
+    word = "".join(letters[byte % len(letters)] for byte in digest[:12])
+    return f"{word[:4]}-{word[4:8]}-{word[8:]}"
+
+
+def table(sign_ins: Sequence[SignIn]) -> str:
+    """The sign-ins as lines for a terminal."""
+    return "\n".join(f"    {s.name:6} {s.password}   {s.words}" for s in sign_ins)

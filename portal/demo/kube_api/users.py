@@ -1,0 +1,42 @@
+"""Who may do what with the demo's Kubernetes API."""
+
+from dataclasses import dataclass
+
+from portal.demo.kube_api.refusals import Refusal
+from portal.demo.kube_api.target import Target
+from scheduler_view.cluster.kinds import KINDS, Kind
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+
+READS = frozenset({"get", "list", "watch"})
+_WRITTEN = frozenset({QUOTA, CLASS})
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody with a token.
+
+    Attributes:
+        is_admin: may do everything; others read, and a pusher writes quotas and classes.
+    """
+
+    name: str
+    is_admin: bool = False
+    is_pusher: bool = False
+
+    def may(self, verb: str, kind: str) -> bool:
+        writes = self.is_pusher and kind in _WRITTEN and verb in ("patch", "delete")
+        return self.is_admin or verb in READS or writes
+
+
+def forbidden(user: User, verb: str, target: Target) -> Refusal:
+    """The refusal of what somebody may not do, in the real server's words."""
+    kind: Kind = KINDS[target.kind]
+    name = f'"{target.name}" ' if target.name else ""
+    place = f' in the namespace "{target.namespace}"' if target.namespace else ""
+    where = place or " at the cluster scope"
+    full = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+    return Refusal(
+        403,
+        f'{full} {name}is forbidden: User "{user.name}" cannot {verb} resource '
+        f'"{kind.plural}" in API group "{kind.group}"{where}',
+    )

@@ -1,0 +1,125 @@
+"""What the GPUs of a pod do at given moments: duty, memory and power.
+
+All three are functions of the pod and the time, so a sample taken every five minutes and
+one taken every thirty seconds see the same machine.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from portal.demo.scenario.habits import BY_SERVICE, Times, service_duty
+from portal.demo.scenario.hardware import GpuModel
+from portal.demo.scenario.noise import noise
+from portal.demo.scenario.pod import Kind, Pod, Seat
+from portal.demo.scenario.story import DAY_S, HOUR_S, LOCAL_OFFSET_S, Story
+
+Values = NDArray[np.float64]
+MINUTE_S = 60
+CELL_S = 20 * MINUTE_S  # people run cells for so long, or do not
+START_UP_S = 150  # image, data loading, warming up: held but not busy
+STRAY_DUTY = 0.9  # of what a process outside Kubernetes does
+PEAK_POWER = 0.86  # of the range from idle to the limit, at full duty
+SPINNER = "farid"  # whose notebook runs a loop that waits for nothing
+_INTENSITY = {
+    Kind.TRAINING: {"sm": 0.86, "tensor": 0.48, "dram": 0.44},
+    Kind.INFERENCE: {"sm": 0.58, "tensor": 0.24, "dram": 0.36},
+    Kind.NOTEBOOK: {"sm": 0.52, "tensor": 0.12, "dram": 0.22},
+    Kind.BATCH: {"sm": 0.74, "tensor": 0.36, "dram": 0.48},
+}
+_THURSDAY = 3
+
+
+def duty(story: Story, pod: Pod, unit: int, times_s: Times) -> Values:
+    """How busy one unit of a pod is, 0 to 1.
+
+    Args:
+        story: whose habits rule.
+        pod: bound; `times_s` lie in its hold.
+        unit: which of its node's units.
+        times_s: Unix seconds.
+    """
+    key = pod.key ^ unit
+    jitter = noise(key, times_s // 30) - 0.5
+    kind = pod.request.kind
+    if kind == Kind.NOTEBOOK:
+        return _notebook(pod, times_s, jitter)
+    if kind == Kind.INFERENCE:
+        above = pod.request.owner.above
+        service = BY_SERVICE[above[1] if above else ""]
+        level = service_duty(story, service, times_s)
+        found: Values = np.clip(level * (1 + 0.5 * jitter), 0, 1)
+        return found
+    return _run(pod, times_s, jitter)
+
+
+def _run(pod: Pod, times_s: Times, jitter: Values) -> Values:
+    """A job: busy, with a pause for every evaluation and checkpoint."""
+    age = times_s - (pod.bound_s or 0)
+    period = 40 * MINUTE_S + pod.key % (70 * MINUTE_S)
+    pause = 3 * MINUTE_S + pod.key % (4 * MINUTE_S)
+    is_paused = (age % period) > (period - pause)
+    level = np.where(is_paused, 0.08, pod.request.duty + 0.12 * jitter)
+    return np.where(age < START_UP_S, 0.0, np.clip(level, 0, 1))
+
+
+def _notebook(pod: Pod, times_s: Times, jitter: Values) -> Values:
+    """A notebook: now and then a cell runs; at night, hardly ever."""
+    local = times_s + LOCAL_OFFSET_S
+    hours = local % DAY_S / HOUR_S
+    is_workday = (local // DAY_S + _THURSDAY) % 7 < 5
+    is_working = is_workday & (hours > 9) & (hours < 18.5)
+    likely = np.where(is_working, 0.5, 0.04)
+    if pod.request.tier:  # culled when idle, and on a GPU that fits
+        likely = np.where(is_working, 0.8, 0.1)
+    runs = noise(pod.key, times_s // CELL_S) < likely
+    return np.where(runs, np.clip(pod.request.duty + 0.5 * jitter, 0.02, 1), 0.0)
+
+
+def memory_mib(pod: Pod | None, model: GpuModel, times_s: Times) -> NDArray[np.int64]:
+    """Framebuffer in use, in MiB."""
+    if pod is None:
+        return np.zeros(len(times_s), np.int64)
+    wobble = np.floor(noise(pod.key + 1, times_s // 600) * 8).astype(np.int64) * 64
+    ceiling = model.memory_mib - 512
+    return np.minimum(ceiling, int(model.memory_mib * pod.memory_share) + wobble)
+
+
+def intensity(what: str, pod: Pod | None, busy: Values) -> Values:
+    """How hard a unit works while it is busy, 0 to 1: its SMs, tensor cores, memory.
+
+    Somebody's busy loop keeps the engine active and does no work on either of the latter.
+    """
+    if pod is None:
+        return busy * 0.0
+    usual = _INTENSITY[pod.request.kind][what]
+    if pod.request.person == SPINNER:
+        usual = 0.02 if what == "sm" else 0.0
+    own = 0.75 + 0.5 * (pod.key % 101) / 100
+    found: Values = np.clip(busy * usual * own, 0, 1)
+    return found
+
+
+def energy_joules(
+    model: GpuModel, joined_s: int, seats: Sequence[Seat], times_s: Times
+) -> Values:
+    """The energy counter of a GPU: since its node joined, never falling.
+
+    Pods draw their mean power, so that the counter at a moment follows from who held the
+    GPU for how long.
+    """
+    span = (model.max_watts - model.idle_watts) * PEAK_POWER
+    total: Values = model.idle_watts * (times_s - joined_s).astype(float)
+    for seat in seats:
+        for pod in seat.pods:
+            bound = pod.bound_s or 0
+            end = np.inf if pod.ended_s is None else pod.ended_s
+            held = np.clip(np.minimum(times_s, end) - bound, 0, None)
+            total = total + span * seat.unit.share * pod.request.duty * held
+    return total
+
+
+def power_watts(model: GpuModel, busy: Values) -> Values:
+    """Board power at a duty."""
+    return model.idle_watts + (model.max_watts - model.idle_watts) * PEAK_POWER * busy

@@ -1,0 +1,120 @@
+"""One simulated pod, from its creation to the moment its object is gone; its seats."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from portal.demo.scenario.fleet import Node
+from portal.demo.scenario.gpu_partitioning import Unit
+
+FINISHED_S = 900  # ttlSecondsAfterFinished: how long a finished Job's pod can be seen
+
+
+class Kind(StrEnum):
+    """What a pod is for: the value of its workload type label."""
+
+    TRAINING = "training"
+    INFERENCE = "inference"
+    NOTEBOOK = "notebook"
+    BATCH = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A controller: kind and name; `above` is the controller's own controller."""
+
+    kind: str
+    name: str
+    above: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What somebody asks the cluster for.
+
+    Attributes:
+        serial: makes the pod's uid: names come back, uids do not.
+        pools: where it may run, the preferred one first; all with one resource.
+        run_s: how long it runs once it is bound; None: until it is stopped.
+        stop_s: when it is stopped, whether it ran or not; None: never.
+        duty: how busy its GPUs are while it works, 0 to 1.
+    """
+
+    namespace: str
+    name: str
+    serial: str
+    kind: Kind
+    owner: Owner
+    gpus: int  # units: whole GPUs, instances or replicas
+    pools: tuple[str, ...]
+    person: str
+    tier: str
+    duty: float
+    run_s: int | None = None
+    stop_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A controller that a quota refused a pod, and how often.
+
+    Attributes:
+        used, hard: of its quota, when it was refused last.
+    """
+
+    request: Request
+    first_s: int
+    last_s: int
+    count: int
+    used: int
+    hard: int
+
+
+@dataclass(slots=True, eq=False)
+class Pod:
+    """A request that became an object; times in Unix seconds, None while not known."""
+
+    request: Request
+    uid: str
+    key: int  # of its noise
+    created_s: int
+    memory_share: float  # of each GPU's memory
+    class_name: str = ""  # its PriorityClass
+    bound_s: int | None = None
+    node: Node | None = None
+    units: tuple[int, ...] = field(default=())  # indices among those of its node
+    ended_s: int | None = None
+    phase: str = ""  # Succeeded or Failed; empty: it was deleted
+    gone_s: int | None = None
+
+    def is_seen(self, at_s: int) -> bool:
+        """True while the API server shows the object."""
+        return self.created_s <= at_s and (self.gone_s is None or at_s < self.gone_s)
+
+    def is_bound(self, at_s: int) -> bool:
+        """True from the bind on."""
+        return self.bound_s is not None and self.bound_s <= at_s
+
+    def holds(self, at_s: int) -> bool:
+        """True while it keeps its GPUs."""
+        return self.is_bound(at_s) and (self.ended_s is None or at_s < self.ended_s)
+
+    def has_finished(self, at_s: int) -> bool:
+        """True once it shows a terminal phase."""
+        return bool(self.phase) and self.ended_s is not None and self.ended_s <= at_s
+
+    def end(self, at_s: int, phase: str) -> None:
+        """End it: a terminal phase stays to be seen for a while, a deletion does not."""
+        self.ended_s = at_s
+        self.phase = phase
+        self.gone_s = at_s + (FINISHED_S if phase else 0)
+
+
+@dataclass(slots=True)
+class Seat:
+    """One unit of one node: who held it, in order of time."""
+
+    node: Node
+    index: int  # among the node's units
+    unit: Unit
+    pods: list[Pod] = field(default_factory=list)
+    holder: Pod | None = None

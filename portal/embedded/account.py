@@ -1,0 +1,82 @@
+"""The account that PostgreSQL runs as."""
+
+import os
+import pwd
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.embedded.errors import ServicesError
+
+# PostgreSQL refuses to run as root. This account is on every Linux and owns nothing;
+# only it may read the files of the embedded database.
+UNPRIVILEGED = "nobody"
+# What root needs to start a server as another account and to look after its files, by
+# its number in capabilities(7). A container may have taken it away.
+RIGHTS = {
+    "CAP_CHOWN": 0,
+    "CAP_DAC_OVERRIDE": 1,
+    "CAP_KILL": 5,
+    "CAP_SETGID": 6,
+    "CAP_SETUID": 7,
+}
+OURSELVES = Path("/proc/self")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Another account than our own; only root may use one."""
+
+    name: str
+    uid: int
+    gid: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `subprocess` needs to start a process as this account."""
+        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+
+def server_account(process: Path = OURSELVES) -> Account | None:
+    """The account that PostgreSQL runs as; None for our own.
+
+    Args:
+        process: what the kernel says of us.
+
+    Raises:
+        ServicesError: we are root, and cannot use another account.
+    """
+    if os.geteuid() != 0:
+        return None
+    try:
+        found = pwd.getpwnam(UNPRIVILEGED)
+    except KeyError:
+        raise ServicesError(_refusal("there is no such account")) from None
+    if missing := _missing_rights(process):
+        raise ServicesError(_refusal(f"root lacks {', '.join(missing)}"))
+    if not _is_mapped(found.pw_uid, process):
+        raise ServicesError(_refusal("this user namespace does not have that account"))
+    return Account(found.pw_name, found.pw_uid, found.pw_gid)
+
+
+def _refusal(reason: str) -> str:
+    return (
+        f"PostgreSQL refuses to run as root, and cannot run as {UNPRIVILEGED} here:"
+        f" {reason}. Run as an ordinary user, or set DATABASE_URL"
+    )
+
+
+def _missing_rights(process: Path) -> list[str]:
+    """Names of the capabilities that we need and do not have."""
+    status = (process / "status").read_text()
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    have = int(found[1], 16) if found else -1
+    return [name for name, bit in RIGHTS.items() if not have >> bit & 1]
+
+
+def _is_mapped(uid: int, process: Path) -> bool:
+    """Whether a user exists in our user namespace."""
+    lines = (process / "uid_map").read_text().splitlines()
+    ranges = [[int(number) for number in line.split()] for line in lines]
+    return any(first <= uid < first + count for first, _, count in ranges)

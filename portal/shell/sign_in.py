@@ -1,0 +1,122 @@
+"""Sign-in, and the page behind a link to choose a password."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm, UsernameField
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView, PasswordResetConfirmView
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.decorators import method_decorator
+
+from accounting.actions.sign_in import (
+    Attempt,
+    TooManyAttemptsError,
+    begin_attempt,
+    end_attempt,
+    record,
+)
+from accounting.audit import act
+from accounting.forms import NewPasswordForm
+from accounting.models import SignInOutcome
+from accounting.queries.setup.people import has_accounts
+from portal.http.client_address import site_of
+from portal.shell.device_cookie import devices_of, remember_device
+
+METHODS = ["get", "head", "post"]
+
+
+@method_decorator(login_not_required, name="dispatch")
+class SignIn(LoginView):
+    """Django's sign-in behind limits that cost no password hash."""
+
+    http_method_names = METHODS
+    redirect_authenticated_user = True
+    attempt: Attempt
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Whether there is anybody who could sign in."""
+        return super().get_context_data(has_accounts=has_accounts(), **kwargs)
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Count the attempt, then check the password."""
+        name = UsernameField().to_python(request.POST.get("username", "")) or ""
+        if not name or not request.POST.get("password"):
+            return super().post(request, *args, **kwargs)  # no attempt: says so
+        address = request.META.get("REMOTE_ADDR") or None
+        try:
+            self.attempt = begin_attempt(
+                name,
+                address=address,
+                site=site_of(address or ""),
+                devices=devices_of(request),
+            )
+        except TooManyAttemptsError as error:
+            return self._refused(error)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign in, and remember this browser."""
+        end_attempt(self.attempt, has_succeeded=True)
+        answer = super().form_valid(form)
+        remember_device(self.request, answer, form.get_user().pk)
+        return answer
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        """Put a wrong password on record."""
+        if hasattr(self, "attempt"):
+            end_attempt(self.attempt, has_succeeded=False)
+        return super().form_invalid(form)
+
+    def _refused(self, error: TooManyAttemptsError) -> HttpResponse:
+        form = AuthenticationForm(self.request)  # unbound: it must not be checked
+        form.initial["username"] = self.request.POST.get("username", "")[:150]
+        context = self.get_context_data(form=form, wait_minutes=-(-error.wait_s // 60))
+        answer = self.render_to_response(context, status=429)
+        answer.headers["Retry-After"] = str(error.wait_s)
+        return answer
+
+
+@method_decorator(login_not_required, name="dispatch")
+class ChoosePassword(PasswordResetConfirmView):
+    """The page behind a link of `manage.py person`: a password, then signed in."""
+
+    http_method_names = METHODS
+    form_class = NewPasswordForm
+    template_name = "registration/choose_password.html"
+    success_url = "/"
+    post_reset_login = True
+
+    def dispatch(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """A method that the page does not have is refused, also where the link has ended."""
+        if (request.method or "").lower() not in METHODS:
+            return self.http_method_not_allowed(request, *args, **kwargs)
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_user(self, uidb64: str) -> User | None:
+        """Nobody who is deactivated."""
+        user = super().get_user(uidb64)
+        return user if user is not None and user.is_active else None
+
+    def form_valid(self, form: NewPasswordForm) -> HttpResponse:
+        """Keep the password, sign in, and remember this browser."""
+        account = form.user.get_username()
+        with act(account, "own password, chosen behind a link"):
+            answer: HttpResponse = super().form_valid(form)
+        record(
+            account,
+            SignInOutcome.SIGNED_IN,
+            self.request.META.get("REMOTE_ADDR") or None,
+        )
+        remember_device(self.request, answer, form.user.pk)
+        return answer
+
+    def render_to_response(
+        self, context: dict[str, Any], **response_kwargs: Any
+    ) -> HttpResponse:
+        """A link that has ended is 404."""
+        if not self.validlink:
+            response_kwargs.setdefault("status", 404)
+        return super().render_to_response(context, **response_kwargs)
