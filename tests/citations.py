@@ -4,7 +4,7 @@ A rule has a heading of its own (`### N12`) on the page of its letter, and lines
 code and its tests:
 
     - Code: `accounting/domain/holds/hold.py`
-    - Test: `tests/unit/accounting/domain/test_hold.py::test_absence_ends_...`
+    - Test: `tests/unit/accounting/domain/holds/test_hold.py::test_absence_ends_...`
 """
 
 import ast

@@ -15,9 +15,9 @@ from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, IngestWindow
 from tests.builders import SETUP
 from tests.integration.accounting.support import facts, report, run
-from tests.integration.doors.replay import Answer, Question, serving
-from tests.integration.doors.source import let_time_pass
-from tests.integration.doors.stand_in import StandIn, answer_of
+from tests.integration.sources.replay import Answer, Question, serving
+from tests.integration.sources.source import let_time_pass
+from tests.integration.sources.stand_in import StandIn, answer_of
 from tests.prometheus_server import prometheus
 from tests.traps.scene import ENGINE, HOUR, START, Pod, Scene, gpus, hours, usage
 

@@ -1,6 +1,6 @@
 """`ingest` as a person types it: wrong use, a source that is down, being stopped, nothing to do.
 
-Not here: what late knowledge does (tests/integration/doors/test_late_knowledge.py), kills
+Not here: what late knowledge does (tests/integration/sources/test_late_knowledge.py), kills
 (tests/integration/faults), GPUs of another cluster (tests/integration/accounting).
 """
 
@@ -20,9 +20,6 @@ from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import facts, report
 from tests.integration.accounting.support import run as done
 from tests.integration.commands.conftest import Ended, run
-from tests.integration.doors.faults import FAULTS, TIMEOUT_S
-from tests.integration.doors.replay import Answer, Question, serving
-from tests.integration.doors.stand_in import StandIn
 from tests.integration.faults.support import (
     LONGEST_S,
     ask,
@@ -32,6 +29,9 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
+from tests.integration.sources.faults import FAULTS, TIMEOUT_S
+from tests.integration.sources.replay import Answer, Question, serving
+from tests.integration.sources.stand_in import StandIn
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,8 +18,8 @@ from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, DataIssue, Source
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
 from tests.integration.accounting.support import clear, facts, report, run
-from tests.integration.doors.replay import Answer, Question, serving
 from tests.integration.faults.support import unfinished
+from tests.integration.sources.replay import Answer, Question, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 

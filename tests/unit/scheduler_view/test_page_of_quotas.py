@@ -19,7 +19,7 @@ from scheduler_view.domain.quotas.split import SplitRule, SplitWish, divide
 from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
 from scheduler_view.domain.waits.wait_reason import WaitReason
 from scheduler_view.queries.quotas import QuotaRow
-from tests.unit.scheduler_view.domain.objects import quota
+from tests.unit.scheduler_view.domain.examples import quota
 
 PAGE = Path(__file__).parents[3] / "docs" / "quotas.md"
 POOL = "nvidia.com/gpu"

@@ -21,9 +21,9 @@ from accounting.models import Cluster, IngestWindow
 from accounting.queries.database_clock import database_now
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import clear, facts, run
-from tests.integration.doors.conftest import Configure
-from tests.integration.doors.replay import Answer, Question, serving
-from tests.integration.doors.stand_in import StandIn, answer_of
+from tests.integration.sources.conftest import Configure
+from tests.integration.sources.replay import Answer, Question, serving
+from tests.integration.sources.stand_in import StandIn, answer_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -32,10 +32,16 @@ from accounting.models import (
 from accounting.sources.errors import Unavailable
 from accounting.sources.http import fetch
 from tests.integration.accounting.support import facts, report
-from tests.integration.doors.conftest import Configure
-from tests.integration.doors.faults import FAULTS, GOOD
-from tests.integration.doors.replay import Answer, Question, serving
-from tests.integration.doors.source import COUNT, HOUR, Source, let_time_pass, make_due
+from tests.integration.sources.conftest import Configure
+from tests.integration.sources.faults import FAULTS, GOOD
+from tests.integration.sources.replay import Answer, Question, serving
+from tests.integration.sources.source import (
+    COUNT,
+    HOUR,
+    Source,
+    let_time_pass,
+    make_due,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

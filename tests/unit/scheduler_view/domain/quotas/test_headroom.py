@@ -9,7 +9,7 @@ import pytest
 
 from scheduler_view.domain.quotas.headroom import limited_by, room
 from scheduler_view.domain.quotas.limit_range import Prediction, predict, words
-from tests.unit.scheduler_view.domain.objects import quota
+from tests.unit.scheduler_view.domain.examples import quota
 
 GPU = "requests.nvidia.com/gpu"
 

@@ -10,7 +10,7 @@ from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, IngestWindow
 from tests.builders import HOUR_ZERO
-from tests.integration.doors.replay import Script
+from tests.integration.sources.replay import Script
 
 HOUR = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + HOUR_MS)
 COUNT = HOUR_MS // WINDOW_MS

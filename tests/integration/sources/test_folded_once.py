@@ -18,7 +18,7 @@ from accounting.ingest.pipeline import ingest_all
 from accounting.models import BufferBlock, Cluster
 from tests.builders import HOUR_ZERO, Text, times, two_hours
 from tests.integration.accounting.support import clear, facts, run
-from tests.integration.doors.conftest import Configure
+from tests.integration.sources.conftest import Configure
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

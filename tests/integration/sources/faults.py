@@ -10,8 +10,8 @@ from accounting.sources.errors import (
     WrongAnswer,
 )
 from tests.builders import HOUR_ZERO, two_hours
-from tests.integration.doors.replay import Answer, Question, Script
-from tests.integration.doors.stand_in import StandIn, answer_of, error_of
+from tests.integration.sources.replay import Answer, Question, Script
+from tests.integration.sources.stand_in import StandIn, answer_of, error_of
 
 TIMEOUT_S = 0.3
 PAGE = b"<!doctype html><title>Sign in</title>"

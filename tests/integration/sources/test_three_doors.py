@@ -20,9 +20,9 @@ from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster
 from tests.integration.accounting.support import clear, facts, report, run
-from tests.integration.doors import hour
-from tests.integration.doors.conftest import Configure, Replay
-from tests.integration.doors.replay import Answer
+from tests.integration.sources import hour
+from tests.integration.sources.conftest import Configure, Replay
+from tests.integration.sources.replay import Answer
 from tests.prometheus_server import prometheus
 
 pytestmark = pytest.mark.django_db(transaction=True)

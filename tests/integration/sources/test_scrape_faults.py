@@ -9,8 +9,8 @@ from accounting.ingest import scheduler
 from accounting.models import BufferSeries, Cluster
 from tests.builders import HOUR_ZERO
 from tests.integration.accounting.support import report
-from tests.integration.doors.conftest import Configure
-from tests.integration.doors.replay import Answer, Question, serving
+from tests.integration.sources.conftest import Configure
+from tests.integration.sources.replay import Answer, Question, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

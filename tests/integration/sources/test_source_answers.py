@@ -14,10 +14,10 @@ from accounting.sources.catalogue import EXPORTER_METRICS
 from accounting.sources.http import Access
 from accounting.sources.prometheus import Prometheus
 from tests.integration.accounting.support import facts, report
-from tests.integration.doors.faults import GOOD
-from tests.integration.doors.replay import Answer, Question, Script
-from tests.integration.doors.source import COUNT, HOUR, Source, let_time_pass
-from tests.integration.doors.stand_in import answer_of, error_of
+from tests.integration.sources.faults import GOOD
+from tests.integration.sources.replay import Answer, Question, Script
+from tests.integration.sources.source import COUNT, HOUR, Source, let_time_pass
+from tests.integration.sources.stand_in import answer_of, error_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,10 +14,10 @@ from accounting.ingest import fact_partitions, scheduler
 from accounting.models import Cluster
 from tests.builders import SETUP
 from tests.integration.accounting.support import clear, facts, run
-from tests.integration.doors import hour
-from tests.integration.doors.faults import GOOD, TIMEOUT_S
-from tests.integration.doors.replay import Answer, Question, serving
-from tests.integration.doors.source import Source, make_due
+from tests.integration.sources import hour
+from tests.integration.sources.faults import GOOD, TIMEOUT_S
+from tests.integration.sources.replay import Answer, Question, serving
+from tests.integration.sources.source import Source, make_due
 
 Configure = Callable[..., Cluster]
 

@@ -13,9 +13,9 @@ from accounting.ingest import window_schedule
 from accounting.models import IngestWindow
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import report, run
-from tests.integration.doors.replay import Answer, Question
-from tests.integration.doors.source import HOUR, Source, let_time_pass
-from tests.integration.doors.stand_in import StandIn
+from tests.integration.sources.replay import Answer, Question
+from tests.integration.sources.source import HOUR, Source, let_time_pass
+from tests.integration.sources.stand_in import StandIn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAY = 86_400

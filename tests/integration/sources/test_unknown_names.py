@@ -15,11 +15,11 @@ from accounting.ingest.pipeline import ingest_all
 from accounting.sources.prometheus import MOST_NAMES, Prometheus
 from tests.builders import HOUR_ZERO, Text
 from tests.integration.accounting.support import facts, report
-from tests.integration.doors.conftest import Configure
-from tests.integration.doors.faults import FAULTS, GOOD
-from tests.integration.doors.replay import Answer, Question, Script
-from tests.integration.doors.source import HOUR, Source
-from tests.integration.doors.stand_in import answer_of
+from tests.integration.sources.conftest import Configure
+from tests.integration.sources.faults import FAULTS, GOOD
+from tests.integration.sources.replay import Answer, Question, Script
+from tests.integration.sources.source import HOUR, Source
+from tests.integration.sources.stand_in import answer_of
 from tests.prometheus_server import prometheus
 
 GPU = {"UUID": "GPU-1", "Hostname": "n1", "job": "dcgm"}

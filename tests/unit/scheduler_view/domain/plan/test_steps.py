@@ -26,7 +26,7 @@ from scheduler_view.domain.plan.steps import (
 )
 from scheduler_view.domain.plan.warnings import namespace_warnings, object_warnings
 from scheduler_view.domain.tiers.tier import TierSpec, TierState
-from tests.unit.scheduler_view.domain.objects import priority_class, quota
+from tests.unit.scheduler_view.domain.examples import priority_class, quota
 
 GPU = "requests.nvidia.com/gpu"
 VISION = quota_key_of("vision", "")

@@ -16,9 +16,9 @@ from accounting.ingest.pipeline import ingest_all
 from accounting.models import Cluster, DirtyHour, IngestWindow, UsageWindow
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import report, run
-from tests.integration.doors.conftest import Configure
-from tests.integration.doors.replay import Answer, Question, Script, serving
-from tests.integration.doors.stand_in import StandIn
+from tests.integration.sources.conftest import Configure
+from tests.integration.sources.replay import Answer, Question, Script, serving
+from tests.integration.sources.stand_in import StandIn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

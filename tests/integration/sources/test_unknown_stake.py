@@ -16,9 +16,9 @@ from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.accounting.support import report, run
-from tests.integration.doors.conftest import Configure
-from tests.integration.doors.replay import Answer, Question, serving
-from tests.integration.doors.source import HOUR
+from tests.integration.sources.conftest import Configure
+from tests.integration.sources.replay import Answer, Question, serving
+from tests.integration.sources.source import HOUR
 from tests.prometheus_server import prometheus
 
 pytestmark = pytest.mark.django_db(transaction=True)
