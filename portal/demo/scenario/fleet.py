@@ -241,7 +241,8 @@ def _befall(story: Story, node: Node) -> None:
     elif node.name == "a100-80-03":
         node.outages = (span(0.66, 6), span(0.985, 2))
     elif node.name == "a100-40-02":
-        node.swaps.append((story.at(0.31), 3, f"GPU-{uuid_of(story.seed, 'swap')}"))
+        # while services are deployed anew: no pod outlives the GPU that it runs on
+        node.swaps.append((story.change_s, 3, f"GPU-{uuid_of(story.seed, 'swap')}"))
     elif node.name == "t4-04":
         node.left_s = story.at(0.4)
     elif node.name == "a10g-02":

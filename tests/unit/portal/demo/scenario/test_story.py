@@ -120,3 +120,21 @@ def test_honest_faults_are_in_the_history(engine: Engine) -> None:
 def test_a_short_story_changes_in_its_middle_too() -> None:
     story = Story.ending_at(NOW_S, seed=1, weeks=1, gpus=24)
     assert story.change_s - story.start_s == 3 * DAY_S
+
+
+def test_no_pod_outlives_the_gpu_that_it_runs_on(engine: Engine) -> None:
+    swapped = [
+        (node, slot, at_s)
+        for node in engine.nodes.values()
+        for at_s, slot, _ in node.swaps
+    ]
+    assert swapped
+    for node, slot, at_s in swapped:
+        outlives = [
+            pod.request.name
+            for pod in engine.pods
+            if pod.node is node and slot in pod.units
+            if pod.bound_s is not None and pod.bound_s < at_s
+            if pod.ended_s is None or pod.ended_s > at_s
+        ]
+        assert outlives == []
