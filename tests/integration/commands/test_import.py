@@ -1,6 +1,6 @@
 """`import_metrics` as a person types it: what it says, intervals, reports while it runs.
 
-Not here: what a file may hold (tests/integration/doors), clusters with the same GPUs
+Not here: what a file may hold (tests/integration/sources), clusters with the same GPUs
 (tests/integration/accounting/test_two_clusters.py).
 """
 
