@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.domain.inventory.scheduler_queues import QueueFacts
 from accounting.models import Cluster
+from accounting.queries.gpus.fleet_count import FleetCount, fleets_by_cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import ADMINISTRATION
 from accounting.web.downloads import csv_answer
@@ -76,6 +77,7 @@ class ClusterPart:
     name: str
     is_connected: bool
     pools: Sequence[PoolRow]
+    fleet: FleetCount | None
     lines: Sequence[QuotaLine]
     tiers: Sequence[str]
     known_pools: Sequence[str]
@@ -90,6 +92,11 @@ class ClusterPart:
     def lends(self) -> bool:
         """A queue of somebody's own is known; else nothing is borrowed here."""
         return any(line.row.lent.queues for line in self.lines)
+
+    @property
+    def capacity(self) -> int:
+        """What nodes report of all pools."""
+        return sum(pool.capacity or 0 for pool in self.pools)
 
     @property
     def into(self) -> int | None:
@@ -129,6 +136,7 @@ def _page(
         if words in f"{row.team} {row.team_name} {row.pool} {row.tier}".lower()
     ]
     pools = pool_rows(scope, visitor.now, cluster=chosen)
+    fleets = fleets_by_cluster() if scope.sees_all else {}
     open_changes = [c for c in change_rows(scope) if c.state in UNDER_WAY]
     clusters = Cluster.objects.order_by("name") if scope.sees_any else ()
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
@@ -143,6 +151,7 @@ def _page(
             queues=[row.facts for row in queues if row.cluster == one.name],
             is_connected=bool(one.kubernetes),
             pools=[pool for pool in pools if pool.cluster == one.name],
+            fleet=fleets.get(one.name),
             lines=_lines(
                 [row for row in shown if row.cluster == one.name],
                 teams,

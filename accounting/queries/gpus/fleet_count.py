@@ -70,6 +70,16 @@ def fleet_count(offers: Iterable[NodeOffer]) -> FleetCount:
     return FleetCount(nodes=len(found), **sums)
 
 
+def fleets_by_cluster(
+    clusters: Sequence[str] | None = None,
+) -> dict[str, FleetCount]:
+    """The fleet of each cluster that has GPUs now, by the cluster's name."""
+    found: dict[str, list[NodeOffer]] = {}
+    for offer in node_offers(clusters):
+        found.setdefault(offer.cluster, []).append(offer)
+    return {name: fleet_count(offers) for name, offers in found.items()}
+
+
 _PRESENT = """
     SELECT c.name, n.name, n.id, count(DISTINCT p.gpu_id)
     FROM accounting_gpupresence p

@@ -5,11 +5,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection
-
 from accounting.access import Scope
 from accounting.domain.units.mig_profiles import Policy
 from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
+from accounting.queries.gpus.fleet_count import fleets_by_cluster
 from accounting.queries.selection import Selection
 from accounting.queries.share_policies import policies_now
 from accounting.queries.usage.usage import usage_rows
@@ -210,22 +209,15 @@ def cluster_rows(scope: Scope) -> list[ClusterRow]:
     """Every cluster with its present nodes and GPUs."""
     if not scope.sees_any:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT g.cluster_id, count(DISTINCT p.node_id), count(DISTINCT g.id)
-            FROM accounting_gpupresence p JOIN accounting_gpu g ON g.id = p.gpu_id
-            WHERE p.end_ms IS NULL GROUP BY 1
-            """
-        )
-        present = {pk: (nodes, gpus) for pk, nodes, gpus in cursor.fetchall()}
+    fleets = fleets_by_cluster()
     rows = Cluster.objects.prefetch_related("sources").order_by("name")
     shares = policies_now()
     return [
         ClusterRow(
             row.name,
             row.is_demo,
-            *present.get(row.pk, (0, 0)),
+            fleets[row.name].nodes if row.name in fleets else 0,
+            fleets[row.name].gpus if row.name in fleets else 0,
             row.sources.count(),
             shares.get(row.pk, Policy.COMPUTE.value),
         )

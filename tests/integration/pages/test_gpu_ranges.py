@@ -169,6 +169,17 @@ def test_gpus_now_are_told_from_those_of_the_range(
         "95 GPUs are there now: 79 whole, 8 shared as 32 units, "
         "8 divided into 56 parts. 96 were there at some time in the last 24 hours."
     ) in words
+    [part] = client.get("/quotas").context["parts"]
+    assert part.fleet == fleet
+    assert fleet.units == 79 + 32 + 56
+    assert part.capacity == fleet.units + 1  # the node of the GPU that left reports 8
+    quotas = " ".join(
+        re.sub("<[^>]+>", "", client.get("/quotas").content.decode()).split()
+    )
+    assert "95 GPUs are there now: 79 whole, 8 shared as 32 units" in quotas
+    assert "Capacity is what nodes report, 168 in all: a shared GPU counts" in quotas
+    [cluster] = client.get("/api/v1/clusters").json()["rows"]
+    assert (cluster["nodes"], cluster["gpus"]) == (12, 95)
     free = answer.context["free"]
     assert free.left_out == 6  # of the divided node
     assert "NVIDIA-H100-80GB-HBM3" not in {row.model for row in free.rows}
