@@ -11,7 +11,23 @@ from zoneinfo import ZoneInfo
 MOST_TICKS = 6
 _STEPS = tuple(  # minutes between two ticks
     timedelta(minutes=minutes)
-    for minutes in (10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160)
+    for minutes in (
+        10,
+        15,
+        30,
+        60,
+        120,
+        180,
+        360,
+        720,
+        1440,
+        2880,
+        10080,
+        20160,
+        40320,
+        80640,
+        120960,
+    )
 )
 WINDOW = timedelta(minutes=5)  # one that ends and one that begins in it both have it
 LEAST_WIDTH = 0.15  # percent: five minutes of a week still show

@@ -17,12 +17,14 @@ from accounting.forms import PriceForm, tomorrow
 from accounting.queries.gpus.models import (
     ModelInUse,
     first_seen,
+    first_seen_by_model,
     models_in_use,
     unpriced_before,
 )
 from accounting.queries.price_effect import PriceEffect, price_effect
 from accounting.queries.teams.directory import PriceRow, price_rows
 from accounting.queries.usage.facets import values_held
+from accounting.views.price_timeline import price_timeline
 from accounting.web import figures
 from accounting.web.page_state import PageState
 from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_of
@@ -36,8 +38,10 @@ def price_list(request: HttpRequest) -> HttpResponse:
     rows = price_rows(scope)
     in_force = {row.model for row in rows if _is_in_force(row, visitor.now)}
     in_use = models_in_use() if scope.sees_all else []
+    seen = first_seen_by_model() if scope.sees_all else {}
     context = {
         "rows": rows,
+        "timeline": price_timeline(rows, seen, visitor) if rows else None,
         "now": visitor.now,
         "unpriced": [one for one in in_use if one.name not in in_force],
         "shows_costs": scope.is_finance,

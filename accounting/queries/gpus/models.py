@@ -42,6 +42,21 @@ def first_seen(model: str) -> datetime | None:
     return None if start_ms is None else datetime.fromtimestamp(start_ms / 1000, UTC)
 
 
+def first_seen_by_model() -> dict[str, datetime]:
+    """When the first GPU of each model came."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT g.model, min(p.start_ms) FROM accounting_gpupresence p
+            JOIN accounting_gpu g ON g.id = p.gpu_id WHERE g.model <> '' GROUP BY 1
+            """
+        )
+        return {
+            model: datetime.fromtimestamp(start_ms / 1000, UTC)
+            for model, start_ms in cursor.fetchall()
+        }
+
+
 def unpriced_before(model: str, since: datetime) -> int:
     """Held GPU-milliseconds of a model without a price in rolled-up hours before a time."""
     with connection.cursor() as cursor:
