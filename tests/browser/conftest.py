@@ -185,7 +185,8 @@ def violations() -> Callable[[Page], list[str]]:
         found = page.evaluate(
             """async () => (await axe.run(document, {
                 runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
-                          "best-practice"]
+                          "best-practice"],
+                rules: {"label-content-name-mismatch": {enabled: true}}
             })).violations"""
         )
         return [

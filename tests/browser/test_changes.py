@@ -87,6 +87,20 @@ def test_two_quotas_are_edited_and_reviewed(
     expect(page.locator("#change")).to_have_attribute("data-state", "discarded")
 
 
+def test_what_is_in_use_stands_beside_its_bar(desk: Office, sign_in: SignIn) -> None:
+    del desk
+    page = sign_in("ana", bend_policy=True).open("/quotas")
+    cell = page.locator("[data-quota] .meter-cell").first
+    bar, text = cell.locator("svg").bounding_box(), cell.locator(".of").bounding_box()
+    assert bar is not None
+    assert text is not None
+    gap = text["x"] - (bar["x"] + bar["width"])
+    assert 0 <= gap <= 16
+    middle, other = (box["y"] + box["height"] / 2 for box in (bar, text))
+    assert abs(middle - other) <= 4
+    assert re.fullmatch(r"\d+ of \d+", cell.locator(".of").inner_text())
+
+
 def test_five_seconds_to_think_again_then_applied_and_undone(
     desk: Office, sign_in: SignIn
 ) -> None:

@@ -178,3 +178,16 @@ def test_refusals_are_clean(
     visit = sign_in("luis", bend_policy=True)
     visit.page.goto(visit.address + path)
     assert violations(visit.page) == []
+
+
+def test_the_check_finds_a_label_that_lacks_its_text(
+    sign_in: SignIn, violations: Callable[[Page], list[str]]
+) -> None:
+    """Who says what is written on a link must reach it; axe tries that only when asked."""
+    page = sign_in("ana", bend_policy=True).open("/prices")
+    page.evaluate(
+        """document.querySelector("main").insertAdjacentHTML(
+            "beforeend", '<a href="/" aria-label="Elsewhere">Overview</a>')"""
+    )
+    [found] = violations(page)
+    assert found.startswith("label-content-name-mismatch x1")

@@ -1,0 +1,53 @@
+"""What a page says is left of a quota: a pod takes from the part of its own namespace."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from scheduler_view.queries.quotas import QuotaRow
+from scheduler_view.templatetags.changes import room_words
+
+
+def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:
+    return QuotaRow(
+        cluster="north",
+        team="vision",
+        team_name="Vision",
+        pool="nvidia.com/gpu",
+        tier="",
+        gpus=56,
+        rule="even",
+        split=dict.fromkeys(rooms, 0),
+        in_use=in_use,
+        peak=58,
+        version=1,
+        rooms=rooms,
+    )
+
+
+@pytest.mark.parametrize(
+    ("in_use", "rooms", "words"),
+    [
+        (8, {"train": 48}, "48 left"),
+        (8, {"train": 40, "serve": 8}, "48 left: 40 in train, 8 in serve"),
+        (8, {"train": 40}, "40 left; another quota there allows less"),
+        (
+            8,
+            {"train": 30, "serve": 8},
+            "48 left: 30 in train, 8 in serve; another quota there allows less",
+        ),
+        (
+            8,
+            {"a": 20, "b": 12, "c": 10, "d": 6},
+            "48 left: 20 in a, 12 in b, 10 in c, 6 in 1 more",
+        ),
+        (8, {}, ""),
+        (60, {"train": 0}, ""),
+    ],
+)
+def test_what_is_left_is_told_for_each_namespace(
+    in_use: int, rooms: Mapping[str, int], words: str
+) -> None:
+    found = room_words(row(in_use, rooms))
+    assert found.startswith(words)
+    assert bool(found) == bool(words)
