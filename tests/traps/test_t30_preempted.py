@@ -6,6 +6,7 @@ A real scheduler preempts; the events that an hour takes away are removed by han
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,14 @@ def preempt(office: Office) -> tuple[str, str]:
 def forget(office: Office) -> None:
     """What the API server does an hour later."""
     events = f"/api/v1/namespaces/{office.world.name}/events"
-    for one in office.world.admin.get(events)["items"]:
+
+    def found() -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = office.world.admin.get(events)["items"]
+        return items
+
+    # the scheduler sends it after the pod that came is running already
+    wait_until(lambda: any(one["reason"] == "Preempted" for one in found()), 60)
+    for one in found():
         office.world.admin.delete(f"{events}/{one['metadata']['name']}")
 
 
