@@ -1,7 +1,7 @@
 """Accepts scrape jobs of kube-state beside those that the data show first (rules.md N40).
 
-Only the wish is kept, so that a page answers at once; `kube_job_changes.bring_about` does the
-rest before the cluster's next windows are computed.
+Only the decision is kept, so that a page answers at once; `bring_about` in
+`ingest.kube_state_jobs.changes` does the rest before the cluster's next windows are computed.
 """
 
 from collections.abc import Iterable

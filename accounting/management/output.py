@@ -14,7 +14,7 @@ from rich.table import Table
 
 from accounting.queries.fields import csv_lines
 
-DONE, FINDING, WRONG_USE = 0, 1, 2  # how commands end (design section 9)
+DONE, FINDING, WRONG_USE = 0, 1, 2  # how commands end
 INTERRUPTED = 130  # by Ctrl-C, as shells have it
 HIDDEN = {  # Django's own options: they work, and are not in the way of `--help`
     "--version",

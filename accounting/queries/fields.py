@@ -1,4 +1,4 @@
-"""Report rows as the fields that commands, the API and files print (design section 9).
+"""Report rows as the fields that commands, the API and files print.
 
 Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (rules.md N36).
 """

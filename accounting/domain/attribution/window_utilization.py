@@ -1,6 +1,6 @@
 """The duty of many GPUs in many windows, as arrays: which metric counts, and what it says.
 
-As `duty.window_duty`, for GPUs with one track for a metric (rules.md N4-N7, N21).
+As `utilization.window_duty`, for GPUs with one track for a metric (rules.md N4-N7, N21).
 """
 
 from collections.abc import Sequence

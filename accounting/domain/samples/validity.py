@@ -1,6 +1,6 @@
 """For how long samples speak, for the tracks of a whole cluster at once (rules.md N4-N6).
 
-The same as `track.Track.valid`, with arrays over all samples of all GPUs. Every GPU has a
+The same as `scraper_series.Track.valid`, with arrays over all samples of all GPUs. Every GPU has a
 number; a number and an instant make one key, so that one sorted array serves all of them.
 """
 
@@ -159,7 +159,7 @@ def _validity(  # all that decides how long a sample speaks
     steps: Integers,
     changes: Sequence[Sequence[int]],
 ) -> tuple[Integers, Integers]:
-    """Start and end of each sample's time, as in `track.Track`."""
+    """Start and end of each sample's time, as in `scraper_series.Track`."""
     following = np.append(times[1:], 0)
     before = np.concatenate(([0], times[:-1]))
     is_last, is_first = np.zeros(len(times), bool), np.zeros(len(times), bool)
