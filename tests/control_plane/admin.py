@@ -120,19 +120,36 @@ class Admin:
         return self.create(f"/api/v1/namespaces/{namespace}/pods", body)
 
     def make_node(self, name: str, **resources: int) -> None:
-        """A node that fake kubelets will make ready; `nvidia_com__gpu=8` are its GPUs."""
+        """A node that fake kubelets will make ready; `nvidia_com__gpu=8` are its GPUs.
+
+        With the label that a kubelet gives it from the start: a pod that the scheduler has
+        refused before it saw the label may wait for minutes.
+        """
         amounts = {
             key.replace("__", "/").replace("_", "."): str(value)
             for key, value in resources.items()
         }
         amounts |= {"cpu": "64", "memory": "512Gi", "pods": "110"}
-        self.create("/api/v1/nodes", {"metadata": {"name": name}})
+        path = f"/api/v1/nodes/{name}"
+        labels = {"kubernetes.io/hostname": name}
+        self.create("/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
         self.call(
             "PATCH",
-            f"/api/v1/nodes/{name}/status",
+            f"{path}/status",
             {"status": {"allocatable": amounts, "capacity": amounts}},
             "application/merge-patch+json",
         )
+
+    def wait_node(self, name: str) -> None:
+        """Return when fake kubelets have made a node ready, and it still offers its GPUs."""
+
+        def is_ready() -> bool:
+            status = self.get(f"/api/v1/nodes/{name}")["status"]
+            conditions = {c["type"]: c["status"] for c in status.get("conditions", ())}
+            offers = any("/" in resource for resource in status.get("allocatable", {}))
+            return conditions.get("Ready") == "True" and offers
+
+        wait_until(is_ready, 60)
 
     def phase(self, namespace: str, pod: str) -> str:
         """`Pending`, `Running`, ..."""

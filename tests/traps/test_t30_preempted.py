@@ -34,8 +34,7 @@ def office(
     office = office_of(world)
     node = f"{world.name}-n"
     world.admin.make_node(node, nvidia_com__gpu=1)
-    labels = {"metadata": {"labels": {"kubernetes.io/hostname": node}}}
-    world.admin.edit(f"/api/v1/nodes/{node}", labels)
+    world.admin.wait_node(node)
     yield office
     world.admin.delete(f"/api/v1/nodes/{node}")
 

@@ -139,11 +139,8 @@ def test_a_changed_tier_is_followed_by_a_real_preemption(office: Office) -> None
     batch = f"{name}-batch"
     node = f"{name}-n"
     admin.make_node(node, nvidia_com__gpu=1)
+    admin.wait_node(node)
     place = {"nodeSelector": {"kubernetes.io/hostname": node}}
-    admin.edit(
-        f"/api/v1/nodes/{node}",
-        {"metadata": {"labels": {"kubernetes.io/hostname": node}}},
-    )
     office.applied(tier(batch, 1000))
     made = admin.make_pod(name, "old", 1, priorityClassName=f"{batch}-v1", **place)
     assert made["spec"]["priority"] == 1000
