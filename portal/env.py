@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
-from pydantic import SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -105,6 +105,10 @@ class Environment(BaseSettings):
     gpu_ledger_local: bool = False
     """True for commands at a terminal and the demo: a missing secret is generated once
     and kept in `gpu_ledger_home`, static files are served without a build step."""
+
+    ingest_hours_at_once: Annotated[int, Field(ge=1, le=24)] = 6
+    """Hours of kept samples that are computed together, of a cluster that is small enough.
+    Fewer take less memory, and less is computed again after a worker died."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] | None = None

@@ -133,7 +133,8 @@ def _paths() -> Iterator[Path]:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in _SUFFIXES and path.is_file():
                 yield path
-    yield from ROOT.glob("*.md")
+    for pattern in ("*.md", "*.toml", "*.yml", "Makefile", "Dockerfile", ".ci/*"):
+        yield from ROOT.glob(pattern)
 
 
 @cache

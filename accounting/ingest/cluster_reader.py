@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
 from accounting.domain.core.interval import Period, to_instant
 from accounting.domain.samples.series import Reading
 from accounting.ingest import scrape_buffer
-from accounting.models import Cluster, Source, SourceKind
+from accounting.models import Cluster, Gpu, Source, SourceKind
 from accounting.queries.resources import added_resources
 from accounting.sources.errors import SourceError
 from accounting.sources.http import Access
@@ -20,6 +21,9 @@ from accounting.sources.prometheus import Prometheus
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
 AFTER_MS = 600_000
+GPU_HOURS_AT_ONCE = (
+    8_192  # computed together at most: an hour of the largest cluster (P1)
+)
 FOLDING = (
     2  # raised when `domain.inventory.merge_samples` learns more from the same samples
 )
@@ -116,6 +120,19 @@ class ClusterReader:
             counts.update(scrape_buffer.samples_by_hour(source, period))
         return counts
 
+    def hours_at_once(self) -> int:
+        """How many hours of windows are computed together.
+
+        Each load of evidence and samples reaches beyond its windows on both sides, so that
+        more hours at once cost less each. Of a small cluster several fit into the memory
+        that one hour of a large one takes. A source that is asked answers for one.
+        """
+        if self.is_asked or not self.sources:
+            return 1
+        most: int = settings.INGEST_HOURS_AT_ONCE
+        gpus = Gpu.objects.filter(cluster=self.sources[0].cluster_id).count()
+        return min(most, max(1, GPU_HOURS_AT_ONCE // max(1, gpus)))
+
     @property
     def is_live(self) -> bool:
         """True when a source answers for the present, not only for a file's time."""
@@ -184,12 +201,12 @@ def _note(source: Source, error: str, latest_ms: int | None = None) -> None:
 
 def prometheus_of(source: Source) -> Prometheus:
     """The door that a source's settings describe."""
-    settings: dict[str, Any] = source.settings
+    given: dict[str, Any] = source.settings
     return Prometheus(
-        url=settings["url"],
+        url=given["url"],
         access=access_of(source),
-        matchers=settings.get("matchers", {}),
-        parameters=settings.get("parameters", {}),
+        matchers=given.get("matchers", {}),
+        parameters=given.get("parameters", {}),
         scales=source.scales,
         interval_ms=None if source.interval_s is None else source.interval_s * 1000,
     )

@@ -1,4 +1,4 @@
-"""One hour's due windows: claim, read, observe, attribute, replace, mark hours dirty.
+"""Due windows near each other: claim, read, observe, attribute, replace, mark hours dirty.
 
 Any step may run twice, late, out of order or beside itself. Between any two steps the
 process may die: the ledger then still says what is due.
@@ -66,7 +66,7 @@ def ingest_next(
     not_since: datetime | None = None,
     as_of: datetime | None = None,
 ) -> Ingested | None:
-    """Compute the due windows of one hour; None when nothing is due.
+    """Compute the due windows of one hour, or of some at once; None when nothing is due.
 
     Args:
         cluster: whose windows.
@@ -81,6 +81,7 @@ def ingest_next(
         within=within,
         not_since=not_since,
         as_of=as_of,
+        hours=reader_of(cluster).hours_at_once(),
     )
     if claimed is None:
         return None
@@ -89,7 +90,9 @@ def ingest_next(
         reach("claimed")
         at = retired_ms(cluster.pk)
         is_over = at is not None and claimed.period.start_ms >= at
-        reader = reader_of(cluster)
+        reader = reader_of(
+            cluster
+        )  # after the claim: a source added since makes windows due
         readings = _read(reader, claimed.period, is_over=is_over)
         reach("read")
         reading_hash = content_hash(readings)

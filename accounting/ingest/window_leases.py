@@ -27,7 +27,7 @@ class FenceError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Windows of one hour that this worker may write until the lease ends."""
+    """Windows near each other that this worker may write until the lease ends."""
 
     cluster_id: int
     windows: tuple[Period, ...]
@@ -50,8 +50,9 @@ def claim(
     within: Period | None = None,
     not_since: datetime | None = None,
     as_of: datetime | None = None,
+    hours: int = 1,
 ) -> Claim | None:
-    """Take the due windows of one hour; None when nothing is due.
+    """Take the due windows of one hour, or of some; None when nothing is due.
 
     Due are pending windows, failed ones whose time has come, and claimed ones whose worker
     died: its session is gone, or its lease ended (a machine that fell silent).
@@ -62,6 +63,7 @@ def claim(
         within: only windows that begin in this period.
         not_since: no window that was read at or after this instant.
         as_of: no attempt that is due later than this; None: later than now.
+        hours: how many are taken together, counted from the epoch in steps of as many.
     """
     order = "DESC" if newest_first else "ASC"
     with connection.cursor() as cursor:
@@ -79,12 +81,13 @@ def claim(
                 SELECT w.window_start FROM accounting_ingestwindow w JOIN due USING (id)
                 ORDER BY w.window_start {order} LIMIT 1
                 FOR UPDATE OF w SKIP LOCKED
-            ), hour AS (
-                SELECT date_trunc('hour', window_start, 'UTC') AS start FROM first
+            ), stretch AS (
+                SELECT date_bin(make_interval(hours => %(hours)s), window_start,
+                                to_timestamp(0)) AS start FROM first
             ), locked AS (
-                SELECT w.id FROM accounting_ingestwindow w JOIN due USING (id), hour
-                WHERE w.window_start >= hour.start
-                  AND w.window_start < hour.start + interval '1 hour'
+                SELECT w.id FROM accounting_ingestwindow w JOIN due USING (id), stretch
+                WHERE w.window_start >= stretch.start
+                  AND w.window_start < stretch.start + make_interval(hours => %(hours)s)
                 FOR UPDATE OF w SKIP LOCKED
             )
             UPDATE accounting_ingestwindow w
@@ -101,6 +104,7 @@ def claim(
                 "high": to_instant(within.end_ms) if within else None,
                 "not_since": not_since,
                 "as_of": as_of,
+                "hours": hours,
                 "lease": LEASE.total_seconds(),
                 "worker": socket.gethostname(),
             },

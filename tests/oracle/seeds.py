@@ -53,7 +53,7 @@ def _is_case(plan: Plan) -> bool:
 
 
 def brief(value: object) -> str:
-    """A plan as Python, without what is as it is by default."""
+    """A plan as Python that makes it again, without what is as it is by default."""
     if isinstance(value, tuple):
         return "(" + "".join(f"{brief(item)}, " for item in value).rstrip() + ")"
     if not is_dataclass(value) or isinstance(value, type):
@@ -61,6 +61,6 @@ def brief(value: object) -> str:
     shown = [
         f"{item.name}={brief(getattr(value, item.name))}"
         for item in fields(value)
-        if getattr(value, item.name) not in (item.default, None, 0, ())
+        if getattr(value, item.name) != item.default
     ]
     return f"{type(value).__name__}({', '.join(shown)})"

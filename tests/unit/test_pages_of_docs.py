@@ -54,6 +54,31 @@ def test_verbs_and_commands_of_a_page_exist(page: str) -> None:
     assert set(re.findall(r"manage\.py ([a-z_]+)", text)) <= commands
 
 
+def anchors(text: str) -> set[str]:
+    """Where a link may lead to on a page: its headings, as GitHub names them."""
+    outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", outside, re.MULTILINE)
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_headings_that_a_page_links_to_exist(page: str) -> None:
+    path = ROOT / page
+    wrong = {
+        f"{name}#{anchor}"
+        for name, anchor in re.findall(r"\]\(([\w./-]*)#([^)]+)\)", path.read_text())
+        if not name.startswith("http")
+        if anchor not in anchors((path.parent / name if name else path).read_text())
+    }
+    assert wrong == set()
+
+
+def test_headings_are_found_as_they_are_linked_to() -> None:
+    text = "# A `kube` page, of 2\n```\n# no heading\n```\n### N12\n"
+    assert anchors(text) == {"a-kube-page-of-2", "n12"}
+
+
 def test_places_are_found_at_all() -> None:
     assert {"docs/metering.md", "docs/overview.png"} <= _paths(
         (ROOT / "README.md").read_text()

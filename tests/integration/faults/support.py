@@ -41,6 +41,7 @@ def environment(redis_url: str, failpoint: str = "", **session: str) -> dict[str
         "DJANGO_SETTINGS_MODULE": "portal.settings",
         "GPU_LEDGER_LOCAL": "1",
         "GPU_LEDGER_FAILPOINT": failpoint,
+        "INGEST_HOURS_AT_ONCE": "1",  # more commits: more moments to die between them
         "PYTHONUNBUFFERED": "1",
     }
 

@@ -42,7 +42,7 @@ pytestmark = [
 SWEPT_S = 240.0  # a sweep comes each minute; many of these machines are slow
 BACK_S = 90.0  # until a killed server answers again
 KILLS = 3
-HALF_DONE = "facts_copied:sleep:1"  # so that each kill meets a commit that is half done
+HALF_DONE = "facts_copied:sleep:4"  # one commit has all windows: each kill must meet it
 REPORTS = (
     ("report", "ledger", "--by=gpu,hour", "--format=json"),
     ("report", "usage", "--by=hour,team,namespace", "--format=json"),
@@ -195,7 +195,7 @@ def test_worker_goes_on_after_postgres_was_killed_in_the_middle_of_commits(
     before, lives = worker.process, {portal.life()}
     for _ in range(KILLS):
         portal.ring()
-        wait_until(portal.is_claimed)
+        wait_until(portal.is_claimed, BACK_S)
         portal.kill_postgres()
         lives.add(portal.life())
     assert len(lives) == KILLS + 1, "each kill was the end of a life"

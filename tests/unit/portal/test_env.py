@@ -26,6 +26,7 @@ NAMES = (
     "LOG_FORMAT",
     "TRUST_FORWARDED_PROTO",
     "TRUSTED_PROXIES",
+    "INGEST_HOURS_AT_ONCE",
     "SECRETS_DIR",
 )
 
@@ -226,3 +227,11 @@ def test_static_files_are_in_the_home_of_a_read_only_checkout(
     assert static_root(checkout, home) == home / "staticfiles"
     (checkout / "staticfiles").mkdir()  # as in the image, which nobody may write
     assert static_root(checkout, home) == checkout / "staticfiles"
+
+
+def test_hours_at_once_are_one_to_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    assert read_environment().ingest_hours_at_once == 6
+    monkeypatch.setenv("INGEST_HOURS_AT_ONCE", "0")
+    with pytest.raises(ConfigurationError, match="INGEST_HOURS_AT_ONCE"):
+        read_environment()

@@ -114,7 +114,7 @@ def hardness(ledger: WindowLedger) -> dict[tuple[str, str], tuple[int, int]]:
 def test_second_column_is_of_those_who_hold(
     make: Callable[[], Fleet], is_short: bool
 ) -> None:
-    """Semantics section 0: how hard a GPU worked, by the line that held it."""
+    """How hard a GPU worked, by the line that held it."""
     del is_short
     fleet = make()
     fleet.gpu("G", "n", fleet.every(0.4), metric="sm_active")

@@ -181,7 +181,7 @@ def total(node: str, present_ms: int, *cells: tuple[int, str, str, Fraction]) ->
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_lines_of_a_gpu_are_rounded_once_and_sum_to_its_presence(order: int) -> None:
-    """N23: largest remainder; ties by instance, pod uid, state in the order of section 1."""
+    """N23: largest remainder; ties by instance, pod uid, then state."""
     third = Fraction(1, 3)
     cells = [
         (2, "u", "busy", 10 + third),

@@ -82,7 +82,7 @@ def asks(**containers: tuple[str, str, int]) -> PodRecord:
 
 
 def test_sidecars_count_beside_the_larger_of_main_and_init() -> None:
-    """Rules "requests": sidecars + max(sum of main, largest init), by resource."""
+    """rules.md "Requests": sidecars + max(sum of main, largest init), by resource."""
     mig = "nvidia.com/mig-1g.5gb"
     pod = asks(
         a=("main", GPU, 2),

@@ -118,7 +118,7 @@ def test_first_sample_that_shows_a_terminal_phase_ends_it() -> None:
 
 
 def test_requests_are_by_kind_container_and_resource() -> None:
-    """Rules "requests": the last value; NaN is none, CPU is no GPU."""
+    """rules.md "Requests": the last value; NaN is none, CPU is no GPU."""
     main, init = "container_resource_requests", "init_container_resource_requests"
     record = pod(
         of_pod(main, {0: 1, 30: 2}, container="c", resource="nvidia_com_gpu"),
