@@ -9,25 +9,10 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 MOST_TICKS = 6
-_STEPS = tuple(  # minutes between two ticks
-    timedelta(minutes=minutes)
-    for minutes in (
-        10,
-        15,
-        30,
-        60,
-        120,
-        180,
-        360,
-        720,
-        1440,
-        2880,
-        10080,
-        20160,
-        40320,
-        80640,
-        120960,
-    )
+_STEPS = (  # between two ticks
+    *(timedelta(minutes=minutes) for minutes in (10, 15, 30)),
+    *(timedelta(hours=hours) for hours in (1, 2, 3, 6, 12)),
+    *(timedelta(days=days) for days in (1, 2, 7, 14, 28, 56, 84)),
 )
 WINDOW = timedelta(minutes=5)  # one that ends and one that begins in it both have it
 LEAST_WIDTH = 0.15  # percent: five minutes of a week still show

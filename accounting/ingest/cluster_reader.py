@@ -21,9 +21,8 @@ from accounting.sources.prometheus import Prometheus
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
 AFTER_MS = 600_000
-GPU_HOURS_AT_ONCE = (
-    8_192  # computed together at most: an hour of the largest cluster (P1)
-)
+# Computed together at most: an hour of the largest cluster (P1).
+GPU_HOURS_AT_ONCE = 8_192
 FOLDING = (
     2  # raised when `domain.inventory.merge_samples` learns more from the same samples
 )

@@ -90,9 +90,8 @@ def ingest_next(
         reach("claimed")
         at = retired_ms(cluster.pk)
         is_over = at is not None and claimed.period.start_ms >= at
-        reader = reader_of(
-            cluster
-        )  # after the claim: a source added since makes windows due
+        # read again after the claim: a source that was added since makes windows due
+        reader = reader_of(cluster)
         readings = _read(reader, claimed.period, is_over=is_over)
         reach("read")
         reading_hash = content_hash(readings)

@@ -13,16 +13,14 @@ from accounting.views.holders import LaneRow
 from accounting.web.figures import Key
 from accounting.web.permissions import Visitor
 
-MOST_PAST = timedelta(days=365)
+MOST_PAST = MOST_AHEAD = timedelta(days=365)
 LEAST_PAST = timedelta(days=28)
 AHEAD = timedelta(days=14)  # of today, or of the last change that is planned
 GENERAL, SPECIAL = 1, 2  # colors
 _LEGEND = {
-    GENERAL: Key("Applies to everything of the model", GENERAL),
-    SPECIAL: Key(
-        "Applies to a part only: a cluster, profile, lifecycle or tier", SPECIAL
-    ),
-    0: Key("No price: money unknown", 0, "unknown"),
+    GENERAL: Key("Applies to all GPUs of the model", GENERAL),
+    SPECIAL: Key("Applies to one cluster, profile, lifecycle or tier only", SPECIAL),
+    0: Key("No price: the cost is unknown", 0, "unknown"),
 }
 
 
@@ -72,11 +70,11 @@ def price_timeline(
 def _edges(
     prices: Sequence[PriceRow], first_seen: Mapping[str, datetime], now: datetime
 ) -> tuple[datetime, datetime]:
-    """From the first GPU or change of a price, at most a year ago, to the last that is planned."""
-    past = [at for row in prices for at in (row.valid_from, row.valid_to) if at]
-    known = [at for at in (*past, *first_seen.values()) if at > now - MOST_PAST]
-    start = min([*known, now - LEAST_PAST])
-    return start, max([now, *past]) + AHEAD
+    """From the first GPU or price to the last change of a price, at most a year each way."""
+    changes = [at for row in prices for at in (row.valid_from, row.valid_to) if at]
+    begun = [at for at in (*changes, *first_seen.values()) if at.year > 1970]
+    start = max(min([*begun, now - LEAST_PAST]), now - MOST_PAST)
+    return start, min(max([now, *changes]) + AHEAD, now + MOST_AHEAD)
 
 
 def _row(
@@ -88,8 +86,7 @@ def _row(
 ) -> LaneRow:
     start, end = edges
     spans = [_span(row, edges, visitor) for row in prices if _is_within(row, edges)]
-    general = [span for span in spans if span.slot == GENERAL]
-    gaps = _gaps(general, max(start, seen), end, visitor) if seen else []
+    gaps = _gaps(spans, max(start, seen), end, visitor) if seen else []
     chosen = sorted([*spans, *gaps], key=lambda span: (span.start, span.slot))
     words = "; ".join(span.words for span in chosen) or "no price in this time"
     return LaneRow(model, lanes.bars(chosen, start, end), words)
@@ -102,12 +99,9 @@ def _is_within(row: PriceRow, edges: tuple[datetime, datetime]) -> bool:
 
 def _span(row: PriceRow, edges: tuple[datetime, datetime], visitor: Visitor) -> Span:
     start, end = edges
-    whom = ", ".join(row.only_for) or "everything"
-    until = _day(row.valid_to, visitor) if row.valid_to else "open"
-    words = (
-        f"{units.rate(row.rate_per_gpu_hour, row.currency)} for {whom}, "
-        f"{_day(row.valid_from, visitor)} to {until}"
-    )
+    whom = ", ".join(row.only_for) or "all GPUs"
+    rate = units.rate(row.rate_per_gpu_hour, row.currency)
+    words = f"{rate} for {whom}, {_days(row.valid_from, row.valid_to, visitor)}"
     slot = SPECIAL if row.only_for else GENERAL
     return Span(max(row.valid_from, start), row.valid_to or end, "held", words, slot)
 
@@ -115,7 +109,7 @@ def _span(row: PriceRow, edges: tuple[datetime, datetime], visitor: Visitor) -> 
 def _gaps(
     spans: Sequence[Span], since: datetime, end: datetime, visitor: Visitor
 ) -> list[Span]:
-    """Where GPUs were there and no price applies to everything of the model."""
+    """Where GPUs were there and no price of the model applies to any of them."""
     found, at = [], since
     for span in sorted(spans, key=lambda one: one.start):
         if span.start > at:
@@ -128,14 +122,18 @@ def _gaps(
             first,
             last,
             "dark",
-            f"no price for everything, {_day(first, visitor)} to "
-            f"{'open' if last == end else _day(last, visitor)}",
+            f"no price {_days(first, None if last == end else last, visitor)}",
         )
         for first, last in found
     ]
 
 
-def _day(at: datetime, visitor: Visitor) -> str:
-    if at.year <= 1970:
-        return "the beginning"
-    return units.day(at.astimezone(visitor.zone).date())
+def _days(since: datetime, until: datetime | None, visitor: Visitor) -> str:
+    """`from 20 Oct 2026 to 1 Nov 2026`; a start before 1971 is no start (`moment_day`)."""
+
+    def day(at: datetime) -> str:
+        return units.day(at.astimezone(visitor.zone).date())
+
+    first = f"from {day(since)}" if since.year > 1970 else ""
+    last = f"to {day(until)}" if until else ""
+    return " ".join(part for part in (first, last) if part) or "at any time"

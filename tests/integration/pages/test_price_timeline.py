@@ -1,7 +1,7 @@
 """When prices apply, on the prices page: a row of bars for each model."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -43,11 +43,11 @@ def test_gaps_and_overlaps_of_prices_show(sign_in: SignIn, story: Story) -> None
     assert special.x > general.x, "it begins later"
     assert special.y != general.y, "and stands beside the one that it overlaps"
     assert special.x + special.width == pytest.approx(100, abs=0.01)
-    assert "€2.50 for everything, 1 Sept 2026 to 1 Oct 2026" in row.words
-    assert "€2.50 for spot, 20 Oct 2026 to open" in row.words
+    assert "€2.50 for all GPUs, from 1 Sept 2026 to 1 Oct 2026" in row.words
+    assert row.words.endswith("€2.50 for spot, from 20 Oct 2026")
     text = " ".join(re.sub("<[^>]+>", "", answer.content.decode()).split())
     assert "When prices apply" in text
-    assert "No price: money unknown" in text, "models of the story have none now"
+    assert "No price: the cost is unknown" in text, "other models have none now"
 
 
 def test_a_gap_between_prices_is_named_where_gpus_were_there(
@@ -72,11 +72,34 @@ def test_a_gap_between_prices_is_named_where_gpus_were_there(
     ]
     dark = [bar for bar in row.bars if bar.look == "dark"]
     assert dark[-1].x + dark[-1].width == pytest.approx(100, abs=0.01)
-    assert "no price for everything" in row.words
+    assert "; no price from " in row.words
+
+
+def test_a_model_with_prices_of_its_lifecycles_only_has_no_gap(
+    sign_in: SignIn, story: Story
+) -> None:
+    """And an end in the far future does not squeeze the present."""
+    del story
+    client = sign_in("ana")
+    UnitPrice.objects.all().delete()
+    for lifecycle in ("on-demand", "spot"):
+        UnitPrice.objects.create(
+            model=MODEL,
+            lifecycle=lifecycle,
+            currency="EUR",
+            rate_per_gpu_hour=Decimal(1),
+            valid_from=datetime(1970, 1, 1, tzinfo=UTC),
+            valid_to=datetime(2099, 1, 1, tzinfo=UTC),
+        )
+    timeline = client.get("/prices").context["timeline"]
+    [row] = [row for row in timeline.rows if row.key == MODEL]
+    assert [(bar.look, bar.slot) for bar in row.bars] == [("held", 2)] * 2
+    assert "€1.00 for on-demand, to 1 Jan 2099" in row.words
+    assert timeline.end - timeline.start < timedelta(days=2 * 366)
 
 
 def test_a_viewer_sees_the_prices_but_no_fleet(sign_in: SignIn, story: Story) -> None:
-    """Which models are there is for those who see all teams; so no gaps are told."""
+    """Which models are there is for those who see all teams; so no gaps are shown."""
     del story
     timeline = sign_in("mia").get("/prices").context["timeline"]
     assert {bar.look for row in timeline.rows for bar in row.bars} == {"held"}

@@ -45,9 +45,7 @@ def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:
         (60, {"train": 0}, ""),
     ],
 )
-def test_what_is_left_is_told_for_each_namespace(
+def test_what_is_left_is_named_for_each_namespace(
     in_use: int, rooms: Mapping[str, int], words: str
 ) -> None:
-    found = room_words(row(in_use, rooms))
-    assert found.startswith(words)
-    assert bool(found) == bool(words)
+    assert room_words(row(in_use, rooms)) == words
