@@ -17,6 +17,7 @@ from accounting.ingest.rollup import (
     roll_up_dirty_hours,
 )
 from accounting.ingest.window_backlog import Backlog, backlog
+from accounting.ingest.window_leases import wait_for_locked
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
 
@@ -81,6 +82,8 @@ def catch_up(
         left = backlog(cluster.pk, within, as_of=run.began)
         if not left.due or run.done.failed or time.monotonic() >= end:
             break
+        if for_s == math.inf:  # who has a limited time comes again
+            wait_for_locked(cluster.pk, within)
     return CaughtUp(run.done, run.hours, left)
 
 

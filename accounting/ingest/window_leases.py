@@ -113,6 +113,36 @@ def claim(
     return _claim(cluster_id, rows)
 
 
+def wait_for_locked(cluster_id: int, within: Period | None = None) -> None:
+    """Wait until no other transaction holds the first due window, as `claim` does not.
+
+    Who imports holds the windows of a file until its samples are in the evidence.
+
+    Args:
+        cluster_id: whose windows.
+        within: only windows that begin in this period.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            WITH session AS MATERIALIZED ({SESSIONS})
+            SELECT id FROM accounting_ingestwindow
+            WHERE cluster_id = %(cluster)s AND shard = 0
+              AND (%(low)s::timestamptz IS NULL OR window_start >= %(low)s)
+              AND (%(high)s::timestamptz IS NULL OR window_start < %(high)s)
+              AND {IS_DUE}
+            ORDER BY window_start LIMIT 1
+            FOR SHARE
+            """,
+            {
+                "cluster": cluster_id,
+                "low": to_instant(within.start_ms) if within else None,
+                "high": to_instant(within.end_ms) if within else None,
+                "as_of": None,
+            },
+        )
+
+
 def _claim(
     cluster_id: int, rows: Sequence[tuple[datetime, int, bytes | None, bytes | None]]
 ) -> Claim | None:

@@ -89,13 +89,13 @@ class Living(RuleBasedStateMachine):
         """
         if not hasattr(self, "folder"):
             return
-        in_pieces = said()
-        none_of(differences(oracle(self.read), in_pieces["holds"]))
-        clear()
-        self.configure()
-        imported([self.file(self.read)])
-        assert said() == in_pieces
-        self.folder.cleanup()
+        with self.folder:
+            in_pieces = said()
+            none_of(differences(oracle(self.read), in_pieces["holds"]))
+            clear()
+            self.configure()
+            imported([self.file(self.read)])
+            assert said() == in_pieces
 
     @rule()
     def a_calm_moment(self) -> None:

@@ -5,15 +5,19 @@ rows and partitions that a crash took back. On the database that all tests share
 servers that are killed (test_services_lost).
 """
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
+from pytest_django import Settings
 
-from accounting.domain.core.interval import Period
-from accounting.ingest import fact_partitions, scrape_buffer
+from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.ingest import fact_partitions, scrape_buffer, window_schedule
+from accounting.ingest.catch_up import catch_up
 from accounting.ingest.pipeline import ingest_all
 from accounting.models import BufferBlock, BufferSeries, Cluster, Source
 from accounting.sources.exposition import RawSeries
@@ -43,6 +47,11 @@ STILL = """
     WHERE datname = current_database() AND pid <> pg_backend_pid()
       AND state LIKE 'idle%%' AND state_change < clock_timestamp() - interval '1.5 s'
 """  # the worker has come to its failpoint
+WAITS = """
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+DAY = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 24 * HOUR_MS)
 IN_ITS_WORK = STILL + " AND state = 'idle in transaction'"  # not while it starts
 
 
@@ -122,7 +131,10 @@ def test_every_session_begins_with_the_settings() -> None:
         assert found in {value} | on_socket, name
 
 
-def test_long_backfill_is_done_ring_by_ring(folder: Path, redis_url: str) -> None:
+def test_long_backfill_is_done_ring_by_ring(
+    folder: Path, redis_url: str, settings: Settings
+) -> None:
+    settings.INGEST_HOURS_AT_ONCE = 1
     run("configure", folder / "setup.yaml")
     run("import_metrics", "--cluster=north", folder / "all.om")
     forget_facts()
@@ -132,6 +144,29 @@ def test_long_backfill_is_done_ring_by_ring(folder: Path, redis_url: str) -> Non
         rings += 1
     assert rings == 3  # one hour each
     assert ask("SELECT 1 FROM accounting_ingestwindow WHERE state <> 'done'") == []
+
+
+def test_a_command_waits_for_windows_that_an_import_holds(folder: Path) -> None:
+    run("configure", folder / "setup.yaml")
+    run("import_metrics", "--cluster=north", folder / "all.om")
+    forget_facts()
+    cluster = Cluster.objects.get(name="north")
+    held = threading.Event()
+
+    def hold() -> None:
+        """As an import that folds: its windows are marked and not committed."""
+        with transaction.atomic():
+            window_schedule.mark(cluster.pk, [DAY], "late", create=False)
+            held.set()
+            wait_until(lambda: bool(ask(WAITS)))
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(hold)
+        assert held.wait(LONGEST_S)
+        left = catch_up(cluster).left
+        other.result()
+    assert (left.due, left.claimed) == (0, 0)
 
 
 def forget_facts() -> None:

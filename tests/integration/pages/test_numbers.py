@@ -208,7 +208,7 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
         ("/teams/vision?range=last-7-days", 24),
         ("/teams/vision/workloads", 11),
         ("/gpus", 23),
-        ("/prices", 9),
+        ("/prices", 10),  # when each model came
         ("/attribution", 11),
         ("/data-health", 18),
         ("/setup", 10),  # who can administer

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from accounting.domain.core.interval import HOUR_MS, Period, to_ms
 from accounting.ingest import merge_buffered, window_schedule
@@ -50,8 +51,9 @@ def again(windows: Iterable[Period], reason: str = "again") -> None:
 
 
 @pytest.fixture
-def path(configure: Configure, tmp_path: Path) -> Path:
-    """A file of a cluster that is configured."""
+def path(configure: Configure, tmp_path: Path, settings: Settings) -> Path:
+    """A file of a cluster that is configured; its hours are computed one by one."""
+    settings.INGEST_HOURS_AT_ONCE = 1
     configure({"kind": "openmetrics"})
     return story(HOURS).write(tmp_path / "all.om")
 
