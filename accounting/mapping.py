@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.gpu_assignment import Place
 from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.label_counts import Tally
 from accounting.domain.inventory.records import PodRecord
-from accounting.domain.samples.series import Scraper, Times
-from accounting.domain.units.geometry import Part
+from accounting.domain.samples.series import ScraperIdentity, Times
+from accounting.domain.units.geometry import GpuPart
 
 _SCALARS = (
     "node",
@@ -62,7 +62,7 @@ def pod_from_row(
     for key in _SCALARS:
         if key in record:
             setattr(pod, key, record[key])
-    pod.scrapers = {Scraper(*parts) for parts in record.get("scrapers", [])}
+    pod.scrapers = {ScraperIdentity(*parts) for parts in record.get("scrapers", [])}
     pod.requests = {
         (kind, container, resource): units
         for kind, container, resource, units in record.get("requests", [])
@@ -90,7 +90,7 @@ class HoldLabels:
         places: that it was given.
     """
 
-    held: Period
+    held: Interval
     node: str
     is_shared: bool
     tally: Tally
@@ -99,7 +99,7 @@ class HoldLabels:
 
 def labels_kept(hold: Hold, tally: Tally, places: Iterable[Place]) -> HoldLabels:
     """What is kept with a hold: its samples, and the places that it has by them."""
-    held = Period(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
+    held = Interval(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
     return HoldLabels(held, hold.node, hold.is_shared, tally, frozenset(places))
 
 
@@ -121,13 +121,13 @@ def unpack_labels(stored: bytes) -> HoldLabels:
     """The labels of a hold from what `pack_labels` gave."""
     found = msgspec.msgpack.decode(stored, type=_PLACES)
     start, end, node, is_shared, named, first_ms, width, packed = found
-    every = [(Part(uuid, n, kind), vgpu) for uuid, n, kind, vgpu, _ in named]
+    every = [(GpuPart(uuid, n, kind), vgpu) for uuid, n, kind, vgpu, _ in named]
     counts = np.frombuffer(zlib.decompress(packed), "<i4").reshape(len(every), width)
     counted = np.flatnonzero(counts.any(axis=1))
     places = tuple(every[n] for n in counted.tolist())
     tally = Tally(places, first_ms, counts[counted].astype(np.int32))
     mapped = frozenset(p for p, row in zip(every, named, strict=True) if row[-1])
-    return HoldLabels(Period(start, end), node, is_shared, tally, mapped)
+    return HoldLabels(Interval(start, end), node, is_shared, tally, mapped)
 
 
 def pack_times(times: Times, hour_ms: int) -> bytes:

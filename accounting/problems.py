@@ -25,7 +25,7 @@ MEDIA_TYPE = "application/problem+json"
 Fault = dict[str, Any]
 
 
-class Gone(exceptions.APIException):
+class CursorExpired(exceptions.APIException):
     """What a cursor was given for is not there any more."""
 
     status_code = 410
@@ -76,7 +76,7 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
 
 def _known(error: Exception) -> Exception:
     if isinstance(error, StaleError):
-        return Gone(str(error))
+        return CursorExpired(str(error))
     if isinstance(error, SelectionError):
         return exceptions.ParseError(str(error))
     if isinstance(error, HiddenError):

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.inventory.kube_state_jobs import Role
+from accounting.domain.inventory.kube_state_jobs import JobRole
 from accounting.domain.units.mig_profiles import fault_of
 from accounting.models import BindingKind, Cluster, Team
 from accounting.queries.selection import LIFECYCLES, SelectionError, parse_instant
@@ -378,7 +378,7 @@ class KubeStateJobSerializer(serializers.Serializer):  # type: ignore[type-arg]
         allow_blank=True, help_text="empty for samples without a job"
     )
     role = serializers.ChoiceField(
-        choices=[role.name.lower() for role in Role],
+        choices=[role.name.lower() for role in JobRole],
         help_text="at its last sample; `other` counts for nothing",
     )
     counts = serializers.BooleanField(help_text="whether its last sample counts")

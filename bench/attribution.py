@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from accounting.domain.attribution.attribute import attribute
 from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.domain.holds.derive import data_end_ms, derive
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory
@@ -28,7 +28,7 @@ from tests.oracle.samples import Sample
 GPUS, GPUS_A_NODE = 4096, 8
 START_MS = 1_790_848_800_000
 STEP_MS, KUBE_STEP_MS = 30_000, 60_000
-WINDOW = Period(START_MS, START_MS + WINDOW_MS)
+WINDOW = Interval(START_MS, START_MS + WINDOW_MS)
 MODEL = "NVIDIA A100-SXM4-80GB"
 PRODUCT = MODEL.replace(" ", "-")
 METRICS = {  # the eight series of a GPU or instance, and how their values run
@@ -84,7 +84,7 @@ def _figure(
     inventory = Inventory()
     observe(inventory, [reading], WINDOW)
     until = data_end_ms(inventory)
-    derived = derive(inventory, Period(0, WINDOW.end_ms + 3_600_000), until)
+    derived = derive(inventory, Interval(0, WINDOW.end_ms + 3_600_000), until)
     timelines = node_timelines(inventory, derived, WINDOW, until)
     ours = interleaved({"ours": lambda: attribute([WINDOW], [reading], timelines)})
     ours_s = sorted(ours["ours"])[2]

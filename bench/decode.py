@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.sources.answers import Collected, checked
 from bench.measure import Figure, interleaved, peak_rss, ratio
 
@@ -43,7 +43,7 @@ def answer(series: int = SERIES) -> bytes:
 
 def ours(body: bytes) -> float:
     """Decode into arrays as the door does; returns the sum of all values."""
-    period = Period(START_S * 1000, (START_S + POINTS * STEP_S) * 1000)
+    period = Interval(START_S * 1000, (START_S + POINTS * STEP_S) * 1000)
     collected = Collected()
     collected.add(checked(body, "bench", "matrix"), period)
     return float(collected.batch(period).values.sum())

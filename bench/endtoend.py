@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.ingest import fact_partitions, pipeline, window_schedule
 from accounting.models import Cluster, Gpu, Pod, Source, UsageWindow
 from bench.fleet import START_S, Fleet
@@ -26,7 +26,7 @@ from tests.prometheus_server import make_history, serving
 GPUS = 4096
 HOURS = 2
 STEP_MS = 30_000
-PERIOD = Period(START_S * 1000, (START_S + HOURS * 3600) * 1000)
+PERIOD = Interval(START_S * 1000, (START_S + HOURS * 3600) * 1000)
 METRIC = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 Answer = set[tuple[Any, ...]]
 
@@ -176,7 +176,7 @@ class Rival:
         for hour in PERIOD.hours():
             self._store(self._read(hour))
 
-    def _read(self, hour: Period) -> Any:
+    def _read(self, hour: Interval) -> Any:
         from prometheus_api_client import MetricRangeDataFrame
 
         answer = self.connection.custom_query(

@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.ingest import (
     fact_partitions,
     window_leases,
@@ -15,7 +15,7 @@ from accounting.ingest import (
     write_facts,
 )
 from accounting.ingest.commit import write_windows
-from accounting.ingest.window_leases import Outcome
+from accounting.ingest.window_leases import WindowResult
 from accounting.models import UsageWindow
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
@@ -147,12 +147,12 @@ def _repeat(count: int, what: str) -> Figure:
     fact_partitions.ensure(
         fact_partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
     )
-    whole = Period(cluster.START_MS, cluster.START_MS + count * cluster.WINDOW_MS)
+    whole = Interval(cluster.START_MS, cluster.START_MS + count * cluster.WINDOW_MS)
     parts = [
         (window, write_facts.Facts(cluster.window_rows(GPUS, n), _NONE))
         for n, window in enumerate(whole.windows())
     ]
-    held: list[window_leases.Claim] = []
+    held: list[window_leases.WindowLease] = []
 
     def prepare(name: str) -> None:
         if name == "first":
@@ -169,7 +169,7 @@ def _repeat(count: int, what: str) -> Figure:
         """The write stage of `ingest.pipeline` (`ingest.commit`), of facts that are computed."""
         results = [
             (
-                Outcome(
+                WindowResult(
                     window,
                     len(stored.rows),
                     stored.content_hash,

@@ -3,16 +3,16 @@
 from dataclasses import asdict
 from typing import Any
 
-from scheduler_view.domain.objects.desired import ObjectKey, Target
+from scheduler_view.domain.objects.desired import DesiredQuota, ObjectKey
 from scheduler_view.domain.objects.difference import FieldChange
 from scheduler_view.domain.objects.manifest import Manifest, Pin
-from scheduler_view.domain.plan.steps import Action, Step
+from scheduler_view.domain.plan.steps import Action, PlanStep
 from scheduler_view.domain.tiers.tier import TierSpec, TierState
 from scheduler_view.models import ChangeStep, QuotaTarget, Tier
 
 
 def step_row(
-    step: Step, before: Manifest | None, message: str, code: int | None
+    step: PlanStep, before: Manifest | None, message: str, code: int | None
 ) -> ChangeStep:
     """A step of a plan as its row; the change set and the position are set by whoever asks."""
     return ChangeStep(
@@ -33,9 +33,9 @@ def step_row(
     )
 
 
-def step_of(row: ChangeStep) -> Step:
+def step_of(row: ChangeStep) -> PlanStep:
     """A stored step."""
-    return Step(
+    return PlanStep(
         key=ObjectKey(row.kind, row.namespace, row.name),
         action=Action(row.action),
         body=row.body,
@@ -54,9 +54,9 @@ def _kept(live: Manifest) -> dict[str, Any]:
     return {**live, "metadata": meta}
 
 
-def target_of(row: QuotaTarget) -> Target:
+def target_of(row: QuotaTarget) -> DesiredQuota:
     """A row as a value."""
-    return Target(row.team.slug, row.pool, row.tier, row.gpus, dict(row.split))
+    return DesiredQuota(row.team.slug, row.pool, row.tier, row.gpus, dict(row.split))
 
 
 def tier_of(row: Tier) -> TierState:

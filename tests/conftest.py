@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from portal.embedded import lease
-from portal.embedded.paths import Places
+from portal.embedded.paths import HomePaths
 from portal.env import database_settings
 from tests.control_plane.server import ControlPlane, control_plane
 from tests.programs import obstacle
@@ -83,7 +83,7 @@ def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture(scope="session")
-def embedded() -> Iterator[Places]:
+def embedded() -> Iterator[HomePaths]:
     """Embedded services for this run only; gone when it ends, however it ends."""
     home = Path(tempfile.mkdtemp(prefix="gpu-ledger-tests-"))
     yield lease.acquire(home, is_temporary=True)
@@ -99,7 +99,7 @@ def django_db_modify_db_settings(
     del django_db_modify_db_settings_parallel_suffix
     if os.environ.get("DATABASE_URL"):
         return
-    places: Places = request.getfixturevalue("embedded")
+    places: HomePaths = request.getfixturevalue("embedded")
     database = settings.DATABASES["default"]
     ours = database_settings(places.database_url)
     database.update({name: ours[name] for name in ("HOST", "PORT", "USER", "PASSWORD")})
@@ -111,7 +111,7 @@ def redis_url(request: pytest.FixtureRequest) -> str:
     given = os.environ.get("REDIS_URL")
     if given:
         return given
-    places: Places = request.getfixturevalue("embedded")
+    places: HomePaths = request.getfixturevalue("embedded")
     return places.redis_url
 
 

@@ -12,7 +12,7 @@ from accounting.api.rows import CsvRenderer, Rows, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit.entries import (
     COLUMNS,
-    Wish,
+    AuditFilter,
     audit_page,
     audit_rows,
     kinds,
@@ -195,7 +195,7 @@ class AuditView(RowsView):
             }
         )
 
-    def _wish(self, request: Request) -> Wish:
+    def _wish(self, request: Request) -> AuditFilter:
         query = request.query_params
         period = self.selection(request).period
         what, about = query.get("what", ""), query.get("object", "")
@@ -203,7 +203,7 @@ class AuditView(RowsView):
             check_word("what", what, kinds())
         if about and not (about.isascii() and about.isdigit() and len(about) < 18):
             raise SelectionError("object is a number", parameter="object")
-        return Wish(
+        return AuditFilter(
             what=what,
             actor=query.get("actor", ""),
             object_id=int(about) if about else None,

@@ -25,7 +25,7 @@ WORD_CLASS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarPart:
     """One part of a horizontal bar, in percent of its width."""
 
     kind: str  # busy, idle, unknown, rest
@@ -74,7 +74,7 @@ def state_words(milliseconds: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def bar_parts(amounts: Mapping[str, Number], whole: Number) -> tuple[Part, ...]:
+def bar_parts(amounts: Mapping[str, Number], whole: Number) -> tuple[BarPart, ...]:
     """A bar of `whole` length: one part per kind, in order, with a gap between them.
 
     A part that is not nothing is at least 0.3 percent wide, so that it can be seen.
@@ -84,6 +84,6 @@ def bar_parts(amounts: Mapping[str, Number], whole: Number) -> tuple[Part, ...]:
         if not amount or not whole:
             continue
         length = max(float(amount) / float(whole) * 100, 0.3)
-        parts.append(Part(kind, round(x, 2), round(max(length - GAP, 0.1), 2)))
+        parts.append(BarPart(kind, round(x, 2), round(max(length - GAP, 0.1), 2)))
         x += length
     return tuple(parts)

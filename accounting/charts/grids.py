@@ -14,7 +14,7 @@ def heat_step(ratio: float | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """One square of a heat map: where it stands, how it looks, what it says."""
 
     x: float
@@ -27,9 +27,11 @@ DARK, FREE = "dark", "free"  # without data; known to be held by nobody
 WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 24.5, 23  # of a grid of 24 by 7 squares
 
 
-def week_cell(hour: int, weekday: int, look: str, words: str) -> Cell:
+def week_cell(hour: int, weekday: int, look: str, words: str) -> GridCell:
     """The square of one hour of the week: x hour, y weekday."""
-    return Cell(WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, look, words)
+    return GridCell(
+        WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, look, words
+    )
 
 
 def heat_look(ratio: float | None) -> str:

@@ -20,7 +20,7 @@ LEAST_HEIGHT = 18.0  # percent of a row: the seventh of a GPU still shows
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LaneSpan:
     """Something that lasted. `share` of the GPU; `look`: held, free, dark, error."""
 
     start: datetime
@@ -53,7 +53,7 @@ class Tick:
     label: str
 
 
-def bars(spans: Iterable[Span], start: datetime, end: datetime) -> tuple[Bar, ...]:
+def bars(spans: Iterable[LaneSpan], start: datetime, end: datetime) -> tuple[Bar, ...]:
     """Ground first, then what was held; spans that overlap stand above each other.
 
     Lanes are filled from below, the first that is free but for one window; they are as high
@@ -73,8 +73,8 @@ def bars(spans: Iterable[Span], start: datetime, end: datetime) -> tuple[Bar, ..
     return tuple(found)
 
 
-def _lanes(spans: Sequence[Span]) -> list[list[Span]]:
-    lanes: list[list[Span]] = []
+def _lanes(spans: Sequence[LaneSpan]) -> list[list[LaneSpan]]:
+    lanes: list[list[LaneSpan]] = []
     for span in spans:
         latest = span.start + WINDOW
         lane = next((one for one in lanes if one[-1].end <= latest), None)
@@ -85,7 +85,9 @@ def _lanes(spans: Sequence[Span]) -> list[list[Span]]:
     return lanes
 
 
-def _bar(span: Span, start: datetime, end: datetime, y: float, height: float) -> Bar:
+def _bar(
+    span: LaneSpan, start: datetime, end: datetime, y: float, height: float
+) -> Bar:
     whole = end - start
     low, high = max(span.start, start), min(span.end, end)
     x, width = (low - start) / whole * 100, (high - low) / whole * 100

@@ -7,7 +7,7 @@ from accounting.charts.plots import Figure, axis, layout
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MeasureLine:
     """A measure through time: its name, its look (`solid`, `dot`) and a value a step."""
 
     name: str
@@ -17,7 +17,7 @@ class Line:
 
 def measure_over_time(
     edges: Sequence[tuple[str, str]],
-    lines: Sequence[Line],
+    lines: Sequence[MeasureLine],
     unit: str,
     *,
     whole: tuple[str, str],

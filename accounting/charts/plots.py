@@ -18,7 +18,7 @@ DENSE = 100  # bars and more: gaps and outlines would take more room than they
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class PlotSeries:
     """One coloured series: its name, its team's slot, one value for each position.
 
     `url` is where a click on it leads; "" nowhere.
@@ -35,7 +35,9 @@ class Series:
         return sum((Decimal(v) for v in self.values if v is not None), Decimal(0))
 
 
-def top_series(series: Sequence[Series], named: int = NAMED_SERIES) -> list[Series]:
+def top_series(
+    series: Sequence[PlotSeries], named: int = NAMED_SERIES
+) -> list[PlotSeries]:
     """The largest series by name, and all others together as `Other (n)`."""
     ordered = sorted(series, key=lambda s: (-s.total, s.name))
     if len(ordered) <= named + 1:
@@ -44,7 +46,7 @@ def top_series(series: Sequence[Series], named: int = NAMED_SERIES) -> list[Seri
     values = tuple(
         _sum_known(column) for column in zip(*(s.values for s in rest), strict=True)
     )
-    return [*ordered[:named], Series(f"Other ({len(rest)})", OTHER_SLOT, values)]
+    return [*ordered[:named], PlotSeries(f"Other ({len(rest)})", OTHER_SLOT, values)]
 
 
 def _sum_known(values: Sequence[Number | None]) -> Decimal | None:
@@ -87,7 +89,7 @@ def layout(**more: Any) -> Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class TimeAxis:
     """The time axis of a bar chart: one position for each step, whatever its length.
 
     Attributes:
@@ -101,7 +103,7 @@ class Steps:
     edges: tuple[tuple[str, str], ...]
 
 
-def step_axis(steps: Steps) -> Figure:
+def step_axis(steps: TimeAxis) -> Figure:
     """Names in place of times: a single bar has its width, a repeated hour its own place."""
     return axis(
         type="category",
@@ -117,7 +119,9 @@ def step_axis(steps: Steps) -> Figure:
     )
 
 
-def money_by_step(steps: Steps, series: Sequence[Series], currency_sign: str) -> Figure:
+def money_by_step(
+    steps: TimeAxis, series: Sequence[PlotSeries], currency_sign: str
+) -> Figure:
     """Stacked bars: x hour, billing day or month, y money, colour the series' own.
 
     A step at which no series has a value is marked as not known: dashed, not zero. `meta`
@@ -232,7 +236,7 @@ def _state_bars(
 
 
 def gpus_over_time(
-    steps: Steps, values: Mapping[str, Sequence[float | None]], slot: int
+    steps: TimeAxis, values: Mapping[str, Sequence[float | None]], slot: int
 ) -> Figure:
     """Average GPUs by step, stacked: solid busy, hatched idle, pale hatched no data.
 
@@ -258,7 +262,7 @@ def gpus_over_time(
 
 
 def states_by_hour(
-    steps: Steps, values: Mapping[str, Sequence[float | None]]
+    steps: TimeAxis, values: Mapping[str, Sequence[float | None]]
 ) -> Figure:
     """Stacked bars of one GPU: minutes of each word in each hour."""
     return {

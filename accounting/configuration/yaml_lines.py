@@ -228,7 +228,7 @@ def parse(text: str) -> Entry:
         if not isinstance(node, yaml.MappingNode):
             message = "the document must be a mapping of sections, like `teams:`"
             raise DocumentError([Fault(1, message)])
-        reader = _Reader()
+        reader = _YamlReader()
         entry = reader.entry(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -245,7 +245,7 @@ def parse(text: str) -> Entry:
     return entry
 
 
-class _Reader:
+class _YamlReader:
     """Turns YAML's nodes into values; an alias counts as often as it stands somewhere."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.ingest.pipeline import Ingested, ingest_all
 from accounting.ingest.rollup import (
     look_for_faults,
@@ -53,7 +53,7 @@ class CaughtUp:
 def catch_up(
     cluster: Cluster,
     *,
-    within: Period | None = None,
+    within: Interval | None = None,
     newest_first: bool = True,
     for_s: float = math.inf,
     on_progress: Progress | None = None,
@@ -92,7 +92,7 @@ class _Run:
     """The roll-ups and the progress of one run."""
 
     cluster_id: int
-    within: Period | None
+    within: Interval | None
     began: datetime
     on_progress: Progress | None
     done: Ingested = field(default_factory=lambda: Ingested(0, 0, 0))

@@ -10,13 +10,13 @@ from django.conf import settings
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
-from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.samples.series import Reading
 from accounting.ingest import scrape_buffer
 from accounting.models import Cluster, Gpu, Source, SourceKind
 from accounting.queries.resources import added_resources
 from accounting.sources.errors import SourceError
-from accounting.sources.http import Access
+from accounting.sources.http import HttpAccess
 from accounting.sources.prometheus import Prometheus
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
@@ -43,13 +43,13 @@ class ClusterReader:
 
     sources: tuple[Source, ...]
 
-    def read(self, period: Period) -> list[Reading]:
+    def read(self, period: Interval) -> list[Reading]:
         """What every source says of a period, margins included.
 
         Raises:
             SourceError: a source that is asked over the network did not answer.
         """
-        wide = Period(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
+        wide = Interval(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
         return [
             replace(
                 read_source(source, wide),
@@ -63,7 +63,7 @@ class ClusterReader:
         """True where a source is asked for names, and does not show all it has."""
         return any(source.kind == SourceKind.PROMETHEUS for source in self.sources)
 
-    def unknown_names(self, period: Period) -> dict[str, str]:
+    def unknown_names(self, period: Interval) -> dict[str, str]:
         """Name -> source, of what looks like a GPU's metric and is in no table.
 
         Jobs that a source's list leaves out are no matter of ours.
@@ -80,7 +80,7 @@ class ClusterReader:
                         found[name] = source.name
         return found
 
-    def nodes_of_names(self, names: list[str], period: Period) -> dict[str, set[str]]:
+    def nodes_of_names(self, names: list[str], period: Interval) -> dict[str, set[str]]:
         """The nodes that series of these names speak of, by name.
 
         Raises:
@@ -94,20 +94,20 @@ class ClusterReader:
                     found[name] |= shown.get(name, set())
         return found
 
-    def blocks_inside(self, period: Period) -> dict[Source, list[int]]:
+    def blocks_inside(self, period: Interval) -> dict[Source, list[int]]:
         """The kept blocks that lie in a period as a whole; none where a source is asked."""
         if self.is_asked:
             return {}
         return {source: scrape_buffer.inside(source, period) for source in self.sources}
 
-    def is_folded(self, period: Period) -> bool:
+    def is_folded(self, period: Interval) -> bool:
         """True when all kept samples of a period are in the evidence already."""
         return not self.is_asked and all(
             scrape_buffer.are_folded(source, period, folding_of(source))
             for source in self.sources
         )
 
-    def samples_by_hour(self, period: Period) -> dict[int, int] | None:
+    def samples_by_hour(self, period: Interval) -> dict[int, int] | None:
         """How many samples are kept of each hour of a period, by its start in ms.
 
         None where a source is asked anew each time.
@@ -152,7 +152,7 @@ def reader_of(cluster: Cluster) -> ClusterReader:
     return ClusterReader(tuple(cluster.sources.filter(is_active=True)))
 
 
-def read_source(source: Source, period: Period) -> Reading:
+def read_source(source: Source, period: Interval) -> Reading:
     """One source's samples of a period: from the buffer, or by asking Prometheus."""
     if source.kind != SourceKind.PROMETHEUS:
         return _of_jobs(source, scrape_buffer.read(source, period))
@@ -211,9 +211,9 @@ def prometheus_of(source: Source) -> Prometheus:
     )
 
 
-def access_of(source: Source) -> Access:
+def access_of(source: Source) -> HttpAccess:
     """Credentials and deadlines that a source's settings name."""
     given = {
         key: source.settings[key] for key in _ACCESS_KEYS if key in source.settings
     }
-    return Access(**given)
+    return HttpAccess(**given)

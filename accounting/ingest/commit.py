@@ -9,13 +9,13 @@ from accounting.domain.core.issue import Issue
 from accounting.failpoints import reach
 from accounting.ingest import fact_partitions, window_leases, write_facts
 from accounting.ingest.data_issues import record
-from accounting.ingest.window_leases import Claim, Outcome
+from accounting.ingest.window_leases import WindowLease, WindowResult
 from accounting.locks import lock
 
 
 def write_windows(
-    claimed: Claim,
-    results: Sequence[tuple[Outcome, write_facts.Facts]],
+    claimed: WindowLease,
+    results: Sequence[tuple[WindowResult, write_facts.Facts]],
     found: Sequence[Issue] = (),
 ) -> int:
     """Facts, dirty hours and ledger in one transaction; unchanged windows write no facts.

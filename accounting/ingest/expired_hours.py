@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.rating.charge_sql import (
     KEY_COLUMNS,
     LINE_PRICE,
@@ -77,7 +77,7 @@ def torn_hours(cluster_id: int, hours: Sequence[datetime]) -> list[datetime]:
         return [hour for (hour,) in cursor.fetchall()]
 
 
-def widened(cluster_id: int, period: Period) -> Period:
+def widened(cluster_id: int, period: Interval) -> Interval:
     """A period, with all of the hours at its ends of which the facts have expired."""
     start_ms, end_ms = period.start_ms, period.end_ms
     for hour in period.hours():
@@ -86,7 +86,7 @@ def widened(cluster_id: int, period: Period) -> Period:
         if is_cut and has_expired(values):
             start_ms = min(start_ms, hour.start_ms)
             end_ms = max(end_ms, hour.end_ms)
-    return Period(start_ms, end_ms)
+    return Interval(start_ms, end_ms)
 
 
 def has_expired(values: dict[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from accounting.domain.core.interval import (
     DAY_MS,
     HOUR_MS,
     WINDOW_MS,
-    Period,
+    Interval,
     to_instant,
 )
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
@@ -57,7 +57,7 @@ class Kept:
 
     cluster: Cluster
     source: Source
-    period: Period
+    period: Interval
     samples: int
     new_samples: int
     unknown: UnknownNames
@@ -160,12 +160,12 @@ def keep_files(
         cluster, source = _source(cluster_name, actor, is_new=is_new)
         if interval_s is not None:
             _declare(source, interval_s, actor)
-        period = Period(spooled.first_ms, spooled.last_ms + 1)
+        period = Interval(spooled.first_ms, spooled.last_ms + 1)
         return _keep(cluster, source, spooled, period, tell)
 
 
 def _keep(
-    cluster: Cluster, source: Source, spooled: Spool, period: Period, tell: Progress
+    cluster: Cluster, source: Source, spooled: Spool, period: Interval, tell: Progress
 ) -> Kept:
     """Keep checked samples and fold them, in one transaction where they are one part.
 
@@ -216,7 +216,7 @@ def _source(cluster_name: str, actor: Actor, *, is_new: bool) -> tuple[Cluster, 
     return cluster, source
 
 
-def _note(source: Source, period: Period) -> None:
+def _note(source: Source, period: Interval) -> None:
     """Keep for data health when a file came last, and what it covers."""
     last = to_instant(period.end_ms - 1)
     Source.objects.filter(pk=source.pk).update(
@@ -227,7 +227,7 @@ def _note(source: Source, period: Period) -> None:
     )
 
 
-def _name_unknown(cluster: Cluster, unknown: UnknownNames, period: Period) -> None:
+def _name_unknown(cluster: Cluster, unknown: UnknownNames, period: Interval) -> None:
     """What looks like a GPU's metric and was left out."""
     weighed = unknown_metrics.hours_of(period)
     unknown_metrics.record_unknown(cluster, "A file", unknown.nodes, period, weighed)
@@ -256,11 +256,11 @@ def _declare(source: Source, interval_s: int, actor: Actor) -> None:
             source.save(update_fields=["interval_s"])
         blocks = BufferBlock.objects.filter(source=source)
         hours = blocks.values_list("first_ms", "last_ms")
-        kept = [_reach(Period(first, last + 1)) for first, last in hours]
+        kept = [_reach(Interval(first, last + 1)) for first, last in hours]
         window_schedule.mark(source.cluster_id, kept, "interval", create=False)
 
 
-def _mark(cluster: Cluster, period: Period) -> None:
+def _mark(cluster: Cluster, period: Interval) -> None:
     """Make due every window that the new samples can change, and the gap to what is
     there: between a cluster's first and last sample every window has its facts.
 
@@ -277,11 +277,11 @@ def _mark(cluster: Cluster, period: Period) -> None:
         last = int(bounds["last"].timestamp() * 1000) + WINDOW_MS
         high = max(high, first)
         low = min(low, last)
-    window_schedule.mark(cluster.pk, [Period(low, high)], "new", create=True)
+    window_schedule.mark(cluster.pk, [Interval(low, high)], "new", create=True)
     window_schedule.mark(cluster.pk, [_reach(period)], "late", create=False)
 
 
-def _reach(period: Period) -> Period:
+def _reach(period: Interval) -> Interval:
     """The windows that samples of a period can change, those around it included."""
     first = max(0, period.start_ms - REACH_BACK_MS)
-    return Period(first - first % WINDOW_MS, period.end_ms + REACH_AHEAD_MS)
+    return Interval(first - first % WINDOW_MS, period.end_ms + REACH_AHEAD_MS)

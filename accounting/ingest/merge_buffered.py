@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from django.db import transaction
 from django.db.models import Min
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.ingest import scrape_buffer
 from accounting.ingest.cluster_reader import folding_of, reader_of
 from accounting.ingest.evidence.observe import observe_period
@@ -18,7 +18,7 @@ PART_SAMPLES = 1_000_000  # the same; about 100 MB of memory
 Progress = Callable[[str, int, int], None]  # what, done, of how many
 
 
-def fold(cluster: Cluster, period: Period, tell: Progress) -> None:
+def fold(cluster: Cluster, period: Interval, tell: Progress) -> None:
     """Fold all kept samples of a period first, so that its windows are computed once.
 
     What comes beside us (a scrape, another import) is not noted as folded, and is observed
@@ -47,7 +47,7 @@ def fold(cluster: Cluster, period: Period, tell: Progress) -> None:
                 scrape_buffer.note_folded(source, ids, folding_of(source))
 
 
-def parts_of(period: Period, samples: Mapping[int, int] | None) -> list[Period]:
+def parts_of(period: Interval, samples: Mapping[int, int] | None) -> list[Interval]:
     """The parts of a period that are folded together, ascending: whole hours but for its ends.
 
     What is known of a cluster is loaded and saved once for each part: as few as memory allows.
@@ -59,7 +59,7 @@ def parts_of(period: Period, samples: Mapping[int, int] | None) -> list[Period]:
     """
     if samples is None:
         return [part for hour in period.hours() if (part := hour.intersection(period))]
-    parts: list[Period] = []
+    parts: list[Interval] = []
     held = 0
     for hour in period.hours():
         count = samples.get(hour.start_ms, 0)
@@ -69,16 +69,16 @@ def parts_of(period: Period, samples: Mapping[int, int] | None) -> list[Period]:
             or held + count > PART_SAMPLES
             or min(hour.end_ms, period.end_ms) - last.start_ms > PART_HOURS * HOUR_MS
         ):
-            parts.append(Period(max(hour.start_ms, period.start_ms), hour.end_ms))
+            parts.append(Interval(max(hour.start_ms, period.start_ms), hour.end_ms))
             held = count
         else:
-            parts[-1] = Period(last.start_ms, hour.end_ms)
+            parts[-1] = Interval(last.start_ms, hour.end_ms)
             held += count
-    parts[-1] = Period(parts[-1].start_ms, period.end_ms)
+    parts[-1] = Interval(parts[-1].start_ms, period.end_ms)
     return parts
 
 
-def _is_before_all(cluster: Cluster, period: Period) -> bool:
+def _is_before_all(cluster: Cluster, period: Interval) -> bool:
     """True when everything that was computed so far lies after a period."""
     done = IngestWindow.objects.filter(cluster=cluster, content_hash__isnull=False)
     first = done.aggregate(first=Min("window_start"))["first"]

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.models import Cluster
 from accounting.queries.data_health.shared_gpus import (
-    Presence,
+    ClusterPresence,
     presences_of,
     shared_with,
 )
@@ -37,7 +37,7 @@ def refuse_known_gpus(cluster_name: str, spooled: Spool) -> None:
     if spooled.first_ms is None or spooled.last_ms is None:
         return
     uuids = _uuids(spooled)
-    period = Period(spooled.first_ms, spooled.last_ms + 1)
+    period = Interval(spooled.first_ms, spooled.last_ms + 1)
     known = presences_of(set(filter(None, uuids)), period)
     if all(presence.cluster == cluster_name for presence in known):
         return
@@ -89,11 +89,11 @@ def _uuids(spooled: Spool) -> list[str]:
 
 
 def _sampled_in(
-    spooled: Spool, uuids: Sequence[str], known: Iterable[Presence], own: str
+    spooled: Spool, uuids: Sequence[str], known: Iterable[ClusterPresence], own: str
 ) -> dict[str, set[str]]:
     """The UUIDs with a sample while another cluster has them, by cluster."""
-    elsewhere: dict[str, list[Presence]] = defaultdict(list)
-    ours: dict[str, list[Period]] = defaultdict(list)
+    elsewhere: dict[str, list[ClusterPresence]] = defaultdict(list)
+    ours: dict[str, list[Interval]] = defaultdict(list)
     for presence in known:
         if presence.cluster == own:
             ours[presence.uuid].append(presence.period)

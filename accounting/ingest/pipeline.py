@@ -16,7 +16,7 @@ from django.db import Error
 from accounting.domain.attribution.attribute import WindowLedger, attribute
 from accounting.domain.attribution.metric_names import Spellings, spellings
 from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.samples.series import Reading, content_hash
 from accounting.failpoints import reach
 from accounting.ingest import retirement, window_leases, write_facts
@@ -28,7 +28,11 @@ from accounting.ingest.evidence.observe import State, observe_period
 from accounting.ingest.gc_pause import no_cycle_search
 from accounting.ingest.kube_state_jobs.changes import bring_about
 from accounting.ingest.unknown_metrics import look_for_unknown
-from accounting.ingest.window_leases import Claim, FenceError, Outcome
+from accounting.ingest.window_leases import (
+    WindowLease,
+    WindowLeaseLostError,
+    WindowResult,
+)
 from accounting.models import Cluster
 from accounting.queries.data_health.retirement import retired_ms
 from accounting.queries.database_clock import database_now
@@ -61,7 +65,7 @@ class Ingested:
 def ingest_next(
     cluster: Cluster,
     *,
-    within: Period | None = None,
+    within: Interval | None = None,
     newest_first: bool = True,
     not_since: datetime | None = None,
     as_of: datetime | None = None,
@@ -113,7 +117,9 @@ def ingest_next(
         window_leases.fail(claimed, str(error), error.retry_after_s or 0.0)
         source_failed(cluster, claimed.period, error)
         return Ingested(0, 0, 0, failed=len(claimed.windows))
-    except FenceError:  # one was taken over: the others of its hour are due again
+    except (
+        WindowLeaseLostError
+    ):  # one was taken over: the others of its hour are due again
         window_leases.give_back(claimed)
         return Ingested(0, 0, 0)
     except KeyboardInterrupt:  # somebody stops us: the hour is due again at once
@@ -129,7 +135,7 @@ def ingest_next(
     return done
 
 
-def _read(reader: ClusterReader, period: Period, *, is_over: bool) -> list[Reading]:
+def _read(reader: ClusterReader, period: Interval, *, is_over: bool) -> list[Reading]:
     """The samples of a period; of a cluster that is over, nobody has to answer (N38).
 
     Raises:
@@ -146,7 +152,7 @@ def _read(reader: ClusterReader, period: Period, *, is_over: bool) -> list[Readi
 def ingest_all(
     cluster: Cluster,
     *,
-    within: Period | None = None,
+    within: Interval | None = None,
     newest_first: bool = True,
     as_of: datetime | None = None,
     for_s: float = math.inf,
@@ -191,7 +197,7 @@ def ingest_all(
 
 
 def _attribute(
-    claimed: Claim,
+    claimed: WindowLease,
     readings: Sequence[Reading],
     state: State,
     started: float,
@@ -214,19 +220,19 @@ def _attribute(
 
 
 def _results(
-    claimed: Claim,
+    claimed: WindowLease,
     ledgers: Sequence[WindowLedger],
     ids: Ids,
     names: Spellings,
     run: tuple[bool, int, bytes],
-) -> list[tuple[Outcome, write_facts.Facts]]:
-    """What is written of every claimed window; `run` ends each `Outcome`."""
+) -> list[tuple[WindowResult, write_facts.Facts]]:
+    """What is written of every claimed window; `run` ends each `WindowResult`."""
     known = write_facts.Known(ids.gpus, ids.pods, ids.nodes)
-    results: list[tuple[Outcome, write_facts.Facts]] = []
+    results: list[tuple[WindowResult, write_facts.Facts]] = []
     for ledger in ledgers:
         spelled = names.within(ledger.window)
         stored = write_facts.facts_of(claimed.cluster_id, ledger, known, spelled)
-        outcome = Outcome(
+        outcome = WindowResult(
             ledger.window,
             len(stored.rows),
             stored.content_hash,

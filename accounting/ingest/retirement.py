@@ -21,7 +21,7 @@ from accounting.domain.core.interval import (
     FAR_MS,
     HOUR_MS,
     WINDOW_MS,
-    Period,
+    Interval,
     to_instant,
     to_ms,
     window_of,
@@ -92,7 +92,7 @@ def _keep_pending(cluster_id: int, old: datetime | None, new: datetime | None) -
     first_ms -= first_ms % WINDOW_MS
     if first_ms >= to_ms(end):
         return
-    changed = Period(first_ms, to_ms(end))
+    changed = Interval(first_ms, to_ms(end))
     row, is_new = PendingRetirement.objects.get_or_create(
         cluster_id=cluster_id,
         defaults={"start_ms": changed.start_ms, "end_ms": changed.end_ms},
@@ -108,7 +108,7 @@ def work_off(
     *,
     for_s: float = float("inf"),
     on_progress: Progress | None = None,
-) -> Period | None:
+) -> Interval | None:
     """Bring about what setting, moving or taking back a cluster's end changes.
 
     Days, newest first, until none is left or `for_s` seconds have passed; what is left is
@@ -118,7 +118,7 @@ def work_off(
         The time that was looked at; None where nothing was to be done.
     """
     until = monotonic() + for_s
-    done: list[Period] = []
+    done: list[Interval] = []
     while (step := _next_day(cluster)) is not None:
         day, left = step
         done.append(day)
@@ -127,17 +127,17 @@ def work_off(
             on_progress(len(done), len(done) + left)
         if monotonic() >= until:
             break
-    return Period(done[-1].start_ms, done[0].end_ms) if done else None
+    return Interval(done[-1].start_ms, done[0].end_ms) if done else None
 
 
-def _next_day(cluster: Cluster) -> tuple[Period, int] | None:
+def _next_day(cluster: Cluster) -> tuple[Interval, int] | None:
     """Do the newest day that is left; returns it and how many are left then."""
     with transaction.atomic():
         waiting = PendingRetirement.objects.select_for_update(skip_locked=True)
         row = waiting.filter(cluster=cluster).first()
         if row is None:
             return None
-        day = Period(_start_of_step(cluster.pk, row), row.end_ms)
+        day = Interval(_start_of_step(cluster.pk, row), row.end_ms)
         left_ms = day.start_ms - row.start_ms
         if left_ms:
             row.end_ms = day.start_ms
@@ -147,10 +147,10 @@ def _next_day(cluster: Cluster) -> tuple[Period, int] | None:
         end_ms = retired_ms(cluster.pk)  # as far as it is brought about with this day
         end_ms = FAR_MS if end_ms is None else end_ms
         if day.start_ms < end_ms:
-            _bring_back(cluster, Period(day.start_ms, min(day.end_ms, end_ms)))
+            _bring_back(cluster, Interval(day.start_ms, min(day.end_ms, end_ms)))
         if end_ms < day.end_ms:
             _cut(cluster.pk, end_ms)
-            _empty(cluster.pk, Period(max(day.start_ms, end_ms), day.end_ms))
+            _empty(cluster.pk, Interval(max(day.start_ms, end_ms), day.end_ms))
         reach("retiring_day")
         return day, -(-left_ms // DAY_MS)
 
@@ -201,7 +201,7 @@ _CUT = (
 )
 
 
-def _empty(cluster_id: int, period: Period) -> None:
+def _empty(cluster_id: int, period: Interval) -> None:
     """Take the facts and hours of a period away; nothing is read for it.
 
     An hour whose facts have expired is put aside as a whole.
@@ -269,7 +269,7 @@ _EMPTY = (
 )
 
 
-def _bring_back(cluster: Cluster, period: Period) -> None:
+def _bring_back(cluster: Cluster, period: Interval) -> None:
     """Give a period of a cluster that goes on (again) its holds, hours and windows."""
     values: dict[str, Any] = {
         "cluster": cluster.pk,

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.failpoints import reach
 from accounting.ingest import expired_hours, fact_partitions, window_schedule
 from accounting.ingest.data_issues import of_clusters
@@ -80,7 +80,7 @@ class _Mark:
 def roll_up_dirty_hours(
     cluster_id: int,
     *,
-    within: Period | None = None,
+    within: Interval | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Replace every hour whose facts, teams or prices changed; returns how many.
@@ -100,7 +100,7 @@ def roll_up_dirty_hours(
     return count
 
 
-def roll_up_complete_hours(cluster_id: int, within: Period | None = None) -> int:
+def roll_up_complete_hours(cluster_id: int, within: Interval | None = None) -> int:
     """The same for hours of which no window is due: a long run shows what it has so far.
 
     Who does it looks for faults at its end.
@@ -125,7 +125,7 @@ _IS_COMPLETE = """
 
 
 def _dirty(
-    cluster_id: int, within: Period | None, *, is_complete: bool = False
+    cluster_id: int, within: Interval | None, *, is_complete: bool = False
 ) -> list[datetime]:
     """Dirty hours, newest first."""
     with connection.cursor() as cursor:

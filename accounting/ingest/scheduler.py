@@ -11,7 +11,7 @@ from accounting.domain.core.interval import (
     DAY_MS,
     HOUR_MS,
     WINDOW_MS,
-    Period,
+    Interval,
     to_instant,
     to_ms,
 )
@@ -24,7 +24,7 @@ from accounting.ingest.unknown_metrics import record_unknown
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.data_health.at_stake import silent_gpus
 from accounting.queries.database_clock import database_now
-from accounting.sources.scrape import Scraped, Target, scrape
+from accounting.sources.scrape import Scraped, ScrapeTarget, scrape
 
 PASSING = (
     "target_down",
@@ -63,7 +63,7 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
     at = clock_ms()
     if len(result.batch.times):
         first, last = int(result.batch.times.min()), int(result.batch.times.max())
-        _mark_late(cluster, source, Period(first, last + 1))
+        _mark_late(cluster, source, Interval(first, last + 1))
     now = to_instant(at)
     down = [message for code, _, message in result.notes if code == "target_down"]
     source.last_read_at = now
@@ -72,8 +72,8 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
         source.last_sample_at = to_instant(int(result.batch.times.max()))
     source.save(update_fields=["last_read_at", "last_sample_at", "last_error"])
     record.record(cluster.pk, _faults(cluster, source, result, at))
-    scraped = Period(at, at)
-    hour = Period(at - HOUR_MS, at)
+    scraped = Interval(at, at)
+    hour = Interval(at - HOUR_MS, at)
     record_unknown(cluster, source.name, result.unknown, scraped, hour)
     record.resolve_older(cluster.pk, PASSING, now - timedelta(minutes=5))
     return new
@@ -104,7 +104,7 @@ def _faults(
     ]
 
 
-def _mark_late(cluster: Cluster, source: Source, scraped: Period) -> None:
+def _mark_late(cluster: Cluster, source: Source, scraped: Interval) -> None:
     """Make windows due that were computed without samples of their time (N1).
 
     The last ones are read again anyway. Before them a sample lies only when a clock went
@@ -113,7 +113,7 @@ def _mark_late(cluster: Cluster, source: Source, scraped: Period) -> None:
     newest = _newest_window(cluster)
     if newest is None or scraped.start_ms >= to_ms(newest) + WINDOW_MS - AGAIN_MS:
         return
-    reach = Period(scraped.start_ms - REACH_BACK_MS, scraped.end_ms + REACH_AHEAD_MS)
+    reach = Interval(scraped.start_ms - REACH_BACK_MS, scraped.end_ms + REACH_AHEAD_MS)
     window_schedule.mark(cluster.pk, [reach], "late", create=False)
     issue = Issue(
         code="clock_went_back",
@@ -132,15 +132,15 @@ def _newest_window(cluster: Cluster) -> datetime | None:
     return newest
 
 
-def targets_of(source: Source) -> list[Target]:
+def targets_of(source: Source) -> list[ScrapeTarget]:
     """The addresses that a scrape source reads, with their scrapers' identities."""
-    found: list[Target] = []
+    found: list[ScrapeTarget] = []
     for group in source.settings.get("targets", []):
         for url in group["urls"]:
             parts = urlsplit(url)
             path = parts.path.removesuffix("/metrics").strip("/")
             instance = f"{parts.netloc}/{path}" if path else parts.netloc
-            found.append(Target(url, group["job"], instance))
+            found.append(ScrapeTarget(url, group["job"], instance))
     return found
 
 
@@ -169,16 +169,16 @@ def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     start_ms = _next_window(cluster, live, end_ms)
     if start_ms >= end_ms:
         return 0
-    new = Period(start_ms, end_ms)
+    new = Interval(start_ms, end_ms)
     count = window_schedule.mark(cluster.pk, [new], "new", create=True)
     again = AGAIN_MS
     if any(source.kind == SourceKind.PROMETHEUS for source in live):
         again = max(again, _reread_ms(new))
-    window_schedule.read_again(cluster.pk, Period(max(0, start_ms - again), start_ms))
+    window_schedule.read_again(cluster.pk, Interval(max(0, start_ms - again), start_ms))
     return count
 
 
-def _reread_ms(new: Period) -> int:
+def _reread_ms(new: Interval) -> int:
     """How far back to read again: a day with each hour, a week with each day (N1)."""
     if any(window.start_ms % DAY_MS == 0 for window in new.windows()):
         return 7 * DAY_MS

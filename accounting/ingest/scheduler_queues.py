@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.queued_jobs import held_jobs
 from accounting.domain.inventory.scheduler_queues import newest_values
 from accounting.domain.samples.series import Reading
@@ -14,13 +14,15 @@ from accounting.models import Cluster
 from accounting.queries.resources import added_resources
 
 
-def store(cluster: Cluster, readings: Sequence[Reading], period: Period) -> None:
+def store(cluster: Cluster, readings: Sequence[Reading], period: Interval) -> None:
     """Fold a period's samples in, in a transaction; any order and any repetition is fine."""
     _store_values(cluster.pk, readings, period)
     _store_jobs(cluster.pk, readings, period)
 
 
-def _store_values(cluster_id: int, readings: Sequence[Reading], period: Period) -> None:
+def _store_values(
+    cluster_id: int, readings: Sequence[Reading], period: Interval
+) -> None:
     added = {sanitised(resource): resource for resource in added_resources()}
     rows = [
         (
@@ -47,7 +49,7 @@ def _store_values(cluster_id: int, readings: Sequence[Reading], period: Period) 
         )
 
 
-def _store_jobs(cluster_id: int, readings: Sequence[Reading], period: Period) -> None:
+def _store_jobs(cluster_id: int, readings: Sequence[Reading], period: Interval) -> None:
     rows = [
         (cluster_id, *name, job.created_ms, job.started_ms, job.suspended_ms)
         for name, job in sorted(held_jobs(readings, period).items())

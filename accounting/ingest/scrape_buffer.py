@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet, Sum
 from psycopg.types.json import Jsonb
 
-from accounting.domain.core.interval import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
 from accounting.domain.samples.series import Reading
 from accounting.ingest import bulk_copy, database_cache
 from accounting.models import BufferBlock, BufferSeries, Source
@@ -92,7 +92,7 @@ def _unfold_around(source: Source, hour_ms: int) -> None:
     ).update(folded_as=None)
 
 
-def unfold(cluster_id: int, periods: Iterable[Period]) -> None:
+def unfold(cluster_id: int, periods: Iterable[Interval]) -> None:
     """Let samples of some periods be folded again: some of the evidence was taken back.
 
     In the transaction that took it back, under the cluster's `evidence` lock.
@@ -108,7 +108,7 @@ def unfold(cluster_id: int, periods: Iterable[Period]) -> None:
         ).update(folded_as=None)
 
 
-def _blocks(source: Source, period: Period) -> QuerySet[BufferBlock]:
+def _blocks(source: Source, period: Interval) -> QuerySet[BufferBlock]:
     start = to_instant(period.start_ms - period.start_ms % HOUR_MS)
     return BufferBlock.objects.filter(
         source=source,
@@ -119,7 +119,7 @@ def _blocks(source: Source, period: Period) -> QuerySet[BufferBlock]:
     )
 
 
-def inside(source: Source, period: Period) -> list[int]:
+def inside(source: Source, period: Interval) -> list[int]:
     """The ids of a source's blocks that lie in a period as a whole; a block never changes."""
     found = _blocks(source, period).filter(
         first_ms__gte=period.start_ms, last_ms__lt=period.end_ms
@@ -132,18 +132,18 @@ def note_folded(source: Source, ids: Sequence[int], folded_as: bytes) -> None:
     BufferBlock.objects.filter(source=source, pk__in=ids).update(folded_as=folded_as)
 
 
-def are_folded(source: Source, period: Period, folded_as: bytes) -> bool:
+def are_folded(source: Source, period: Interval, folded_as: bytes) -> bool:
     """True when all samples of a period are in the evidence, and as they would be now."""
     return not _blocks(source, period).exclude(folded_as=folded_as).exists()
 
 
-def samples_by_hour(source: Source, period: Period) -> dict[int, int]:
+def samples_by_hour(source: Source, period: Interval) -> dict[int, int]:
     """How many samples the blocks of the hours of a period have, by the hour's start in ms."""
     counts = _blocks(source, period).values_list("hour_start").annotate(Sum("samples"))
     return {to_ms(hour): count for hour, count in counts}
 
 
-def read(source: Source, period: Period) -> Reading:
+def read(source: Source, period: Interval) -> Reading:
     """Every kept sample of a source in a period, as series."""
     blocks = _blocks(source, period).values_list("hour_start", "payload")
     parts = [_unpack(bytes(payload), hour) for hour, payload in blocks]

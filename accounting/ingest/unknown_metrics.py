@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period, to_instant
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_instant
 from accounting.domain.core.issue import Issue
 from accounting.ingest.cluster_reader import ClusterReader
 from accounting.ingest.data_issues import record
@@ -22,7 +22,7 @@ CODE = "unknown_metric"
 MOST = 100  # names of one period; more say nothing more
 
 
-def look_for_unknown(cluster: Cluster, reader: ClusterReader, period: Period) -> None:
+def look_for_unknown(cluster: Cluster, reader: ClusterReader, period: Interval) -> None:
     """Name what looks like a GPU's metric in a period and is in no table.
 
     What a day of data has passed without is resolved. A source that does not answer this
@@ -50,7 +50,7 @@ def look_for_unknown(cluster: Cluster, reader: ClusterReader, period: Period) ->
 
 
 def _nodes(
-    cluster: Cluster, reader: ClusterReader, names: Iterable[str], period: Period
+    cluster: Cluster, reader: ClusterReader, names: Iterable[str], period: Interval
 ) -> Mapping[str, Collection[str]]:
     try:
         return reader.nodes_of_names(list(names), period)
@@ -63,8 +63,8 @@ def record_unknown(
     cluster: Cluster,
     where: str,
     nodes_of: Mapping[str, Collection[str]],
-    period: Period,
-    weighed: Period,
+    period: Interval,
+    weighed: Interval,
 ) -> None:
     """Keep the names that a source showed, with what is at stake.
 
@@ -85,17 +85,17 @@ def record_unknown(
     )
 
 
-def hours_of(period: Period) -> Period:
+def hours_of(period: Interval) -> Interval:
     """The UTC hours that a period touches."""
     end = period.end_ms + -period.end_ms % HOUR_MS
-    return Period(period.start_ms - period.start_ms % HOUR_MS, end)
+    return Interval(period.start_ms - period.start_ms % HOUR_MS, end)
 
 
 def _issue(
     name: str,
     where: str,
     nodes: Iterable[str],
-    period: Period,
+    period: Interval,
     lost: Mapping[str, int],
 ) -> Issue:
     at_stake = sum(lost.get(node, 0) for node in nodes)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.interval import Interval, to_instant
 
 SESSIONS = """  -- of this database server: a claim whose session is gone is nobody's
     SELECT pid::text AS pid, extract(epoch FROM backend_start)::text AS start
@@ -75,7 +75,7 @@ _BACKLOG = f"""
 
 def backlog(
     cluster_id: int,
-    within: Period | None = None,
+    within: Interval | None = None,
     *,
     is_outside: bool = False,
     as_of: datetime | None = None,

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant
 from accounting.ingest.window_backlog import IS_DUE, SESSIONS
 from accounting.models import WindowState
 
@@ -21,16 +21,16 @@ FIRST_READ_AFTER = timedelta(seconds=30)  # rules.md N1
 LONGEST_DELAY_S = 3600
 
 
-class FenceError(RuntimeError):
+class WindowLeaseLostError(RuntimeError):
     """Another worker, or a late sample, took the window over: our result is void."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class WindowLease:
     """Windows near each other that this worker may write until the lease ends."""
 
     cluster_id: int
-    windows: tuple[Period, ...]
+    windows: tuple[Interval, ...]
     fences: dict[int, int]  # window start in ms -> fence
     hashes: dict[
         int, bytes
@@ -38,20 +38,20 @@ class Claim:
     reading_hash: bytes | None = None  # of the samples behind all of them, if one is
 
     @property
-    def period(self) -> Period:
+    def period(self) -> Interval:
         """From the first to the last claimed window."""
-        return Period(self.windows[0].start_ms, self.windows[-1].end_ms)
+        return Interval(self.windows[0].start_ms, self.windows[-1].end_ms)
 
 
 def claim(
     cluster_id: int,
     *,
     newest_first: bool = True,
-    within: Period | None = None,
+    within: Interval | None = None,
     not_since: datetime | None = None,
     as_of: datetime | None = None,
     hours: int = 1,
-) -> Claim | None:
+) -> WindowLease | None:
     """Take the due windows of one hour, or of some; None when nothing is due.
 
     Due are pending windows, failed ones whose time has come, and claimed ones whose worker
@@ -113,7 +113,7 @@ def claim(
     return _claim(cluster_id, rows)
 
 
-def wait_for_locked(cluster_id: int, within: Period | None = None) -> None:
+def wait_for_locked(cluster_id: int, within: Interval | None = None) -> None:
     """Wait until no other transaction holds the first due window, as `claim` does not.
 
     Who imports holds the windows of a file until its samples are in the evidence.
@@ -145,7 +145,7 @@ def wait_for_locked(cluster_id: int, within: Period | None = None) -> None:
 
 def _claim(
     cluster_id: int, rows: Sequence[tuple[datetime, int, bytes | None, bytes | None]]
-) -> Claim | None:
+) -> WindowLease | None:
     if not rows:
         return None
     starts = {int(at.timestamp() * 1000): fence for at, fence, *_ in rows}
@@ -153,16 +153,16 @@ def _claim(
         int(at.timestamp() * 1000): bytes(digest) for at, _, digest, _ in rows if digest
     }
     readings = {bytes(digest) if digest else None for *_, digest in rows}
-    windows = tuple(Period(ms, ms + WINDOW_MS) for ms in sorted(starts))
+    windows = tuple(Interval(ms, ms + WINDOW_MS) for ms in sorted(starts))
     reading = readings.pop() if len(readings) == 1 and len(known) == len(rows) else None
-    return Claim(cluster_id, windows, starts, known, reading)
+    return WindowLease(cluster_id, windows, starts, known, reading)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WindowResult:
     """What reading one window gave."""
 
-    window: Period
+    window: Interval
     rows: int
     content_hash: bytes
     samples_expected: int
@@ -195,17 +195,17 @@ _FINISH_QUIETLY = f"""{_FINISH}
 """
 
 
-def finish(claimed: Claim, outcomes: Sequence[Outcome]) -> None:
+def finish(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> None:
     """Record results, in the transaction that wrote the facts.
 
     Raises:
         FenceError: a window was taken over meanwhile; the transaction must roll back.
     """
     if _finish(_FINISH, claimed, outcomes) != len(outcomes):
-        raise FenceError("a window was taken over while it was computed")
+        raise WindowLeaseLostError("a window was taken over while it was computed")
 
 
-def finish_quietly(claimed: Claim, outcomes: Sequence[Outcome]) -> bool:
+def finish_quietly(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> bool:
     """Record results that changed no facts and found nothing, in one statement.
 
     False where that is not all: an issue is open that may be gone now, or a window was taken
@@ -214,7 +214,9 @@ def finish_quietly(claimed: Claim, outcomes: Sequence[Outcome]) -> bool:
     return _finish(_FINISH_QUIETLY, claimed, outcomes) == len(outcomes)
 
 
-def _finish(statement: str, claimed: Claim, outcomes: Sequence[Outcome]) -> int:
+def _finish(
+    statement: str, claimed: WindowLease, outcomes: Sequence[WindowResult]
+) -> int:
     columns = [
         (
             to_instant(o.window.start_ms),
@@ -242,7 +244,7 @@ def _finish(statement: str, claimed: Claim, outcomes: Sequence[Outcome]) -> int:
         return int(cursor.rowcount)
 
 
-def finish_unchanged(claimed: Claim) -> None:
+def finish_unchanged(claimed: WindowLease) -> None:
     """Record that the same samples were read again: the facts stay as they are.
 
     Raises:
@@ -266,10 +268,10 @@ def finish_unchanged(claimed: Claim) -> None:
             ],
         )
         if cursor.rowcount != len(claimed.fences):
-            raise FenceError("a window was taken over while it was read")
+            raise WindowLeaseLostError("a window was taken over while it was read")
 
 
-def give_back(claimed: Claim) -> None:
+def give_back(claimed: WindowLease) -> None:
     """Make those windows due again that nobody has taken over."""
     with connection.cursor() as cursor:
         cursor.executemany(
@@ -284,7 +286,7 @@ def give_back(claimed: Claim) -> None:
         )
 
 
-def fail(claimed: Claim, message: str, wait_s: float = 0.0) -> None:
+def fail(claimed: WindowLease, message: str, wait_s: float = 0.0) -> None:
     """Give windows back after an error: they wait longer after each attempt.
 
     Unless the error was the end of the session that claimed them: then they are due.

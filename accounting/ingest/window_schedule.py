@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.core.interval import FAR_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import FAR_MS, WINDOW_MS, Interval, to_instant
 from accounting.ingest.fact_partitions import FACT_DAYS
 
 ASKED_AGAIN_DAYS = 7  # Prometheus may have forgotten what is older (N1)
@@ -13,7 +13,7 @@ ASKED = "asked"  # the reason of windows that somebody asked for
 
 
 def mark(
-    cluster_id: int, periods: Iterable[Period], reason: str, *, create: bool
+    cluster_id: int, periods: Iterable[Interval], reason: str, *, create: bool
 ) -> int:
     """Make the windows that periods touch pending; returns how many changed.
 
@@ -33,7 +33,7 @@ def mark(
     )
 
 
-def ask(cluster_id: int, period: Period, *, create: bool) -> int:
+def ask(cluster_id: int, period: Interval, *, create: bool) -> int:
     """Make the windows of a period pending because somebody asked for it.
 
     Where an earlier request for some of them was stopped, what it had computed stays: so the
@@ -112,7 +112,7 @@ def _mark(
         return int(cursor.rowcount)
 
 
-def read_again(cluster_id: int, period: Period) -> None:
+def read_again(cluster_id: int, period: Interval) -> None:
     """Ask a period's samples again (N1): windows that are done become pending.
 
     Their `reading_hash` stays: where the same samples come, nothing is computed.
@@ -165,7 +165,7 @@ _AT_HAND = f"""
 """
 
 
-def lost_before(cluster_id: int, period: Period) -> datetime | None:
+def lost_before(cluster_id: int, period: Interval) -> datetime | None:
     """Until when a period cannot be computed again: its samples are not kept any more.
 
     Such windows would lose what they know. None where there is none of them.
@@ -190,7 +190,7 @@ def lost_before(cluster_id: int, period: Period) -> datetime | None:
     return found[0] if found else None
 
 
-def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> int:
+def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> int:
     """Make windows that are done pending again, as far back as samples are at hand.
 
     Without its samples a window would lose what it knows: older ones stay as they are.
@@ -229,7 +229,7 @@ def mark_existing(cluster_id: int, periods: Sequence[Period], reason: str) -> in
     return count
 
 
-def is_at_hand(cluster_id: int, window: Period) -> bool:
+def is_at_hand(cluster_id: int, window: Interval) -> bool:
     """True where the samples of a window can still be read, or it was never computed."""
     with connection.cursor() as cursor:
         cursor.execute(

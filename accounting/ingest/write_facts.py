@@ -14,7 +14,7 @@ from django.db import connection
 
 from accounting.domain.attribution.attribute import WindowLedger
 from accounting.domain.attribution.metric_names import Rung
-from accounting.domain.core.ledger_line import COUNTED, Line, LineTable
+from accounting.domain.core.ledger_line import COUNTED, LedgerLine, LineTable
 from accounting.domain.intensity.measures import MEASURES
 from accounting.failpoints import reach
 from accounting.ingest.bulk_copy import copying
@@ -122,7 +122,7 @@ def _put_ids(
 
 
 def _of_lines(
-    lines: Sequence[Line], known: Known, spelled: Mapping[Rung, int]
+    lines: Sequence[LedgerLine], known: Known, spelled: Mapping[Rung, int]
 ) -> "np.ndarray":
     rows = np.zeros(len(lines), ROW)
     values = [

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from accounting.access import EVERYTHING
-from accounting.domain.core.interval import WINDOW_MS, Period, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
@@ -36,7 +36,7 @@ def clusters_named(name: str | None) -> Sequence[Cluster]:
     return found
 
 
-def ended_range(start: str | None, end: str | None) -> Period | None:
+def ended_range(start: str | None, end: str | None) -> Interval | None:
     """The part of a range that has ended; None without a range.
 
     Args:
@@ -60,7 +60,7 @@ def ended_range(start: str | None, end: str | None) -> Period | None:
     end_ms = min(period.end_ms, now_ms - now_ms % WINDOW_MS)
     if end_ms <= period.start_ms:
         raise WrongUse(f"--from ({start}) lies in the future")
-    return Period(period.start_ms, end_ms)
+    return Interval(period.start_ms, end_ms)
 
 
 def interval_of(text: str | None) -> int | None:

@@ -25,14 +25,16 @@ class StaleError(SelectionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CursorPage:
     """Some rows of a list, and the cursor of those after them; None at the end."""
 
     rows: Sequence[Row]
     next: str | None
 
 
-def page_of(rows: Sequence[Row], question: str, limit: int, cursor: str | None) -> Page:
+def page_of(
+    rows: Sequence[Row], question: str, limit: int, cursor: str | None
+) -> CursorPage:
     """One page of a list.
 
     Args:
@@ -48,9 +50,9 @@ def page_of(rows: Sequence[Row], question: str, limit: int, cursor: str | None) 
     start = 0 if cursor is None else _start(cursor, question, rows)
     end = start + limit
     if end >= len(rows):
-        return Page(rows[start:], None)
+        return CursorPage(rows[start:], None)
     found = [end, _digest(question), _digest(rows)]
-    return Page(rows[start:end], signing.dumps(found, salt=_SALT, compress=True))
+    return CursorPage(rows[start:end], signing.dumps(found, salt=_SALT, compress=True))
 
 
 def keyset_cursor(question: str, key: int) -> str:

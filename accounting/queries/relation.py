@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.models import Gpu
 from accounting.queries.retained_range import kept_facts
 from accounting.queries.selection import (
@@ -104,11 +104,11 @@ def _base(selection: Selection, wanted: set[str], column: _Column) -> Relation:
     return _days(period, column.days)
 
 
-def _fits_rollups(period: Period) -> bool:
+def _fits_rollups(period: Interval) -> bool:
     return is_on_hours(period) or is_on_days(period)
 
 
-def _days(period: Period | None, table: str) -> Relation:
+def _days(period: Interval | None, table: str) -> Relation:
     if period is None:
         return Relation(f"SELECT * FROM {table}", ())  # of this module
     first, after = billing_days(period)
@@ -119,7 +119,7 @@ def _days(period: Period | None, table: str) -> Relation:
     )
 
 
-def _hours(period: Period | None, table: str) -> Relation:
+def _hours(period: Interval | None, table: str) -> Relation:
     if period is None:
         return Relation(f"SELECT * FROM {table}", ())  # of this module
     text = (
@@ -153,7 +153,7 @@ def _facts(selection: Selection, wanted: set[str], column: _Column) -> Relation:
     period = kept.period
     if period is not None and selection.period is not None:
         period = selection.period.intersection(period)
-    period = period or Period(0, 0)
+    period = period or Interval(0, 0)
     finer = tuple(f"{name}_id" for name in ("gpu", "node", "pod") if name in wanted)
     return Relation(
         column.facts(finer),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Interval
 
 # An hour without facts at its place had some: they have expired, cluster by cluster.
 _KEPT = """
@@ -44,12 +44,12 @@ class KeptFacts:
         complete_from: where it would have to begin; None where no fact is left.
     """
 
-    period: Period | None
+    period: Interval | None
     has_expired: bool
     complete_from: datetime | None
 
 
-def kept_facts(asked: Period | None, clusters: Sequence[str] | None) -> KeptFacts:
+def kept_facts(asked: Interval | None, clusters: Sequence[str] | None) -> KeptFacts:
     """What is kept of some clusters (None: of all); one query.
 
     Args:
@@ -66,5 +66,5 @@ def kept_facts(asked: Period | None, clusters: Sequence[str] | None) -> KeptFact
         first, last, has_expired, complete_from = cursor.fetchone()
     period = None
     if first is not None:
-        period = Period.of(first, last + timedelta(milliseconds=WINDOW_MS))
+        period = Interval.of(first, last + timedelta(milliseconds=WINDOW_MS))
     return KeptFacts(period, bool(has_expired), complete_from)

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
 from accounting.rating.billing_settings import billing_day, midnight
 
 FILTERS = (
@@ -50,7 +50,7 @@ class Selection:
     """A period (None: all that is stored), filters by dimension, and a scope."""
 
     scope: Scope
-    period: Period | None = None
+    period: Interval | None = None
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -116,7 +116,7 @@ def _check_values(name: str, values: Sequence[str]) -> None:
             raise SelectionError(f"{name} {value!r} is no text", parameter=name)
 
 
-def _period(start: str | None, end: str | None) -> Period | None:
+def _period(start: str | None, end: str | None) -> Interval | None:
     if start is None and end is None:
         return None
     low = FIRST if start is None else parse_time(start, "from")
@@ -125,7 +125,7 @@ def _period(start: str | None, end: str | None) -> Period | None:
         raise SelectionError(
             f"to ({end}) does not lie after from ({start})", parameter="to"
         )
-    return Period.of(low, high)
+    return Interval.of(low, high)
 
 
 def parse_time(text: str, parameter: str = "") -> datetime:
@@ -173,7 +173,7 @@ def _read_instant(text: str) -> datetime:
     return FIRST if day == FIRST.date() else midnight(day)
 
 
-def is_on_days(period: Period) -> bool:
+def is_on_days(period: Interval) -> bool:
     """True when both ends are billing-day borders (or open)."""
     return all(_is_day(to_instant(ms)) for ms in (period.start_ms, period.end_ms))
 
@@ -184,17 +184,17 @@ def _is_day(instant: datetime) -> bool:
     return instant == midnight(billing_day(instant))
 
 
-def is_on_hours(period: Period) -> bool:
+def is_on_hours(period: Interval) -> bool:
     """True when both ends are UTC hours."""
     return period.start_ms % HOUR_MS == 0 and period.end_ms % HOUR_MS == 0
 
 
-def billing_days(period: Period) -> tuple[date, date]:
+def billing_days(period: Interval) -> tuple[date, date]:
     """First billing day and the first one after a period on day borders."""
     return billing_day(period.start), billing_day(period.end)
 
 
-def stored_period(cluster: str | None = None) -> Period | None:
+def stored_period(cluster: str | None = None) -> Interval | None:
     """From the first to the last stored fact; None without any.
 
     Cluster by cluster, in the order of their key: two rows are read, however long the
@@ -205,7 +205,7 @@ def stored_period(cluster: str | None = None) -> Period | None:
         first, last = cursor.fetchone()
     if first is None or last is None:
         return None
-    return Period.of(first, last + timedelta(milliseconds=WINDOW_MS))
+    return Interval.of(first, last + timedelta(milliseconds=WINDOW_MS))
 
 
 _STORED = """

@@ -10,8 +10,8 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from accounting.domain.core.interval import Period
-from accounting.sources.errors import TooMuch, WrongAnswer
+from accounting.domain.core.interval import Interval
+from accounting.sources.errors import InvalidSourceResponse, TooMuch
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch
 
@@ -61,7 +61,7 @@ def checked(body: bytes, address: str, kind: str) -> Answer:
         answer = _decoded(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         start = body[:80].decode(errors="replace")
-        raise WrongAnswer(
+        raise InvalidSourceResponse(
             f"{address}: not an answer of Prometheus ({error}); it starts {start!r}; "
             "check the address"
         ) from error
@@ -71,9 +71,11 @@ def checked(body: bytes, address: str, kind: str) -> Answer:
         what = (
             f"{answer.errorType}: {answer.error}" if answer.error else "no data in it"
         )
-        raise WrongAnswer(f"{address}: status {answer.status[:40]!r}, {what}")
+        raise InvalidSourceResponse(f"{address}: status {answer.status[:40]!r}, {what}")
     if answer.data.resultType != kind:
-        raise WrongAnswer(f"{address}: unexpected {answer.data.resultType!r} result")
+        raise InvalidSourceResponse(
+            f"{address}: unexpected {answer.data.resultType!r} result"
+        )
     return answer
 
 
@@ -97,7 +99,9 @@ def labels_of(metric: bytes | msgspec.Raw) -> dict[str, str]:
     try:
         return _labels(metric)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise WrongAnswer(f"the labels of a series are wrong: {error}") from error
+        raise InvalidSourceResponse(
+            f"the labels of a series are wrong: {error}"
+        ) from error
 
 
 @lru_cache(maxsize=250_000)  # series; some 150 MB
@@ -121,7 +125,7 @@ class Collected:
         default_factory=list
     )
 
-    def add(self, answer: Answer, period: Period) -> None:
+    def add(self, answer: Answer, period: Interval) -> None:
         """Take over an answer's samples; those outside the period are dropped."""
         self.warnings.update(answer.warnings)
         assert answer.data is not None  # checked  # noqa: S101
@@ -147,7 +151,7 @@ class Collected:
                 (ids[owner], times[inside].astype(np.int64), values[inside])
             )
 
-    def batch(self, period: Period) -> SampleBatch:
+    def batch(self, period: Interval) -> SampleBatch:
         """Everything collected."""
         if not self._blocks:
             empty = np.empty(0, np.int64)

@@ -29,9 +29,9 @@ class TooMuch(SourceError):
     is_temporary = True
 
 
-class Refused(SourceError):
+class AccessRefused(SourceError):
     """The source does not let us in (401, 403): the settings must change."""
 
 
-class WrongAnswer(SourceError):
+class InvalidSourceResponse(SourceError):
     """Not what a source of this kind says: HTML, half a JSON, a bad request."""

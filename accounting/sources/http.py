@@ -11,11 +11,11 @@ import urllib3
 
 from accounting.sources.address import fault_of
 from accounting.sources.errors import (
-    Refused,
+    AccessRefused,
+    InvalidSourceResponse,
     SourceError,
     TooMuch,
     Unavailable,
-    WrongAnswer,
 )
 
 CONNECT_TIMEOUT_S = 5.0
@@ -24,7 +24,7 @@ _QUERY_TIMEOUT = re.compile(rb'"errorType":\s*"timeout"')
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class HttpAccess:
     """How a source is reached. Secrets are read from files, at every use.
 
     Attributes:
@@ -62,13 +62,13 @@ def _secret(path: str) -> str:
     try:
         return Path(path).read_text().strip()
     except OSError as error:
-        raise Refused(
+        raise AccessRefused(
             f"the secret file {path} cannot be read: {error.strerror}"
         ) from error
 
 
 def fetch(
-    session: requests.Session, url: str, access: Access, **options: object
+    session: requests.Session, url: str, access: HttpAccess, **options: object
 ) -> bytes:
     """The body of a successful answer, read within the deadline.
 
@@ -76,7 +76,7 @@ def fetch(
         SourceError: one of its kinds, by what happened.
     """
     if fault := fault_of(url):  # of a source that was stored before this was checked
-        raise WrongAnswer(f"{fault}; configure it anew")
+        raise InvalidSourceResponse(f"{fault}; configure it anew")
     deadline = time.monotonic() + access.timeout_s
     timeout = (min(CONNECT_TIMEOUT_S, access.timeout_s), access.timeout_s)
     try:
@@ -103,7 +103,9 @@ def fetch(
             f"{url}: cannot be reached ({_root(error)}); does it run at this address?"
         ) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise WrongAnswer(f"{url}: {_root(error)}; check the settings") from error
+        raise InvalidSourceResponse(
+            f"{url}: {_root(error)}; check the settings"
+        ) from error
     check_status(answer, body, url)
     return body
 
@@ -135,7 +137,7 @@ def check_status(answer: requests.Response, body: bytes, url: str) -> None:
     text = body[:300].decode(errors="replace").strip()
     error: SourceError
     if status in (401, 403):
-        error = Refused(f"{url}: {status}, access denied; check the credentials")
+        error = AccessRefused(f"{url}: {status}, access denied; check the credentials")
     elif status == 422 or (status >= 500 and _QUERY_TIMEOUT.search(body)):
         error = TooMuch(f"{url}: {status} {text}; less is asked at a time")
     elif status == 429 or status >= 500:
@@ -143,11 +145,13 @@ def check_status(answer: requests.Response, body: bytes, url: str) -> None:
             f"{url}: {status} {text}; it is asked again", _retry_after(answer)
         )
     elif 300 <= status < 400:
-        error = WrongAnswer(
+        error = InvalidSourceResponse(
             f"{url}: redirects are not followed; give the final address"
         )
     else:
-        error = WrongAnswer(f"{url}: {status} {text}; check address and settings")
+        error = InvalidSourceResponse(
+            f"{url}: {status} {text}; check address and settings"
+        )
     raise error
 
 

@@ -23,7 +23,7 @@ from tenacity import (
 )
 from urllib3 import Retry
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.samples.series import Reading
 from accounting.sources.answers import Answer, Collected, checked, labels_of
 from accounting.sources.catalogue import (
@@ -35,8 +35,8 @@ from accounting.sources.catalogue import (
     QUEUE_METRICS,
     is_unknown_gpu_metric,
 )
-from accounting.sources.errors import TooMuch, Unavailable, WrongAnswer
-from accounting.sources.http import Access, fetch
+from accounting.sources.errors import InvalidSourceResponse, TooMuch, Unavailable
+from accounting.sources.http import HttpAccess, fetch
 from accounting.sources.samples import UnknownNames, build_reading
 
 ATTEMPTS = 4
@@ -61,7 +61,7 @@ class Prometheus:
     """
 
     url: str
-    access: Access = field(default_factory=Access)
+    access: HttpAccess = field(default_factory=HttpAccess)
     matchers: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     scales: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Prometheus:
     _connection: PrometheusConnect | None = None
     _part_ms: int = LONGEST_QUERY_MS
 
-    def read(self, period: Period) -> Reading:
+    def read(self, period: Interval) -> Reading:
         """Every sample of the catalogue's metrics in a period.
 
         Raises:
@@ -93,7 +93,7 @@ class Prometheus:
             ),
         )
 
-    def unknown_names(self, period: Period) -> set[tuple[str, str]]:
+    def unknown_names(self, period: Interval) -> set[tuple[str, str]]:
         """(name, job) of what looks like a GPU's metric in a period and is in no table.
 
         One question, asked once, of a few seconds and a bounded answer: the server filters
@@ -107,7 +107,7 @@ class Prometheus:
         found = {(some.get("__name__", ""), some.get("job", "")) for some in every}
         return {(name, job) for name, job in found if is_unknown_gpu_metric(name)}
 
-    def nodes_of_names(self, names: Sequence[str], period: Period) -> UnknownNames:
+    def nodes_of_names(self, names: Sequence[str], period: Interval) -> UnknownNames:
         """The nodes that series of these names speak of in a period; asked in the same way.
 
         Raises:
@@ -120,7 +120,7 @@ class Prometheus:
         return found
 
     def _grouped(
-        self, wanted: Sequence[str], labels: Sequence[str], period: Period, most: int
+        self, wanted: Sequence[str], labels: Sequence[str], period: Interval, most: int
     ) -> list[dict[str, str]]:
         """The sets of labels that series have in a period, by name and `labels`."""
         selector = "{" + ",".join([*wanted, *self._own_matchers()]) + "}"
@@ -138,11 +138,11 @@ class Prometheus:
         assert answer.data is not None  # checked  # noqa: S101
         return [labels_of(one.metric) for one in answer.data.result]
 
-    def _collect(self, selector: str, period: Period, into: Collected) -> None:
+    def _collect(self, selector: str, period: Interval, into: Collected) -> None:
         """Read a period in parts; in smaller ones once the server says: too much."""
         start_ms = period.start_ms
         while start_ms < period.end_ms:
-            part = Period(start_ms, min(start_ms + self._part_ms, period.end_ms))
+            part = Interval(start_ms, min(start_ms + self._part_ms, period.end_ms))
             try:
                 into.add(self._retried(selector, part), part)
             except TooMuch:
@@ -151,10 +151,12 @@ class Prometheus:
                 self._part_ms = max(SHORTEST_QUERY_MS, part.length_ms // 2)
                 continue
             except ValueError as error:
-                raise WrongAnswer(f"{self.url}: a value is wrong: {error}") from error
+                raise InvalidSourceResponse(
+                    f"{self.url}: a value is wrong: {error}"
+                ) from error
             start_ms = part.end_ms
 
-    def _retried(self, selector: str, period: Period) -> Answer:
+    def _retried(self, selector: str, period: Interval) -> Answer:
         retrying = Retrying(
             retry=retry_if_exception(_is_worth_another_try),
             stop=stop_after_attempt(ATTEMPTS),
@@ -163,14 +165,14 @@ class Prometheus:
         )
         return retrying(self._ask, selector, period)
 
-    def _ask(self, selector: str, period: Period) -> Answer:
+    def _ask(self, selector: str, period: Interval) -> Answer:
         at = f"{(period.end_ms - 1) / 1000:.3f}"
         query = f"{selector}[{period.length_ms}ms]"
         parameters = {"query": query, "time": at, **self.parameters}
         return self._call("/api/v1/query", parameters, self.access, "matrix")
 
     def _call(
-        self, path: str, parameters: Mapping[str, str], access: Access, kind: str
+        self, path: str, parameters: Mapping[str, str], access: HttpAccess, kind: str
     ) -> Answer:
         connection = self._connect()
         address = f"{connection.url.rstrip('/')}{path}"

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.samples.series import GpuKey, Reading, Scraper, Series
+from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
 from accounting.sources.catalogue import (
     QUEUE_METRICS,
     Metric,
@@ -45,7 +45,7 @@ class Meaning:
     """What the catalogue makes of a raw series."""
 
     metric: Metric
-    scraper: Scraper
+    scraper: ScraperIdentity
     gpu: GpuKey | None
     labels: Mapping[str, str]
 

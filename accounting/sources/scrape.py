@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from accounting.sources.catalogue import is_kept
-from accounting.sources.errors import SourceError, WrongAnswer
+from accounting.sources.errors import InvalidSourceResponse, SourceError
 from accounting.sources.exposition import (
     ExpositionError,
     Parser,
     RawSeries,
     limited_lines,
 )
-from accounting.sources.http import Access, fetch
+from accounting.sources.http import HttpAccess, fetch
 from accounting.sources.samples import SampleBatch, UnknownNames
 
 FUTURE_MS = 600_000  # further ahead of us than Prometheus, too, allows a sample
@@ -23,7 +23,7 @@ PARALLEL = 16  # targets read at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ScrapeTarget:
     """One address to read, and the identity of its scraper."""
 
     url: str
@@ -47,7 +47,7 @@ class Scraped:
 
 
 def scrape(
-    targets: Sequence[Target], access: Access, clock_ms: Callable[[], int]
+    targets: Sequence[ScrapeTarget], access: HttpAccess, clock_ms: Callable[[], int]
 ) -> Scraped:
     """Read every target once; one that fails does not lose the others.
 
@@ -91,7 +91,9 @@ class _Answer:
     unknown: UnknownNames
 
 
-def _one(target: Target, access: Access, clock_ms: Callable[[], int]) -> _Answer:
+def _one(
+    target: ScrapeTarget, access: HttpAccess, clock_ms: Callable[[], int]
+) -> _Answer:
     sent_ms = clock_ms()
     identity = (("job", target.job), ("instance", target.instance))
     up = RawSeries("up", identity)
@@ -115,17 +117,19 @@ def _one(target: Target, access: Access, clock_ms: Callable[[], int]) -> _Answer
 
 
 def _parsed(
-    parser: Parser, body: bytes, target: Target
+    parser: Parser, body: bytes, target: ScrapeTarget
 ) -> list[tuple[int, int, float]]:
     start = body[:200].lstrip().lower()
     if start.startswith((b"<!doctype", b"<html")):
-        raise WrongAnswer(f"{target.url}: answered a web page, not metrics text")
+        raise InvalidSourceResponse(
+            f"{target.url}: answered a web page, not metrics text"
+        )
     is_openmetrics = body.rstrip().endswith(b"# EOF")
     try:
         lines = limited_lines([body])
         return list(parser.samples(lines, is_openmetrics=is_openmetrics))
     except ExpositionError as error:
-        raise WrongAnswer(f"{target.url}: {error}") from error
+        raise InvalidSourceResponse(f"{target.url}: {error}") from error
 
 
 def _labelled(raw: RawSeries, identity: tuple[tuple[str, str], ...]) -> RawSeries:

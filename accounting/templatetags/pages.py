@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from accounting.charts.bars import Part
+from accounting.charts.bars import BarPart
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.reports.rows import UsageRow
 from accounting.templatetags.units import (
@@ -112,7 +112,7 @@ def unpriced(row: UsageRow) -> SafeString:
 
 @register.simple_tag
 def state_bar(
-    parts: Sequence[Part], slot: int, words: str, css: str = "stackbar"
+    parts: Sequence[BarPart], slot: int, words: str, css: str = "stackbar"
 ) -> SafeString:
     """A bar of states: solid busy, hatched idle, dashed no data, plain unallocated."""
     height = 16 if css == "stackbar" else 30

@@ -16,8 +16,8 @@ from django.utils.safestring import SafeString
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
-from accounting.domain.intensity.summary import Hardness
-from accounting.domain.reports.comparison import Change
+from accounting.domain.intensity.summary import Intensity
+from accounting.domain.reports.comparison import Comparison
 
 register = template.Library()
 
@@ -97,7 +97,7 @@ def gibibytes(amount: float | None) -> str:
 
 
 @register.filter
-def energy(hard: Hardness) -> str:
+def energy(hard: Intensity) -> str:
     """`12.4 kWh`; a lower bound says so."""
     joules = hard.energy_joules
     if joules is None:
@@ -135,7 +135,7 @@ def count(number: int | None) -> str:
 
 
 @register.filter
-def moved(change: Change | None) -> str:
+def moved(change: Comparison | None) -> str:
     """`▲ 12.4%`, or the words for too little to say so. The base stands beside it."""
     if change is None:
         return ""
@@ -152,7 +152,7 @@ def moved(change: Change | None) -> str:
 
 
 @register.filter
-def moved_points(change: Change | None) -> str:
+def moved_points(change: Comparison | None) -> str:
     """The change of a share: `▲ 3.1 pts`."""
     if change is None:
         return ""
@@ -163,7 +163,7 @@ def moved_points(change: Change | None) -> str:
 
 
 @register.filter
-def moved_money(change: Change | None, currency: str) -> str:
+def moved_money(change: Comparison | None, currency: str) -> str:
     """`▲ €21,480.00`: the difference itself."""
     if change is None:
         return ""

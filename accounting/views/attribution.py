@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.actions.bindings import add_binding, end_binding
 from accounting.domain.core.billing_calendar import midnight
-from accounting.domain.core.interval import HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.forms import BindingForm, EndForm, tomorrow
 from accounting.models import Binding, BindingKind
@@ -42,7 +42,7 @@ def attribution(request: HttpRequest) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedUsage:
     """Usage of one namespace without a team that a new rule matches.
 
     Attributes:
@@ -69,7 +69,7 @@ class Trial:
         stays: matching in the last days, but an earlier rule decides.
     """
 
-    moves: tuple[Moved, ...]
+    moves: tuple[MovedUsage, ...]
     stays: tuple[UsageRow, ...]
 
     @property
@@ -126,7 +126,7 @@ def _trial(request: HttpRequest, chosen: dict[str, Any]) -> Trial | None:
     )
     names = sorted({*of_recent, *of_since})
     return Trial(
-        tuple(Moved(one, of_recent.get(one), of_since.get(one)) for one in names),
+        tuple(MovedUsage(one, of_recent.get(one), of_since.get(one)) for one in names),
         tuple(row for row in recent if row.key["team"] != UNMAPPED),
     )
 
@@ -137,7 +137,7 @@ def _matching(
     """Usage of matching namespaces in the whole hours from a time to the newest."""
     until = state.chip.until
     end_ms = to_ms(until) if until else 0
-    whole = Period(
+    whole = Interval(
         start_ms - start_ms % HOUR_MS,
         max(end_ms - end_ms % HOUR_MS, start_ms - start_ms % HOUR_MS),
     )

@@ -11,8 +11,8 @@ from django.shortcuts import render
 from accounting.domain.core.billing_calendar import midnight
 from accounting.queries.audit.entries import (
     COLUMNS,
+    AuditFilter,
     AuditRow,
-    Wish,
     audit_rows,
     head,
     kinds,
@@ -60,7 +60,9 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     return render(request, "accounting/audit.html", context)
 
 
-def _groups(wish: Wish, limit: int) -> tuple[list[tuple[AuditRow, ...]], int | None]:
+def _groups(
+    wish: AuditFilter, limit: int
+) -> tuple[list[tuple[AuditRow, ...]], int | None]:
     """Some groups, and the `before` of the page after; None at the end.
 
     A page ends with a group, so that no group is on two pages.
@@ -82,7 +84,7 @@ def _address(query: QueryDict, before: int | None = None) -> str:
     return f"?{found.urlencode()}"
 
 
-def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[Wish, str]:
+def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[AuditFilter, str]:
     """What the address asks for, and what of it could not be read."""
     notes: list[str] = []
     number = _number(query, "object", notes)
@@ -93,7 +95,7 @@ def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[Wish, str]:
     if what and what not in kinds():
         notes.append("Nothing of that kind is on record; all kinds are shown.")
         what = ""
-    wish = Wish(what, query.get("actor", ""), number, start, end, before)
+    wish = AuditFilter(what, query.get("actor", ""), number, start, end, before)
     return wish, " ".join(notes)
 
 

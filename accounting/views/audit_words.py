@@ -105,7 +105,7 @@ class FieldMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AuditLine:
     """One row of the log in words: `quota of Vision`, `changed`."""
 
     row: AuditRow
@@ -130,7 +130,7 @@ class Group:
         change: number of the quota change that they belong to; None for others.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[AuditLine, ...]
     change: int | None
 
     @property
@@ -211,7 +211,7 @@ def _change(row: AuditRow) -> int | None:
     return None
 
 
-def line_of(row: AuditRow, names: Names) -> Line:
+def line_of(row: AuditRow, names: Names) -> AuditLine:
     """One row in words."""
     moves = tuple(
         FieldMove(
@@ -224,7 +224,7 @@ def line_of(row: AuditRow, names: Names) -> Line:
     action = ACTIONS.get(row.action, row.action)
     if row.what == "signinrecord":
         action = OUTCOMES.get(str(row.row.get("outcome")), action)
-    return Line(row, kind_words(row.what), _object(row, names), action, moves)
+    return AuditLine(row, kind_words(row.what), _object(row, names), action, moves)
 
 
 def _object(row: AuditRow, names: Names) -> str:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.queries.explain.explain import FIGURES, explain
 from accounting.queries.explain.prices import PriceUsed, amounts_of
 from accounting.queries.selection import SelectionError, parse_time
@@ -113,7 +113,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
     return render(request, name, context)
 
 
-def _exact(request: HttpRequest) -> Period | None:
+def _exact(request: HttpRequest) -> Interval | None:
     """A stretch within days, as `since` and `until`; None where the days are meant.
 
     Raises:
@@ -125,7 +125,7 @@ def _exact(request: HttpRequest) -> Period | None:
     start, end = parse_time(since, "since"), parse_time(until, "until")
     if end <= start:
         raise SelectionError("until does not lie after since", parameter="until")
-    return Period.of(start, end)
+    return Interval.of(start, end)
 
 
 def _check(state: PageState, figure: str, teams: Mapping[str, TeamRef]) -> None:

@@ -8,7 +8,7 @@ from itertools import groupby
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.core.interval import DAY_MS, Period
+from accounting.domain.core.interval import DAY_MS, Interval
 from accounting.queries.fields import instant
 from accounting.queries.gpus.fleet import GpuMoney, gpu_money, gpu_rows
 from accounting.queries.gpus.fleet_count import fleet_count, node_offers
@@ -30,7 +30,7 @@ from accounting.views.spans import DAY, HOUR, SpanState
 from accounting.web import tables
 from accounting.web.filters import facets
 from accounting.web.page_state import PageState
-from accounting.web.paging import Page, page_of, paged
+from accounting.web.paging import ListPage, page_of, paged
 from accounting.web.permissions import signed_in
 from accounting.web.splits import choices
 
@@ -118,7 +118,7 @@ def _sorts_by_money(state: PageState) -> bool:
 
 def _table(
     lines: Sequence[GpuLine], selection: Selection, teams: Teams, state: SpanState
-) -> Page:
+) -> ListPage:
     """The page of the table, with what is worked out for its lines, or for all to sort."""
     is_partial = not selection.scope.sees_all
     sort, query = state.sort, state.query.dict()
@@ -161,11 +161,11 @@ def _priced(lines: Sequence[GpuLine], selection: Selection) -> list[GpuLine]:
 
 
 def _timeline(
-    page: Page, selection: Selection, teams: Teams, state: PageState
+    page: ListPage, selection: Selection, teams: Teams, state: PageState
 ) -> Timeline:
     """The GPUs of the table's page through time."""
     uuids = list(dict.fromkeys(line.uuid for line in page.lines))
-    period = selection.period or Period(0, 0)
+    period = selection.period or Interval(0, 0)
     cluster = {name: v for name, v in selection.filters.items() if name == "cluster"}
     chosen = replace(selection, filters={**cluster, "gpu": tuple(uuids)})
     is_some = bool(uuids and period.length_ms)

@@ -9,13 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, WINDOW_MS, Interval
 from accounting.domain.intensity.summary import NOT_OBSERVED, together
 from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.domain.samples.sample_counts import samples_note
 from accounting.queries.fields import instant
 from accounting.queries.gpus.fleet import gpu_rows
-from accounting.queries.gpus.gpu_events import Event, gpu_events
+from accounting.queries.gpus.gpu_events import GpuEvent, gpu_events
 from accounting.queries.gpus.steps import GpuStep, gpu_steps
 from accounting.queries.gpus.timeline import (
     HeldStretch,
@@ -50,7 +50,7 @@ class PaidStretch:
     uid: str
     team: TeamRef
     instances: tuple[int, ...]
-    period: Period
+    period: Interval
     row: UsageRow
     url: str = ""  # its workload, with its pods open; empty for pods of no team
 
@@ -95,10 +95,10 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
 
 def _in_period(  # what the page shows of its facts
     selection: Selection,
-    period: Period,
+    period: Interval,
     uuid: str,
     teams: Mapping[str, TeamRef],
-    events: Sequence[Event],
+    events: Sequence[GpuEvent],
     state: SpanState,
 ) -> dict[str, object]:
     step_ms = WINDOW_MS if period.length_ms <= FINE_MS else HOUR_MS
@@ -177,7 +177,7 @@ def _paid(
     found = []
     for i, parts in enumerate(merged):
         first = parts[0]
-        period = Period.of(first.start, max(part.end for part in parts))
+        period = Interval.of(first.start, max(part.end for part in parts))
         row = rows.get(first.uid)
         if row is None or row.key["team"] != first.team:
             row = _total(selection, first, period) if i < SHOWN else NOTHING
@@ -195,7 +195,7 @@ def _paid(
 NOTHING = UsageRow({}, 0, 0, 0, None, None, currency="", estimated=False)
 
 
-def _total(selection: Selection, one: HeldStretch, period: Period) -> UsageRow:
+def _total(selection: Selection, one: HeldStretch, period: Interval) -> UsageRow:
     filters = {"namespace": (one.namespace,), "pod": (one.pod,)}
     return usage_total(
         replace(selection, period=period, filters={**selection.filters, **filters})

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from accounting.charts import lanes
-from accounting.charts.lanes import Span, Tick
-from accounting.domain.core.interval import Period
-from accounting.queries.gpus.gpu_events import Event
-from accounting.queries.gpus.timeline import HeldStretch, Presence
+from accounting.charts.lanes import LaneSpan, Tick
+from accounting.domain.core.interval import Interval
+from accounting.queries.gpus.gpu_events import GpuEvent
+from accounting.queries.gpus.timeline import HeldStretch, PresenceInterval
 from accounting.queries.teams.teams import team_named
 from accounting.templatetags import units
 from accounting.views.holders import (
@@ -46,13 +46,13 @@ class GpuTime:
     """
 
     held: Sequence[HeldStretch]
-    there: Sequence[Presence]
-    events: Sequence[Event]
+    there: Sequence[PresenceInterval]
+    events: Sequence[GpuEvent]
     profiles: Mapping[int, str]
 
 
 def lanes_of_gpu(
-    time: GpuTime, teams: Teams, period: Period, state: PageState
+    time: GpuTime, teams: Teams, period: Interval, state: PageState
 ) -> Lanes:
     """One GPU: a row for it, or for each of its instances, and one for its errors."""
     edges = period.start, period.end
@@ -95,7 +95,9 @@ def _part_name(number: int, profiles: Mapping[int, str]) -> str:
     return f"Instance {number}, {profile}" if profile else f"Instance {number}"
 
 
-def _of_pod(one: HeldStretch, teams: Teams, state: PageState, *, is_part: bool) -> Span:
+def _of_pod(
+    one: HeldStretch, teams: Teams, state: PageState, *, is_part: bool
+) -> LaneSpan:
     team = team_named(teams, one.team)
     whole = (one.end - one.start) / timedelta(milliseconds=1)
     share = 1.0 if is_part else min(one.held_ms / whole, 1.0)
@@ -103,10 +105,12 @@ def _of_pod(one: HeldStretch, teams: Teams, state: PageState, *, is_part: bool) 
         f"{one.pod} ({team.name}), {between(one.start, one.end, state)}: "
         f"{units.percent(one.efficiency)} busy"
     )
-    return Span(one.start, one.end, "held", words, team.slot, share)
+    return LaneSpan(one.start, one.end, "held", words, team.slot, share)
 
 
-def _error_row(events: Sequence[Event], period: Period, state: PageState) -> LaneRow:
+def _error_row(
+    events: Sequence[GpuEvent], period: Interval, state: PageState
+) -> LaneRow:
     errors = [
         event
         for event in events
@@ -115,7 +119,7 @@ def _error_row(events: Sequence[Event], period: Period, state: PageState) -> Lan
         and (event.until or event.at) >= period.start
     ]
     spans = [
-        Span(
+        LaneSpan(
             max(event.at, period.start),
             min(max(event.until or event.at, event.at), period.end),
             "error",
@@ -128,7 +132,7 @@ def _error_row(events: Sequence[Event], period: Period, state: PageState) -> Lan
 
 
 def _legend(
-    found: Sequence[HeldStretch], there: Sequence[Presence], teams: Teams
+    found: Sequence[HeldStretch], there: Sequence[PresenceInterval], teams: Teams
 ) -> tuple[Key, ...]:
     _, legend = named_teams(by_team(found, teams))
     return (*legend, *grounds(there))

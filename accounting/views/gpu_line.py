@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from accounting.charts import grids
 from accounting.queries.gpus.fleet import GpuMoney, GpuRow
-from accounting.queries.gpus.holders import Holding
+from accounting.queries.gpus.holders import GpuHolder
 from accounting.queries.teams.teams import TeamRef, team_named
 
 SHORT_UUID = 24  # characters; NVIDIA's have 40
@@ -18,7 +18,7 @@ Teams = Mapping[str, TeamRef]
 class Held:
     """Holders in words: the first by name, and how many more."""
 
-    first: Holding
+    first: GpuHolder
     team: TeamRef
     more: int
 
@@ -28,7 +28,7 @@ class Held:
         return self.first.pod + (f" and {self.more} more" if self.more else "")
 
 
-def held_words(holders: Sequence[Holding], teams: Teams) -> Held | None:
+def held_words(holders: Sequence[GpuHolder], teams: Teams) -> Held | None:
     """Holders in words; None without any."""
     if not holders:
         return None

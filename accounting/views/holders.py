@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounting.charts import lanes
-from accounting.charts.lanes import Bar, Span, Tick
+from accounting.charts.lanes import Bar, LaneSpan, Tick
 from accounting.charts.plots import NAMED_SERIES, OTHER_SLOT
-from accounting.domain.core.interval import Period
-from accounting.queries.gpus.timeline import HeldStretch, Presence
+from accounting.domain.core.interval import Interval
+from accounting.queries.gpus.timeline import HeldStretch, PresenceInterval
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, team_named
 from accounting.templatetags import units
 from accounting.web.figures import Key
@@ -106,9 +106,9 @@ def _with(known: TeamStretch | None, one: HeldStretch, teams: Teams) -> TeamStre
 def timeline(
     uuids: Sequence[str],
     found: Sequence[HeldStretch],
-    there: Sequence[Presence],
+    there: Sequence[PresenceInterval],
     teams: Teams,
-    period: Period,
+    period: Interval,
     state: PageState,
 ) -> Timeline:
     """One row for each GPU, coloured by the team that held it.
@@ -121,7 +121,7 @@ def timeline(
     """
     stretches = by_team(found, teams)
     named, legend = named_teams(stretches)
-    spans: dict[str, list[Span]] = {uuid: [] for uuid in uuids}
+    spans: dict[str, list[LaneSpan]] = {uuid: [] for uuid in uuids}
     for presence in there:
         spans[presence.gpu].append(ground_of(presence, state))
     for one in stretches:
@@ -161,16 +161,18 @@ def named_teams(
     return {team.slug for team in kept}, legend
 
 
-def _held(one: TeamStretch, slot: int, state: PageState) -> Span:
+def _held(one: TeamStretch, slot: int, state: PageState) -> LaneSpan:
     whole = (one.end - one.start) / timedelta(milliseconds=1)
     words = f"{one.team.name}, {between(one.start, one.end, state)}: {one.pods_words}"
-    return Span(one.start, one.end, "held", words, slot, min(one.held_ms / whole, 1.0))
+    return LaneSpan(
+        one.start, one.end, "held", words, slot, min(one.held_ms / whole, 1.0)
+    )
 
 
-def ground_of(one: Presence, state: PageState) -> Span:
+def ground_of(one: PresenceInterval, state: PageState) -> LaneSpan:
     """What a row stands on while the GPU is there."""
     what, look = ("No data", "dark") if one.is_dark else ("Unallocated", "free")
-    return Span(
+    return LaneSpan(
         one.start, one.end, look, f"{what}, {between(one.start, one.end, state)}"
     )
 
@@ -182,7 +184,7 @@ def between(start: datetime, end: datetime, state: PageState) -> str:
     return f"{low.day} {low:%b} {low:%H:%M} to {day}{high:%H:%M}"
 
 
-def grounds(there: Sequence[Presence]) -> list[Key]:
+def grounds(there: Sequence[PresenceInterval]) -> list[Key]:
     """Of a legend: what the ground of these rows means."""
     kinds = {one.is_dark for one in there}
     keys = {False: Key("Unallocated", 0, "rest"), True: Key("No data", 0, "unknown")}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounting.charts.lanes import ticks
-from accounting.charts.measures import Line, measure_over_time
-from accounting.domain.core.interval import Period
+from accounting.charts.measures import MeasureLine, measure_over_time
+from accounting.domain.core.interval import Interval
 from accounting.queries.gpus.steps import GpuStep
 from accounting.templatetags.units import NO_DATA
 from accounting.web.figures import Chart
@@ -84,13 +84,13 @@ _KINDS = (
 
 
 def measures(
-    steps: Sequence[GpuStep], period: Period, state: PageState
+    steps: Sequence[GpuStep], period: Interval, state: PageState
 ) -> list[Measure]:
     """The measures of which anything is known, each over the whole period."""
     known = []
     for kind in _KINDS:
         values = [
-            Line(name, tuple(_rounded(pick(one)) for one in steps), dash)
+            MeasureLine(name, tuple(_rounded(pick(one)) for one in steps), dash)
             for name, dash, pick in kind.lines
         ]
         if any(value is not None for line in values for value in line.values):
@@ -117,9 +117,9 @@ def _rounded(value: float | None) -> float | None:
 
 def _chart(
     kind: _Kind,
-    lines: Sequence[Line],
+    lines: Sequence[MeasureLine],
     steps: Sequence[GpuStep],
-    period: Period,
+    period: Interval,
     state: PageState,
 ) -> Chart:
     zone = state.visitor.zone
@@ -174,7 +174,7 @@ def _text(value: float | None, *, is_unheld: bool) -> str:
     return f"{value:,.1f}"
 
 
-def _sentence(kind: _Kind, lines: Sequence[Line]) -> str:
+def _sentence(kind: _Kind, lines: Sequence[MeasureLine]) -> str:
     known = [value for value in lines[0].values if value is not None]
     if not known:
         return "No data."

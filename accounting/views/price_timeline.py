@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from accounting.charts import lanes
-from accounting.charts.lanes import Span, Tick
+from accounting.charts.lanes import LaneSpan, Tick
 from accounting.queries.teams.directory import PriceRow
 from accounting.templatetags import units
 from accounting.views.holders import LaneRow
@@ -97,18 +97,22 @@ def _is_within(row: PriceRow, edges: tuple[datetime, datetime]) -> bool:
     return row.valid_from < end and (row.valid_to is None or row.valid_to > start)
 
 
-def _span(row: PriceRow, edges: tuple[datetime, datetime], visitor: Visitor) -> Span:
+def _span(
+    row: PriceRow, edges: tuple[datetime, datetime], visitor: Visitor
+) -> LaneSpan:
     start, end = edges
     whom = ", ".join(row.only_for) or "all GPUs"
     rate = units.rate(row.rate_per_gpu_hour, row.currency)
     words = f"{rate} for {whom}, {_days(row.valid_from, row.valid_to, visitor)}"
     slot = SPECIAL if row.only_for else GENERAL
-    return Span(max(row.valid_from, start), row.valid_to or end, "held", words, slot)
+    return LaneSpan(
+        max(row.valid_from, start), row.valid_to or end, "held", words, slot
+    )
 
 
 def _gaps(
-    spans: Sequence[Span], since: datetime, end: datetime, visitor: Visitor
-) -> list[Span]:
+    spans: Sequence[LaneSpan], since: datetime, end: datetime, visitor: Visitor
+) -> list[LaneSpan]:
     """Where GPUs were there and no price of the model applies to any of them."""
     found, at = [], since
     for span in sorted(spans, key=lambda one: one.start):
@@ -118,7 +122,7 @@ def _gaps(
     if at < end:
         found.append((at, end))
     return [
-        Span(
+        LaneSpan(
             first,
             last,
             "dark",

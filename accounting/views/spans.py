@@ -11,7 +11,7 @@ from functools import cached_property
 from django.http import HttpRequest
 
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_ms
 from accounting.ingest.fact_partitions import FACT_DAYS
 from accounting.queries.selection import stored_period
 from accounting.templatetags import units
@@ -20,7 +20,7 @@ from accounting.web.page_state import PageState
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RecentSpan:
     """A length of time that ends with the newest window."""
 
     name: str
@@ -33,9 +33,9 @@ class Span:
         return self.label[:1].lower() + self.label[1:]
 
 
-HOUR = Span("hour", "Last hour", HOUR_MS)
-DAY = Span("day", "Last 24 hours", DAY_MS)
-THREE_DAYS = Span("3-days", "Last 3 days", 3 * DAY_MS)
+HOUR = RecentSpan("hour", "Last hour", HOUR_MS)
+DAY = RecentSpan("day", "Last 24 hours", DAY_MS)
+THREE_DAYS = RecentSpan("3-days", "Last 3 days", 3 * DAY_MS)
 
 
 class SpanState(PageState):
@@ -48,7 +48,7 @@ class SpanState(PageState):
     def __init__(
         self,
         request: HttpRequest,
-        offered: tuple[Span, ...],
+        offered: tuple[RecentSpan, ...],
         *,
         longest_ms: int,
         filters: tuple[str, ...] = (),
@@ -61,7 +61,7 @@ class SpanState(PageState):
             filters: that it can answer.
         """
         self.offered, self.longest_ms = offered, longest_ms
-        self.span: Span | None = None
+        self.span: RecentSpan | None = None
         super().__init__(request, compares=False, filters=filters)
 
     def _read_days(self) -> DayRange:
@@ -98,13 +98,13 @@ class SpanState(PageState):
         ]
 
     @cached_property
-    def shown(self) -> Period:
+    def shown(self) -> Interval:
         """The time that the page shows; empty where no facts of the range are kept."""
         until = self.chip.until
         if self.span is None or until is None:
             return newest_facts(self.period, self.longest_ms)
         end, length = to_ms(until), self.span.length_ms
-        return newest_facts(Period(end - length, end), length)
+        return newest_facts(Interval(end - length, end), length)
 
     @property
     def is_newest(self) -> bool:
@@ -169,10 +169,10 @@ class SpanState(PageState):
         return self.host + self.url(without=RANGE_KEYS, **{SPAN_KEY: name})
 
 
-def newest_facts(period: Period, longest_ms: int) -> Period:
+def newest_facts(period: Interval, longest_ms: int) -> Interval:
     """The newest part of a period that five-minute facts are there for; empty without any."""
     stored = stored_period()
     both = period.intersection(stored) if stored else None
     if both is None:
-        return Period(period.end_ms, period.end_ms)
-    return Period(max(both.start_ms, both.end_ms - longest_ms), both.end_ms)
+        return Interval(period.end_ms, period.end_ms)
+    return Interval(max(both.start_ms, both.end_ms - longest_ms), both.end_ms)

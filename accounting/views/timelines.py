@@ -10,13 +10,16 @@ from accounting.queries.gpus.steps import GpuStep
 from accounting.templatetags import units
 from accounting.web.figures import Chart, Key
 from accounting.web.page_state import PageState
-from accounting.web.steps import Step, axis_of, hour_axis
+from accounting.web.steps import ChartStep, axis_of, hour_axis
 
 HELD = {"Busy": "busy", "Idle": "idle", "No data": "unknown"}
 
 
 def held_chart(
-    found: Mapping[str, UsageRow], steps: Sequence[Step], slot: int, state: PageState
+    found: Mapping[str, UsageRow],
+    steps: Sequence[ChartStep],
+    slot: int,
+    state: PageState,
 ) -> Chart:
     """GPUs held through a period, by hour, day or month; steps without data are gaps.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.data_health.unobserved import (
@@ -53,7 +53,7 @@ class Unobserved:
     workload_count: int
     gpus: list[GpuHole]
     gpu_count: int
-    gpu_period: Period | None
+    gpu_period: Interval | None
     gaps: list[DataGap]
     gap_count: int
 
@@ -86,7 +86,7 @@ def unobserved(state: PageState, calendar: DayRange) -> Unobserved | None:
     newest = newest_day()
     gpus = unobserved_gpus(selection, newest) if newest else []
     start_ms = calendar.period(state.zone).start_ms
-    gaps = data_gaps(scope, Period(start_ms, to_ms(until)), state.cluster)
+    gaps = data_gaps(scope, Interval(start_ms, to_ms(until)), state.cluster)
     return Unobserved(
         days=days,
         total=total_of(usage_rows(selection, ("team",))),

@@ -9,14 +9,14 @@ from babel.numbers import get_currency_precision, get_currency_symbol
 
 from accounting.charts import bars, plots
 from accounting.charts.bars import Spark
-from accounting.charts.plots import Series
+from accounting.charts.plots import PlotSeries
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.usage.breakdown import Breakdown
 from accounting.queries.usage.series import step_key
 from accounting.templatetags import units
 from accounting.web.page_state import PageState
-from accounting.web.steps import Step, axis_of
+from accounting.web.steps import ChartStep, axis_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def sign_of(currency: str) -> str:
 
 def spend_chart(
     breakdown: Breakdown,
-    steps: Sequence[Step],
+    steps: Sequence[ChartStep],
     names: Mapping[str, Key],
     state: PageState,
 ) -> Chart:
@@ -66,7 +66,7 @@ def spend_chart(
     """
     currency = state.currency
     series = [
-        Series(
+        PlotSeries(
             names[key].name if key in names else key,
             names[key].slot if key in names else plots.OTHER_SLOT,
             tuple(_charge(by_step.get(step.key), step) for step in steps),
@@ -95,28 +95,28 @@ def spend_chart(
 
 
 def _rest(
-    count: int, shown: Sequence[Series], totals: Sequence[Decimal | None]
-) -> Series:
+    count: int, shown: Sequence[PlotSeries], totals: Sequence[Decimal | None]
+) -> PlotSeries:
     """What the named series leave of each step."""
     values: list[Decimal | None] = []
     for i, total in enumerate(totals):
         named = sum((Decimal(one.values[i] or 0) for one in shown), Decimal(0))
         values.append(None if total is None else total - named)
-    return Series(f"Other ({count})", plots.OTHER_SLOT, tuple(values))
+    return PlotSeries(f"Other ({count})", plots.OTHER_SLOT, tuple(values))
 
 
 def _amount(value: bars.Number | None, currency: str) -> str:
     return units.NO_DATA if value is None else units.money(Decimal(value), currency)
 
 
-def _charge(row: UsageRow | None, step: Step) -> Decimal | None:
+def _charge(row: UsageRow | None, step: ChartStep) -> Decimal | None:
     if step.is_gap:
         return None
     return Decimal(0) if row is None else row.charge or Decimal(0)
 
 
 def _spend_sentence(
-    steps: Sequence[Step], totals: Sequence[Decimal | None], state: PageState
+    steps: Sequence[ChartStep], totals: Sequence[Decimal | None], state: PageState
 ) -> str:
     """The highest and the lowest step that is over; what still runs is said to run."""
     over = [i for i, step in enumerate(steps) if not step.is_running]
@@ -133,7 +133,7 @@ def _spend_sentence(
     return f"{text}.{tail}"
 
 
-def sparks(breakdown: Breakdown, steps: Sequence[Step]) -> dict[str, Spark]:
+def sparks(breakdown: Breakdown, steps: Sequence[ChartStep]) -> dict[str, Spark]:
     """The spark lines of the cards, one value a step that is over.
 
     Steps without data are gaps; one with data in which nothing was held is zero.
@@ -157,7 +157,7 @@ def sparks(breakdown: Breakdown, steps: Sequence[Step]) -> dict[str, Spark]:
 
 
 def ledger_spark(
-    rows: Sequence[LedgerRow], steps: Sequence[Step], state: PageState
+    rows: Sequence[LedgerRow], steps: Sequence[ChartStep], state: PageState
 ) -> Spark:
     """Unallocated time by step; `rows` are by the dimension of the page's step."""
     sums: dict[str, int] = {}

@@ -12,7 +12,7 @@ SAME_DAY = timedelta(hours=18)  # younger data show a time, older ones a date
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class FreshnessBadge:
     """What the chip at the top of every page says.
 
     Attributes:
@@ -37,16 +37,16 @@ class Chip:
     dirty_hours: int
 
 
-def chip_of(request: HttpRequest) -> Chip:
+def chip_of(request: HttpRequest) -> FreshnessBadge:
     """How fresh the data are, asked once per request."""
-    known: Chip | None = getattr(request, "chip", None)
+    known: FreshnessBadge | None = getattr(request, "chip", None)
     if known is None:
         known = _chip(visitor_of(request).now)
         request.chip = known  # type: ignore[attr-defined]
     return known
 
 
-def _chip(now: datetime) -> Chip:
+def _chip(now: datetime) -> FreshnessBadge:
     fresh = freshness()
     tone = "" if fresh.level == "ok" else fresh.level
     if fresh.data_to is None:
@@ -66,7 +66,7 @@ def _chip(now: datetime) -> Chip:
             else f"{minutes} min"
         )
         reason = f"The newest data is {age} old."
-    return Chip(
+    return FreshnessBadge(
         until=fresh.data_to,
         since=fresh.since,
         covered=fresh.coverage,

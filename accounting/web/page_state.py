@@ -21,7 +21,7 @@ from accounting.domain.core.billing_calendar import (
     compared_with,
     preset_range,
 )
-from accounting.domain.core.interval import HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.domain.reports.date_range_parts import RangeError
 from accounting.domain.reports.date_ranges import parse_words, preset_named
 from accounting.models import Cluster
@@ -33,8 +33,8 @@ from accounting.queries.usage.series import STEPS
 from accounting.templatetags import units
 from accounting.web.addresses import RANGE_KEYS, Address, Choice
 from accounting.web.filters import LABELS, FilterChip, read, stored, words
-from accounting.web.freshness_badge import Chip, chip_of
-from accounting.web.permissions import Moved, Visitor, visitor_of
+from accounting.web.freshness_badge import FreshnessBadge, chip_of
+from accounting.web.permissions import PageMoved, Visitor, visitor_of
 
 LONGEST_DAYS = 366 * 5
 HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to so many, charts have hours, and days
@@ -57,7 +57,7 @@ class PageState(Address):
         self.note = ""
         self.typed = ""  # words that are not a range, for the field they came from
         self.compares = compares
-        self.chip: Chip = chip_of(request)
+        self.chip: FreshnessBadge = chip_of(request)
         self.preset = ""
         self.days = self._days()
         chosen = self.query.get("cmp", "prev")
@@ -103,9 +103,9 @@ class PageState(Address):
         query = self.query
         if words := query.get("words", "").strip():
             days = _bounded(parse_words(words, self.today))
-            raise Moved(self.chosen_url(days, preset_named(words)))
+            raise PageMoved(self.chosen_url(days, preset_named(words)))
         if query.get("first") or query.get("last"):
-            raise Moved(self.chosen_url(_bounded(_picked(query, self.today)), ""))
+            raise PageMoved(self.chosen_url(_bounded(_picked(query, self.today)), ""))
         if query.get("from") or query.get("to"):
             return _bounded(_exact(query))
         self.preset = query.get("range", DEFAULT_PRESET)
@@ -121,12 +121,12 @@ class PageState(Address):
         return self.range_url(days)
 
     @cached_property
-    def period(self) -> Period:
+    def period(self) -> Interval:
         """The chosen days as UTC milliseconds."""
         return self.days.period(self.zone)
 
     @cached_property
-    def before_period(self) -> Period | None:
+    def before_period(self) -> Interval | None:
         """What to compare with, cut to as much as has elapsed of a running range."""
         if self.before is None:
             return None
@@ -134,9 +134,9 @@ class PageState(Address):
         until = self.chip.until
         if until is None or until >= self.period.end or until <= self.period.start:
             return whole
-        elapsed = Period.of(self.period.start, until).length_ms
+        elapsed = Interval.of(self.period.start, until).length_ms
         length = max(elapsed - elapsed % HOUR_MS, HOUR_MS)
-        return Period(whole.start_ms, min(whole.end_ms, whole.start_ms + length))
+        return Interval(whole.start_ms, min(whole.end_ms, whole.start_ms + length))
 
     @property
     def is_before_cut(self) -> bool:
@@ -175,14 +175,14 @@ class PageState(Address):
         return STEPS[self.step]
 
     @cached_property
-    def elapsed(self) -> Period:
+    def elapsed(self) -> Interval:
         """The part of the range that data can be there for."""
         since, until = self.chip.since, self.chip.until
         if since is None or until is None:
             return self.period
         start = min(max(self.period.start_ms, to_ms(since)), self.period.end_ms)
         end = max(min(self.period.end_ms, to_ms(until)), start)
-        return Period(start, end)
+        return Interval(start, end)
 
     def sides(self, covered_ms: int) -> Sides | None:
         """What to compare with, and how much of both sides has data.

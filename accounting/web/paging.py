@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """One page of a long list."""
 
     lines: tuple[Any, ...]
@@ -35,17 +35,17 @@ def size_of(query: Mapping[str, Any]) -> int:
     return size if size in SIZES else 50
 
 
-def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> Page:
+def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> ListPage:
     """The page that an address asks for."""
     return page_of(lines, query.get("page", ""), size_of(query))
 
 
-def page_of(lines: Sequence[Any], asked: str, size: int) -> Page:
+def page_of(lines: Sequence[Any], asked: str, size: int) -> ListPage:
     """A page of lines by its number; one that is not there means the nearest."""
     pages = max(1, -(-len(lines) // size))
     number = min(max(_number(asked, 1), 1), pages)
     start = (number - 1) * size
-    return Page(tuple(lines[start : start + size]), number, pages, len(lines), size)
+    return ListPage(tuple(lines[start : start + size]), number, pages, len(lines), size)
 
 
 def _number(text: str, default: int) -> int:

@@ -28,7 +28,7 @@ from accounting.rating.billing_settings import (
 from accounting.rights import Right
 
 
-class Moved(Exception):  # not an error: the page has a plainer address
+class PageMoved(Exception):  # not an error: the page has a plainer address
     """Raised by a view: what was asked for is at `url`."""
 
     def __init__(self, url: str) -> None:
@@ -111,7 +111,7 @@ def page(
                 try:
                     with timezone.override(visitor.zone):
                         return view(request, *args, **kwargs)
-                except Moved as moved:
+                except PageMoved as moved:
                     return redirect(moved.url)
 
         return checked  # type: ignore[return-value]  # wraps() forgets the view's own type

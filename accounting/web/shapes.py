@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from accounting.charts import bars, grids
-from accounting.charts.bars import Part
+from accounting.charts.bars import BarPart
 from accounting.domain.reports.hour_of_week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import ledger_words
 from accounting.templatetags import units
 
 
-def held_parts(row: UsageRow, largest_ms: int) -> tuple[Part, ...]:
+def held_parts(row: UsageRow, largest_ms: int) -> tuple[BarPart, ...]:
     """A team's bar: busy, idle and no data, against the largest of the list."""
     amounts = {"busy": row.busy_ms, "idle": row.idle_ms, "unknown": row.unknown_ms}
     return bars.bar_parts(amounts, largest_ms)
@@ -43,7 +43,7 @@ class Capacity:
     wall_ms: int
     average_gpus: float | None
     words: tuple[WordLine, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[BarPart, ...]
     sentence: str
     unpriced_ms: int = 0  # time without a price: no amount includes it
 
@@ -98,7 +98,7 @@ class WeekGrid:
         rows: weekday, then 24 shares.
     """
 
-    cells: tuple[grids.Cell, ...]
+    cells: tuple[grids.GridCell, ...]
     sentence: str
     rows: tuple[tuple[str, ...], ...]
 

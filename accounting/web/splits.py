@@ -34,7 +34,7 @@ class SplitLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DimensionSplit:
     """What was held by one dimension, largest charge first, and all of it."""
 
     by: str
@@ -51,7 +51,7 @@ def split_of(
     selection: Selection,
     teams: Mapping[str, TeamRef],
     places: int,
-) -> Split:
+) -> DimensionSplit:
     """Split a selection as `?split=` says; one query."""
     chosen = state.query.get("split", "")
     by = chosen if chosen and chosen in SPLITS else "model"
@@ -59,7 +59,7 @@ def split_of(
     found.sort(key=lambda row: (-(row.charge or 0), -row.allocated_ms, row.key[by]))
     shown = found if len(found) <= SHOWN + 1 else found[:SHOWN]
     rest = found[len(shown) :]
-    return Split(
+    return DimensionSplit(
         by,
         LABELS[by],
         tuple(choices(state, "split", SPLITS)),

@@ -7,9 +7,9 @@ from datetime import date, datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from accounting.charts.plots import Steps
+from accounting.charts.plots import TimeAxis
 from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.queries.usage.coverage import hours_with_data
 from accounting.queries.usage.series import MONTH
 from accounting.templatetags import units
@@ -20,7 +20,7 @@ FREQUENCY = {"hour": "Hourly", "day": "Daily", "month": "Monthly"}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChartStep:
     """One bar of a chart.
 
     Attributes:
@@ -44,7 +44,7 @@ class Step:
     is_gap: bool
 
 
-def steps_of(state: PageState, missing: Collection[date]) -> tuple[Step, ...]:
+def steps_of(state: PageState, missing: Collection[date]) -> tuple[ChartStep, ...]:
     """Every step of the range that has begun, up to the newest data.
 
     Args:
@@ -55,9 +55,9 @@ def steps_of(state: PageState, missing: Collection[date]) -> tuple[Step, ...]:
     return tuple(makers[state.step](state, frozenset(missing)))
 
 
-def axis_of(steps: Sequence[Step]) -> Steps:
+def axis_of(steps: Sequence[ChartStep]) -> TimeAxis:
     """The same as the axis of a figure."""
-    return Steps(
+    return TimeAxis(
         labels=tuple(step.label for step in steps),
         ticks=_few([(i, step.tick) for i, step in enumerate(steps) if step.tick]),
         edges=tuple(
@@ -66,11 +66,11 @@ def axis_of(steps: Sequence[Step]) -> Steps:
     )
 
 
-def hour_axis(starts: Sequence[datetime], state: PageState) -> Steps:
+def hour_axis(starts: Sequence[datetime], state: PageState) -> TimeAxis:
     """The axis of hours that need no steps: of one GPU, in the zone of the reader."""
     named = _named(starts, state.visitor.zone)
     ticks = [(i, one.tick) for i, one in enumerate(named) if one.tick]
-    return Steps(tuple(one.label for one in named), _few(ticks), ())
+    return TimeAxis(tuple(one.label for one in named), _few(ticks), ())
 
 
 def _few(ticks: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
@@ -101,14 +101,14 @@ def _named(starts: Sequence[datetime], zone: ZoneInfo) -> list[_Hour]:
     return found
 
 
-def _hours(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
+def _hours(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
     """UTC hours, each on the billing day that it starts in."""
     known = hours_with_data(state.elapsed, state.cluster)
     hours = list(state.elapsed.hours())
     named = _named([hour.start for hour in hours], state.visitor.zone)
     for hour, words in zip(hours, named, strict=True):
         day = hour.start.astimezone(state.zone).date()
-        yield Step(
+        yield ChartStep(
             f"{hour.start:%Y-%m-%dT%H:%M:%SZ}",
             DayRange(day, day + DAY),
             *words,
@@ -117,12 +117,12 @@ def _hours(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
         )
 
 
-def _days(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
+def _days(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
     """Billing days; the axis is marked at Mondays."""
     for day in state.shown_days:
         days = DayRange(day, day + DAY)
         short = units.short_day(day)
-        yield Step(
+        yield ChartStep(
             day.isoformat(),
             days,
             f"{day:%a} {units.day(day)}",
@@ -133,14 +133,14 @@ def _days(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
         )
 
 
-def _months(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
+def _months(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
     """Months, of which the first and the last may be in the range in part."""
     months: dict[str, list[date]] = {}
     for day in state.shown_days:
         months.setdefault(day.isoformat()[:MONTH], []).append(day)
     for key, held in months.items():
         days = DayRange(held[0], held[-1] + DAY)
-        yield Step(
+        yield ChartStep(
             key,
             days,
             units.days(days),
@@ -151,7 +151,7 @@ def _months(state: PageState, missing: frozenset[date]) -> Iterator[Step]:
         )
 
 
-def _length(whole: Period, state: PageState) -> tuple[int, bool]:
+def _length(whole: Interval, state: PageState) -> tuple[int, bool]:
     """How long a step is up to the newest data, and whether it still runs."""
     end = min(whole.end_ms, state.elapsed.end_ms)
     is_running = state.chip.is_live and state.elapsed.end_ms < whole.end_ms

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from accounting.charts.bars import Part
-from accounting.domain.reports.comparison import Change, average_gpus
+from accounting.charts.bars import BarPart
+from accounting.domain.reports.comparison import Comparison, average_gpus
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.teams.teams import TeamRef, team_named
@@ -27,10 +27,10 @@ class TeamLine:
     slot: int
     url: str
     row: UsageRow
-    change: Change | None
+    change: Comparison | None
     is_new: bool  # nothing of it in the period before
     average: float | None
-    parts: tuple[Part, ...]
+    parts: tuple[BarPart, ...]
     words: str
 
 
@@ -48,7 +48,7 @@ class TeamTable:
 
     lines: tuple[TeamLine, ...]
     total: UsageRow
-    change: Change | None
+    change: Comparison | None
     departments: tuple[Department, ...] = ()
 
 
@@ -241,7 +241,7 @@ class MoverLine:
     slot: int
     url: str
     workload: str
-    change: Change
+    change: Comparison
 
 
 def mover_lines(found: Sequence[Mover], teams: Teams) -> list[MoverLine]:

@@ -25,7 +25,7 @@ OURSELVES = Path("/proc/self")
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class UnixAccount:
     """Another account than our own; only root may use one."""
 
     name: str
@@ -38,7 +38,7 @@ class Account:
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
-def server_account(process: Path = OURSELVES) -> Account | None:
+def server_account(process: Path = OURSELVES) -> UnixAccount | None:
     """The account that PostgreSQL runs as; None for our own.
 
     Args:
@@ -57,7 +57,7 @@ def server_account(process: Path = OURSELVES) -> Account | None:
         raise ServicesError(_refusal(f"root lacks {', '.join(missing)}"))
     if not _is_mapped(found.pw_uid, process):
         raise ServicesError(_refusal("this user namespace does not have that account"))
-    return Account(found.pw_name, found.pw_uid, found.pw_gid)
+    return UnixAccount(found.pw_name, found.pw_uid, found.pw_gid)
 
 
 def _refusal(reason: str) -> str:

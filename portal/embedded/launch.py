@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from portal.embedded.account import Account
+from portal.embedded.account import UnixAccount
 from portal.embedded.errors import ServicesError
 
 
@@ -41,7 +41,7 @@ def program(package: str, *parts: str) -> Path:
     return Path(found.submodule_search_locations[0]).joinpath(*parts)
 
 
-def private_directory(path: Path, *, owner: Account | None = None) -> None:
+def private_directory(path: Path, *, owner: UnixAccount | None = None) -> None:
     """Make a directory that only its owner may enter, or check that it is one.
 
     Raises:
@@ -67,7 +67,7 @@ def start(
     log: Path,
     directory: Path,
     environment: Mapping[str, str] | None = None,
-    account: Account | None = None,
+    account: UnixAccount | None = None,
     keep: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a server whose output goes to the end of its log.

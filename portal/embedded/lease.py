@@ -18,7 +18,7 @@ from typing import IO
 from portal.embedded.errors import ServicesError
 from portal.embedded.paths import (
     HOME_MODE,
-    Places,
+    HomePaths,
     fault_of_owner,
     open_lock,
     places_of,
@@ -31,7 +31,7 @@ _held: dict[Path, IO[bytes]] = {}
 _started: dict[Path, subprocess.Popen[bytes]] = {}  # the keepers that are our children
 
 
-def acquire(home: Path, *, is_temporary: bool = False) -> Places:
+def acquire(home: Path, *, is_temporary: bool = False) -> HomePaths:
     """Start the services of this home, or join them, until this process ends.
 
     Args:
@@ -90,7 +90,7 @@ def keep_across_exec() -> None:
         os.set_inheritable(lock.fileno(), True)  # noqa: FBT003  # positional only
 
 
-def keeper_lives(places: Places) -> bool:
+def keeper_lives(places: HomePaths) -> bool:
     """True while a keeper holds its lock; a recorded process id could be another's."""
     try:
         with places.keeper_lock.open("rb") as file:
@@ -108,7 +108,7 @@ def _release_all(owner: int) -> None:
             release(home)
 
 
-def _others_use(places: Places) -> bool:
+def _others_use(places: HomePaths) -> bool:
     """True when somebody else shares the lock; false while the keeper is stopping."""
     try:
         with places.users_lock.open("rb") as file:
@@ -125,7 +125,7 @@ def _others_use(places: Places) -> bool:
     return False
 
 
-def _lock_shared(places: Places) -> IO[bytes]:
+def _lock_shared(places: HomePaths) -> IO[bytes]:
     """Our share of the lock; waits while a keeper is stopping."""
     deadline = time.monotonic() + STOP_TIMEOUT
     while True:
@@ -143,14 +143,14 @@ def _lock_shared(places: Places) -> IO[bytes]:
             return file
 
 
-def _ensure_keeper(places: Places, *, is_temporary: bool) -> None:
+def _ensure_keeper(places: HomePaths, *, is_temporary: bool) -> None:
     with open_lock(places.start_lock) as start:
         fcntl.flock(start, fcntl.LOCK_EX)  # who waits here finds them started
         if not keeper_lives(places):
             _start_keeper(places, is_temporary=is_temporary)
 
 
-def _start_keeper(places: Places, *, is_temporary: bool) -> None:
+def _start_keeper(places: HomePaths, *, is_temporary: bool) -> None:
     places.log("keeper").parent.mkdir(mode=0o700, exist_ok=True)
     command = [sys.executable, "-m", "portal.embedded.manager", str(places.home)]
     if is_temporary:

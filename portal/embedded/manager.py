@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from portal.embedded.errors import ServicesError
-from portal.embedded.paths import Places, open_lock, places_of
+from portal.embedded.paths import HomePaths, open_lock, places_of
 from portal.embedded.postgres import Postgres
 from portal.embedded.redis import Redis
 
@@ -65,7 +65,7 @@ class Watch:
             self._pause = FIRST_PAUSE
 
 
-def keep(places: Places, *, is_temporary: bool) -> int:
+def keep(places: HomePaths, *, is_temporary: bool) -> int:
     """Run the services until the last user has gone; returns the exit code."""
     lock = open_lock(places.keeper_lock)
     _until_we_end.append(os.dup(lock.fileno()))
@@ -96,7 +96,7 @@ def keep(places: Places, *, is_temporary: bool) -> int:
     return 0
 
 
-def _watch(places: Places, watches: list[Watch]) -> None:
+def _watch(places: HomePaths, watches: list[Watch]) -> None:
     with open_lock(places.users_lock) as users:
         while not _is_alone(users):
             for watch in watches:

@@ -25,7 +25,7 @@ HOME_MODE = 0o700  # where PostgreSQL is another account, it gets in by descript
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class HomePaths:
     """The files of one home.
 
     Attributes:
@@ -82,7 +82,7 @@ class Places:
         return f"unix://{self.redis_socket}?db=0"
 
 
-def places_of(home: Path) -> Places:
+def places_of(home: Path) -> HomePaths:
     """The places of a home; nothing is created."""
     home = home.expanduser().resolve()
     sockets = home / "run"
@@ -91,7 +91,7 @@ def places_of(home: Path) -> Places:
     if not is_plain or len(os.fsencode(longest)) > LONGEST_SOCKET:
         name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
         sockets = Path("/tmp") / f"gpu-ledger-{os.getuid()}-{name}"  # noqa: S108
-    return Places(home, sockets)
+    return HomePaths(home, sockets)
 
 
 def fault_of_owner(home: Path) -> str:

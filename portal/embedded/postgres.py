@@ -11,9 +11,9 @@ from pathlib import Path
 import psycopg
 
 from portal.embedded import launch
-from portal.embedded.account import Account, server_account
+from portal.embedded.account import UnixAccount, server_account
 from portal.embedded.errors import ServicesError
-from portal.embedded.paths import DATABASE, POSTGRES_PORT, SUPERUSER, Places
+from portal.embedded.paths import DATABASE, POSTGRES_PORT, SUPERUSER, HomePaths
 from portal.embedded.programs import Programs, programs_for
 
 ROOM_TO_CREATE = 192 * 1024**2  # bytes: 40 MB of catalogues, 80 MB of write-ahead log
@@ -52,10 +52,10 @@ class Postgres:
     descriptor.
     """
 
-    places: Places
+    places: HomePaths
     is_temporary: bool = False
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
-    _account: Account | None = field(default=None, init=False)
+    _account: UnixAccount | None = field(default=None, init=False)
     _programs: Programs | None = field(default=None, init=False)
 
     name = "postgres"

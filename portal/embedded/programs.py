@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.embedded.account import Account
+from portal.embedded.account import UnixAccount
 from portal.embedded.errors import ServicesError
 from portal.embedded.launch import program
 
@@ -65,7 +65,9 @@ class Programs:
         self.copy = self.lock = None
 
 
-def programs_for(account: Account | None, bases: Sequence[Path] = BASES) -> Programs:
+def programs_for(
+    account: UnixAccount | None, bases: Sequence[Path] = BASES
+) -> Programs:
     """The wheel's programs, or a copy of them when the account cannot run those.
 
     Args:
@@ -93,7 +95,7 @@ def programs_for(account: Account | None, bases: Sequence[Path] = BASES) -> Prog
     )
 
 
-def _can_run(account: Account, programs: Programs) -> bool:
+def _can_run(account: UnixAccount, programs: Programs) -> bool:
     """Whether the account can run them.
 
     It is tried: permissions do not tell of a file system without execution.
@@ -114,7 +116,7 @@ def _can_run(account: Account, programs: Programs) -> bool:
     return tried.returncode == 0
 
 
-def _copied(site: Path, base: Path, account: Account) -> Programs:
+def _copied(site: Path, base: Path, account: UnixAccount) -> Programs:
     """A copy in a new folder below a base.
 
     Raises:

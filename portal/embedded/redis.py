@@ -9,7 +9,7 @@ import redis
 
 from portal.embedded import launch
 from portal.embedded.errors import ServicesError
-from portal.embedded.paths import Places
+from portal.embedded.paths import HomePaths
 
 START_TIMEOUT = 20  # seconds
 STOP_TIMEOUT = 5  # seconds
@@ -25,7 +25,7 @@ class Redis:
         process: the running server; None before `start` and after `stop`.
     """
 
-    places: Places
+    places: HomePaths
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     name = "redis"

@@ -3,11 +3,11 @@
 from django.urls import path
 
 from portal.shell import views
-from portal.shell.sign_in import ChoosePassword, SignIn
+from portal.shell.sign_in import ChoosePassword, SignInView
 
 urlpatterns = [
     path("", views.overview, name="overview"),
-    path("sign-in", SignIn.as_view(), name="login"),
+    path("sign-in", SignInView.as_view(), name="login"),
     path("welcome/<uidb64>/<token>", ChoosePassword.as_view(), name="password-link"),
     path("sign-out", views.sign_out, name="logout"),
     path("find", views.find_anything, name="find"),

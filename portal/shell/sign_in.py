@@ -27,7 +27,7 @@ METHODS = ["get", "head", "post"]
 
 
 @method_decorator(login_not_required, name="dispatch")
-class SignIn(LoginView):
+class SignInView(LoginView):
     """Django's sign-in behind limits that cost no password hash."""
 
     http_method_names = METHODS

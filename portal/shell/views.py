@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from accounting.charts import grids
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.models import SourceKind
 from accounting.queries.audit.verify import verdicts
 from accounting.queries.data_health.freshness import (
@@ -51,7 +51,7 @@ from accounting.web.freshness_badge import chip_of
 from accounting.web.page_state import PageState
 from accounting.web.permissions import admins, posted, sees_all, signed_in, visitor_of
 from accounting.web.splits import filtering, split_of
-from accounting.web.steps import FREQUENCY, Step, steps_of
+from accounting.web.steps import FREQUENCY, ChartStep, steps_of
 from portal.http.refusals import API, failure
 from portal.shell.data_health_csv import health_csv
 from portal.shell.navigation import NAVIGATION
@@ -157,7 +157,7 @@ def _changes_csv(state: PageState) -> HttpResponse:
 
 
 def _capacity(
-    state: PageState, steps: Sequence[Step], length_ms: int, places: int
+    state: PageState, steps: Sequence[ChartStep], length_ms: int, places: int
 ) -> dict[str, object]:
     """The whole fleet: only for those who see every team."""
     selection = state.selection()
@@ -277,7 +277,7 @@ def proofs(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"verdicts": [], "state": None}
     if until is not None:
         end_ms = to_ms(until) - to_ms(until) % HOUR_MS
-        period = Period(end_ms - HOUR_MS, end_ms)
+        period = Interval(end_ms - HOUR_MS, end_ms)
         context |= {"verdicts": verdicts(period), "period": period}
     is_fragment = request.headers.get("HX-Request") == "true"
     name = "_partials/proofs.html" if is_fragment else "portal/proofs.html"

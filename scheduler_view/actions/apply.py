@@ -13,12 +13,12 @@ from django.db.models import F, Max
 
 from accounting.audit import act
 from accounting.failpoints import reach
-from scheduler_view.actions.apply_lease import Claim, FenceError, claim
+from scheduler_view.actions.apply_lease import ApplyLease, ApplyLeaseLostError, claim
 from scheduler_view.actions.internal_error import words_of_fault
-from scheduler_view.actions.push import Fate, Outcome, outcome_of, send, settled
+from scheduler_view.actions.push import Fate, PushResult, outcome_of, send, settled
 from scheduler_view.actions.quota_loans import is_return
 from scheduler_view.actions.store_desired import store
-from scheduler_view.cluster.access import Role
+from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.mapping import step_of
@@ -55,13 +55,13 @@ def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> 
         return False
     try:
         _run(held, now, connect)
-    except FenceError:
+    except ApplyLeaseLostError:
         log.warning("taken over", change_set=change_set.pk)
         return False
     except Exception as error:  # a fault of ours: again, as long as patience lasts
         log.exception("cannot apply", change_set=change_set.pk)
         text = words_of_fault("apply this", error)
-        return _stumbled(held, Outcome(Fate.LATER, text), now())
+        return _stumbled(held, PushResult(Fate.LATER, text), now())
     finally:
         change_set.refresh_from_db()
     _look_back(change_set, now, connect)
@@ -80,25 +80,25 @@ def _look_back(change_set: ChangeSet, now: Now, connect: Connect) -> None:
         log.exception("cannot look back", change_set=change_set.pk)
 
 
-def _stumbled(held: Claim, outcome: Outcome, at: datetime) -> bool:
+def _stumbled(held: ApplyLease, outcome: PushResult, at: datetime) -> bool:
     try:
         _rest(held, "", outcome, at)
-    except FenceError:
+    except ApplyLeaseLostError:
         return False
     return True
 
 
-def _run(held: Claim, now: Now, connect: Connect) -> None:
+def _run(held: ApplyLease, now: Now, connect: Connect) -> None:
     if held.fence > MOST_CLAIMS and now() - _progress(held, now()) >= LONGEST:
         text = f"given up: {held.fence} attempts began and did not end"
-        _refuse_rest(held, Outcome(Fate.STOPPED, text), now())
+        _refuse_rest(held, PushResult(Fate.STOPPED, text), now())
         _finish(held, now())
         return
     cluster = held.change_set.cluster
     try:
         with (
-            connect(cluster, Role.READER) as reader,
-            connect(cluster, Role.PUSHER) as pusher,
+            connect(cluster, AccessRole.READER) as reader,
+            connect(cluster, AccessRole.PUSHER) as pusher,
         ):
             for row in held.change_set.steps.filter(state__in=_OPEN):
                 outcome = _one(held, row, reader, pusher, now)
@@ -114,12 +114,12 @@ def _run(held: Claim, now: Now, connect: Connect) -> None:
 
 
 def _one(
-    held: Claim,
+    held: ApplyLease,
     row: ChangeStep,
     reader: ClusterClient,
     pusher: ClusterClient,
     now: Now,
-) -> Outcome:
+) -> PushResult:
     step = step_of(row)
     try:
         outcome = settled(reader, step, was_sent=row.state == StepState.SENT)
@@ -135,7 +135,7 @@ def _one(
     return outcome
 
 
-def _mark(held: Claim, row: ChangeStep, at: datetime) -> None:
+def _mark(held: ApplyLease, row: ChangeStep, at: datetime) -> None:
     """Before an object is sent: from here on the outcome is unknown until it is recorded."""
     with _acting(held):
         held.renew(at)
@@ -144,7 +144,9 @@ def _mark(held: Claim, row: ChangeStep, at: datetime) -> None:
             row.save(update_fields=["state"])
 
 
-def _record(held: Claim, row: ChangeStep, outcome: Outcome, at: datetime) -> None:
+def _record(
+    held: ApplyLease, row: ChangeStep, outcome: PushResult, at: datetime
+) -> None:
     with _acting(held):
         held.renew(at)
         row.state, row.done_at = _STATES[outcome.fate], at
@@ -154,7 +156,7 @@ def _record(held: Claim, row: ChangeStep, outcome: Outcome, at: datetime) -> Non
             _store_once(held)
 
 
-def _store_once(held: Claim) -> None:
+def _store_once(held: ApplyLease) -> None:
     """With the first object that has it, it becomes what is wanted."""
     change_set = held.change_set
     change_set.refresh_from_db()
@@ -171,14 +173,14 @@ def _store_once(held: Claim) -> None:
     )
 
 
-def _progress(held: Claim, at: datetime) -> datetime:
+def _progress(held: ApplyLease, at: datetime) -> datetime:
     """When it last came forward: an object was done, or it began."""
     done = held.change_set.steps.aggregate(last=Max("done_at"))["last"]
     begun = held.change_set.apply_wanted_at or at
     return max(begun, done) if done else begun
 
 
-def _rest(held: Claim, where: str, outcome: Outcome, at: datetime) -> None:
+def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> None:
     """Wait as long as the server asks; give up after a while, and say where it stands."""
     patience = RETURN_PATIENCE if is_return(held.change_set) else PATIENCE
     if at - _progress(held, at) >= patience:
@@ -196,7 +198,7 @@ def _rest(held: Claim, where: str, outcome: Outcome, at: datetime) -> None:
         )
 
 
-def _refuse_rest(held: Claim, outcome: Outcome, at: datetime) -> None:
+def _refuse_rest(held: ApplyLease, outcome: PushResult, at: datetime) -> None:
     unknown = "It was sent and no answer came; read the object. "
     with _acting(held):
         held.renew(at)
@@ -207,7 +209,7 @@ def _refuse_rest(held: Claim, outcome: Outcome, at: datetime) -> None:
             row.save(update_fields=["state", "code", "message", "done_at"])
 
 
-def _finish(held: Claim, at: datetime) -> None:
+def _finish(held: ApplyLease, at: datetime) -> None:
     change_set = held.change_set
     with _acting(held):
         held.renew(at)
@@ -244,5 +246,5 @@ def _why(change_set: ChangeSet, state: str) -> str:
     return f"{refused.count()} refused, first {first}: {first.message}" if first else ""
 
 
-def _acting(held: Claim) -> AbstractContextManager[None]:
+def _acting(held: ApplyLease) -> AbstractContextManager[None]:
     return act(held.change_set.author_name, held.change_set.reason)

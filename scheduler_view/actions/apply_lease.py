@@ -18,12 +18,12 @@ from scheduler_view.planning.desired_state import lost_updates
 LEASE = timedelta(seconds=90)  # longer than the longest call; renewed with each object
 
 
-class FenceError(RuntimeError):
+class ApplyLeaseLostError(RuntimeError):
     """Another worker has taken the change set over: what we know is void."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ApplyLease:
     """The right to apply one change set."""
 
     change_set: ChangeSet
@@ -39,10 +39,10 @@ class Claim:
             pk=self.change_set.pk, fence=self.fence, state=ChangeState.APPLYING
         ).update(lease_until=at + LEASE)
         if not held:
-            raise FenceError(f"{self.change_set} was taken over")
+            raise ApplyLeaseLostError(f"{self.change_set} was taken over")
 
 
-def claim(change_set: ChangeSet, at: datetime) -> Claim | None:
+def claim(change_set: ChangeSet, at: datetime) -> ApplyLease | None:
     """Begin, or go on; None where it is not due or the cluster is being changed.
 
     Raises nothing for a change set that came too late: it becomes refused or expired.
@@ -68,7 +68,7 @@ def claim(change_set: ChangeSet, at: datetime) -> Claim | None:
         if not done:
             return None
         row.refresh_from_db()
-    return Claim(row, row.fence)
+    return ApplyLease(row, row.fence)
 
 
 def due(at: datetime) -> Q:

@@ -35,11 +35,11 @@ ENDED = (
 )
 
 
-class Refused(Exception):
+class ChangeRefused(Exception):
     """It cannot be done now; says why and what to do."""
 
 
-class Moved(Refused):
+class ChangedMeanwhile(ChangeRefused):
     """Somebody else changed the change set since it was read: read it again."""
 
 
@@ -147,7 +147,7 @@ def approve(
     _check_planned(change_set, at)
     wrote = {change_set.author_name} | editors(change_set.pk)
     if change_set.needs_second and name in wrote:
-        raise Refused(
+        raise ChangeRefused(
             f"{change_set} is above the limit of {change_set.cluster}: another admin "
             "than its author, and than who edited it, approves it"
         )
@@ -173,7 +173,7 @@ def request_apply(
         Refused: not approved, or its plan has grown old.
     """
     if change_set.state == ChangeState.SCHEDULED:
-        raise Refused(f"{change_set} begins by itself at {change_set.starts_at}")
+        raise ChangeRefused(f"{change_set} begins by itself at {change_set.starts_at}")
     if change_set.state == ChangeState.APPROVED:
         _check_fresh(change_set, at)
     with act(actor, f"apply {change_set}"):
@@ -190,12 +190,12 @@ def undo(
         Refused: it was not applied, or an undo of it is under way or done.
     """
     if change_set.state not in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED):
-        raise Refused(
+        raise ChangeRefused(
             f"{change_set} is {change_set.get_state_display()}: nothing to undo"
         )
     under_way = change_set.undos.exclude(state__in=CAME_TO_NOTHING).first()
     if under_way is not None:
-        raise Refused(f"{under_way} undoes {change_set} already")
+        raise ChangeRefused(f"{under_way} undoes {change_set} already")
     edits = [replace(stored_edit(one), version=None) for one in change_set.reverse]
     draft = Draft(edits, reason)
     return create(
@@ -212,7 +212,7 @@ def again(
         Refused: it is not ended, or was undone.
     """
     if change_set.state not in ENDED or change_set.state == ChangeState.UNDONE:
-        raise Refused(f"{change_set} is {change_set.get_state_display()}")
+        raise ChangeRefused(f"{change_set} is {change_set.get_state_display()}")
     edits = [replace(stored_edit(one), version=None) for one in change_set.edits]
     draft = Draft(edits, reason, tuple(change_set.forced), None, change_set.ends_at)
     return create(cluster=change_set.cluster, draft=draft, actor=actor, at=at)
@@ -235,11 +235,11 @@ def move(
     if done:
         return
     if change_set.version != version:
-        raise Moved(
+        raise ChangedMeanwhile(
             f"{change_set} was changed since you read it (version {version}; it is "
             f"{change_set.version} now): read it again"
         )
-    raise Refused(
+    raise ChangeRefused(
         f"{change_set} is {change_set.get_state_display()}; this needs "
         f"{' or '.join(ChangeState(one).label for one in allowed)}"
     )
@@ -290,14 +290,14 @@ def _columns(cluster: Cluster, draft: Draft) -> dict[str, Any]:
 
 def _check_planned(change_set: ChangeSet, at: datetime) -> None:
     if change_set.state != ChangeState.PLANNED:
-        raise Refused(
+        raise ChangeRefused(
             f"{change_set} is {change_set.get_state_display()}; only a planned one can "
             "be approved"
         )
     _check_fresh(change_set, at)
     blocked = [step for step in change_set.steps.all() if step.blocked]
     if blocked:
-        raise Refused(
+        raise ChangeRefused(
             f"{len(blocked)} of its objects cannot be changed, first {blocked[0]}: "
             f"{blocked[0].blocked}"
         )
@@ -306,6 +306,6 @@ def _check_planned(change_set: ChangeSet, at: datetime) -> None:
 def _check_fresh(change_set: ChangeSet, at: datetime) -> None:
     expires = change_set.plan_expires_at
     if expires is not None and expires <= at:
-        raise Refused(
+        raise ChangeRefused(
             f"the plan of {change_set} was valid until {expires:%H:%M:%S} UTC: plan again"
         )

@@ -8,7 +8,7 @@ from accounting.audit import Actor, act
 from scheduler_view.actions.change_sets import (
     OPEN,
     READY,
-    Refused,
+    ChangeRefused,
     move,
     name_of,
     reason_fault,
@@ -28,7 +28,7 @@ def discard(
         Refused: somebody else made it, or it was applied or ended.
     """
     if name_of(actor) != change_set.author_name:
-        raise Refused(f"{change_set} is not yours: decline it, with a reason")
+        raise ChangeRefused(f"{change_set} is not yours: decline it, with a reason")
     _end(change_set, version, ChangeState.DISCARDED, actor, reason, at)
     return change_set
 
@@ -44,7 +44,7 @@ def decline(
         ValidationError: a reason that cannot be.
     """
     if name_of(actor) == change_set.author_name:
-        raise Refused(f"{change_set} is your own: discard it")
+        raise ChangeRefused(f"{change_set} is your own: discard it")
     if fault := reason_fault(reason):
         raise ValidationError({"reason": fault})
     _end(change_set, version, ChangeState.DECLINED, actor, reason.strip(), at)

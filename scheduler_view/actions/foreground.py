@@ -16,7 +16,7 @@ from scheduler_view.actions.change_sets import (
 )
 from scheduler_view.actions.joining import join
 from scheduler_view.actions.store_plan import plan
-from scheduler_view.cluster.access import Role
+from scheduler_view.cluster.access import AccessRole
 from scheduler_view.domain.plan.edit import Edit, same_wish, stored_edit
 from scheduler_view.domain.plan.steps import is_empty
 from scheduler_view.models import ChangeSet, ChangeState
@@ -38,8 +38,8 @@ def look(
     """
     edits = with_versions(cluster, draft.edits)
     with (
-        connect(cluster, Role.READER) as reader,
-        connect(cluster, Role.PUSHER) as pusher,
+        connect(cluster, AccessRole.READER) as reader,
+        connect(cluster, AccessRole.PUSHER) as pusher,
     ):
         return compute(
             cluster=cluster,

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from accounting.audit import Actor
-from scheduler_view.actions.change_sets import OPEN, Draft, Moved, Refused, edit
+from scheduler_view.actions.change_sets import (
+    OPEN,
+    ChangedMeanwhile,
+    ChangeRefused,
+    Draft,
+    edit,
+)
 from scheduler_view.domain.plan.edit import MOST_EDITS, Edit, same_wish, stored_edit
 from scheduler_view.models import ChangeSet
 
@@ -46,7 +52,7 @@ def join(
     laid = [new.pop(one.key, one) for one in before]
     laid += new.values()
     if len(laid) > MOST_EDITS:
-        raise Refused(
+        raise ChangeRefused(
             f"{change_set} would have {len(laid):,} edits, more than {MOST_EDITS:,}: "
             "make a new change set"
         )
@@ -66,9 +72,11 @@ def leave_out(
     _check_open(change_set, version)
     edits = [stored_edit(one) for one in change_set.edits]
     if not 0 <= index < len(edits):
-        raise Refused(f"{change_set} has no edit {index + 1}")
+        raise ChangeRefused(f"{change_set} has no edit {index + 1}")
     if len(edits) == 1:
-        raise Refused(f"it is the only edit of {change_set}: discard that instead")
+        raise ChangeRefused(
+            f"it is the only edit of {change_set}: discard that instead"
+        )
     left = edits.pop(index)
     _write(change_set, edits, "", version, actor, at)
     return left
@@ -76,18 +84,18 @@ def leave_out(
 
 def _check_open(change_set: ChangeSet, version: int) -> None:
     if change_set.undoes_id is not None:
-        raise Refused(
+        raise ChangeRefused(
             f"{change_set} leads back from CS-{change_set.undoes_id} and keeps its edits: "
             "make a new change set"
         )
     if change_set.state not in OPEN:
         state = change_set.get_state_display().lower()
-        raise Refused(
+        raise ChangeRefused(
             f"{change_set} is {state}: only a draft, or what is planned and not yet "
             "approved, takes other edits; make a new change set"
         )
     if change_set.version != version:
-        raise Moved(
+        raise ChangedMeanwhile(
             f"{change_set} was changed since you read it (version {version}; it is "
             f"{change_set.version} now): read it again"
         )

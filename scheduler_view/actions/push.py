@@ -15,7 +15,7 @@ from scheduler_view.cluster.errors import (
 )
 from scheduler_view.cluster.kinds import NAMESPACE
 from scheduler_view.domain.objects.manifest import Manifest, Pin, pin_of
-from scheduler_view.domain.plan.steps import Action, Step, matches
+from scheduler_view.domain.plan.steps import Action, PlanStep, matches
 from scheduler_view.planning.cluster_snapshot import get_or_none
 
 HOPELESS = (
@@ -37,7 +37,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PushResult:
     """A fate with the server's own words."""
 
     fate: Fate
@@ -46,7 +46,9 @@ class Outcome:
     retry_after_s: float | None = None
 
 
-def settled(reader: ClusterClient, step: Step, *, was_sent: bool) -> Outcome | None:
+def settled(
+    reader: ClusterClient, step: PlanStep, *, was_sent: bool
+) -> PushResult | None:
     """What can be said of a step without sending it; None when it is to be sent.
 
     Args:
@@ -57,21 +59,21 @@ def settled(reader: ClusterClient, step: Step, *, was_sent: bool) -> Outcome | N
     """
     live = get_or_none(reader, step.key)
     if was_sent and matches(step.body, live):
-        return Outcome(Fate.APPLIED, READ_BACK)
+        return PushResult(Fate.APPLIED, READ_BACK)
     if step.action == Action.REPLACE and was_sent and live is None:
         return None  # removed, and not created yet
     why = step.pin.difference(_pin(reader, step, live))
     if why:
         text = f"The cluster changed since this plan: {why}. Plan again."
-        return Outcome(Fate.REFUSED, text)
+        return PushResult(Fate.REFUSED, text)
     if step.action == Action.KEEP:
-        return Outcome(Fate.UNCHANGED, "as it should be; nothing was written")
+        return PushResult(Fate.UNCHANGED, "as it should be; nothing was written")
     if step.blocked:
-        return Outcome(Fate.REFUSED, step.blocked)
+        return PushResult(Fate.REFUSED, step.blocked)
     return None
 
 
-def send(pusher: ClusterClient, reader: ClusterClient, step: Step) -> Outcome:
+def send(pusher: ClusterClient, reader: ClusterClient, step: PlanStep) -> PushResult:
     """Send a step; an unknown outcome is read back at once."""
     try:
         _send(pusher, step, reader)
@@ -79,22 +81,22 @@ def send(pusher: ClusterClient, reader: ClusterClient, step: Step) -> Outcome:
         if not error.is_outcome_unknown:
             return outcome_of(error)
         return _read_back(reader, step, error)
-    return Outcome(Fate.APPLIED)
+    return PushResult(Fate.APPLIED)
 
 
-def outcome_of(error: ClusterError) -> Outcome:
+def outcome_of(error: ClusterError) -> PushResult:
     """An error as what it means for a step."""
     if isinstance(error, HOPELESS):
-        return Outcome(Fate.STOPPED, error.words, error.code)
+        return PushResult(Fate.STOPPED, error.words, error.code)
     if error.is_temporary:
-        return Outcome(Fate.LATER, error.words, error.code, error.retry_after_s)
+        return PushResult(Fate.LATER, error.words, error.code, error.retry_after_s)
     if isinstance(error, FieldConflict):
         text = f"Conflict with {error.owner}: {error.words}"
-        return Outcome(Fate.REFUSED, text, error.code)
-    return Outcome(Fate.REFUSED, error.words, error.code)
+        return PushResult(Fate.REFUSED, text, error.code)
+    return PushResult(Fate.REFUSED, error.words, error.code)
 
 
-def _send(pusher: ClusterClient, step: Step, reader: ClusterClient) -> None:
+def _send(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) -> None:
     key, uid = step.key, step.pin.uid
     if step.action == Action.REMOVE:
         pusher.delete(key.kind, key.name, key.namespace, uid=uid)
@@ -110,16 +112,18 @@ def _send(pusher: ClusterClient, step: Step, reader: ClusterClient) -> None:
     reach("step_sent")
 
 
-def _read_back(reader: ClusterClient, step: Step, error: ClusterError) -> Outcome:
+def _read_back(
+    reader: ClusterClient, step: PlanStep, error: ClusterError
+) -> PushResult:
     try:
         if matches(step.body, get_or_none(reader, step.key)):
-            return Outcome(Fate.APPLIED, READ_BACK, error.code)
+            return PushResult(Fate.APPLIED, READ_BACK, error.code)
     except ClusterError as unread:
-        return Outcome(Fate.LATER, unread.words, unread.code, unread.retry_after_s)
-    return Outcome(Fate.LATER, error.words, error.code, error.retry_after_s)
+        return PushResult(Fate.LATER, unread.words, unread.code, unread.retry_after_s)
+    return PushResult(Fate.LATER, error.words, error.code, error.retry_after_s)
 
 
-def _pin(reader: ClusterClient, step: Step, live: Manifest | None) -> Pin:
+def _pin(reader: ClusterClient, step: PlanStep, live: Manifest | None) -> Pin:
     """The pin now. An object that is there proves its namespace by its own uid."""
     if live is not None or not step.key.namespace:
         return pin_of(live, step.pin.namespace_uid)

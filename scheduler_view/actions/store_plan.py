@@ -13,7 +13,7 @@ from accounting.models import Cluster
 from scheduler_view.actions.change_sets import PLAN_VALID
 from scheduler_view.actions.internal_error import words_of_fault
 from scheduler_view.actions.quota_loans import is_return
-from scheduler_view.cluster.access import Role
+from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.domain.plan.edit import (
     EditsRefused,
@@ -55,8 +55,8 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
         return _fail(change_set, version, "; ".join(lost))
     try:
         with (
-            connect(cluster, Role.READER) as reader,
-            connect(cluster, Role.PUSHER) as pusher,
+            connect(cluster, AccessRole.READER) as reader,
+            connect(cluster, AccessRole.PUSHER) as pusher,
         ):
             found = compute(
                 cluster=cluster,

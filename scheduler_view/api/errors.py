@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import exceptions
 
-from scheduler_view.actions.change_sets import Moved, Refused
+from scheduler_view.actions.change_sets import ChangedMeanwhile, ChangeRefused
 from scheduler_view.actions.idempotency import KeyReused
 from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.planning.desired_state import LostUpdate
@@ -36,9 +36,9 @@ class Unprocessable(exceptions.APIException):
 
 def translated(error: Exception) -> Exception:
     """An error of ours as one that the API knows."""
-    if isinstance(error, Moved):
+    if isinstance(error, ChangedMeanwhile):
         return PreconditionFailed(str(error))
-    if isinstance(error, Refused | LostUpdate):
+    if isinstance(error, ChangeRefused | LostUpdate):
         return Conflict(str(error))
     if isinstance(error, KeyReused):
         return Unprocessable(str(error))

@@ -27,7 +27,7 @@ _WAYS = (
 )
 
 
-class Role(StrEnum):
+class AccessRole(StrEnum):
     """As whom we speak to the API server."""
 
     READER = "reader"
@@ -35,7 +35,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClusterAccess:
     """One identity at one API server; exactly one of the three ways is set.
 
     Attributes:
@@ -44,7 +44,7 @@ class Access:
     """
 
     cluster: str
-    role: Role
+    role: AccessRole
     in_cluster: bool = False
     kubeconfig: str = ""
     context: str = ""
@@ -54,12 +54,14 @@ class Access:
     timeout_s: float = TIMEOUT_S
 
 
-def is_configured(settings: Mapping[str, Any], role: Role) -> bool:
+def is_configured(settings: Mapping[str, Any], role: AccessRole) -> bool:
     """True when a cluster has an access for a role."""
     return bool(settings.get(role.value))
 
 
-def access_of(cluster: str, settings: Mapping[str, Any], role: Role) -> Access:
+def access_of(
+    cluster: str, settings: Mapping[str, Any], role: AccessRole
+) -> ClusterAccess:
     """The access that a cluster's settings give a role.
 
     Raises:
@@ -76,7 +78,9 @@ def access_of(cluster: str, settings: Mapping[str, Any], role: Role) -> Access:
         )
     if not all(isinstance(value, str | bool) for value in given.values()):
         raise NotConfigured(f"{place}: values are texts, but `in_cluster: true`")
-    access = Access(cluster, role, timeout_s=_timeout_s(place, settings), **given)
+    access = ClusterAccess(
+        cluster, role, timeout_s=_timeout_s(place, settings), **given
+    )
     if not (access.in_cluster is True or access.kubeconfig or access.server):
         raise NotConfigured(f"{place} names neither `kubeconfig` nor `server`")
     if access.server:
@@ -95,7 +99,7 @@ def _timeout_s(place: str, settings: Mapping[str, Any]) -> float:
     return float(given)
 
 
-def _check_server(place: str, access: Access) -> None:
+def _check_server(place: str, access: ClusterAccess) -> None:
     """A token goes only where nobody can listen."""
     url = urlsplit(access.server)
     is_safe = url.scheme == "https" or (

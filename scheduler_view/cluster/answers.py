@@ -9,11 +9,10 @@ import msgspec
 
 from scheduler_view.cluster.errors import (
     ClusterError,
-    Conflict,
     FieldConflict,
     Forbidden,
-    Gone,
     Invalid,
+    InvalidServerResponse,
     NamespaceTerminating,
     NotFound,
     ServerError,
@@ -21,7 +20,8 @@ from scheduler_view.cluster.errors import (
     TooManyRequests,
     UidMismatch,
     Unauthorized,
-    WrongAnswer,
+    WatchExpired,
+    WriteConflict,
 )
 
 LONGEST_WORDS = 1000  # characters of an answer that is shown
@@ -31,7 +31,7 @@ _UID = re.compile(r"\buid\b", re.IGNORECASE)
 _PLAIN: Mapping[int, type[ClusterError]] = {
     HTTPStatus.UNAUTHORIZED: Unauthorized,
     HTTPStatus.FORBIDDEN: Forbidden,
-    HTTPStatus.GONE: Gone,
+    HTTPStatus.GONE: WatchExpired,
     HTTPStatus.TOO_MANY_REQUESTS: TooManyRequests,
 }
 
@@ -51,9 +51,11 @@ def decode(body: bytes, as_type: type[Answer]) -> Answer:
         raise wrong_answer(body) from None
 
 
-def wrong_answer(body: bytes) -> WrongAnswer:
+def wrong_answer(body: bytes) -> InvalidServerResponse:
     """What came was not what an API server says."""
-    return WrongAnswer(f"not an answer of a Kubernetes API server: {_words(body)!r}")
+    return InvalidServerResponse(
+        f"not an answer of a Kubernetes API server: {_words(body)!r}"
+    )
 
 
 def error_of(
@@ -68,7 +70,7 @@ def error_of(
     """
     status = _status(body)
     if status is None and not _is_plain(code):
-        return WrongAnswer(
+        return InvalidServerResponse(
             f"{code}, not from a Kubernetes API server: {_words(body)!r}", code
         )
     retry_after_s = _retry_after_s(headers or {}, status or {})
@@ -95,7 +97,7 @@ def _typed(
         return _invalid(code, words, status)
     if code == HTTPStatus.FORBIDDEN and _has_cause(status, "NamespaceTerminating"):
         return NamespaceTerminating(words, code)
-    kind = _PLAIN.get(code, ServerError if code >= 500 else WrongAnswer)
+    kind = _PLAIN.get(code, ServerError if code >= 500 else InvalidServerResponse)
     return kind(words, code, retry_after_s)
 
 
@@ -112,7 +114,7 @@ def _conflict(words: str, status: Status) -> ClusterError:
         return UidMismatch(words, HTTPStatus.CONFLICT)
     if "the object has been modified" in words:
         return Stale(words, HTTPStatus.CONFLICT)
-    return Conflict(words, HTTPStatus.CONFLICT)
+    return WriteConflict(words, HTTPStatus.CONFLICT)
 
 
 def _invalid(code: int, words: str, status: Status) -> ClusterError:

@@ -12,15 +12,15 @@ from typing import Any, Self
 import msgspec
 
 from scheduler_view.cluster import transport
-from scheduler_view.cluster.access import Access
+from scheduler_view.cluster.access import ClusterAccess
 from scheduler_view.cluster.answers import decode, status_error, wrong_answer
-from scheduler_view.cluster.errors import Gone
+from scheduler_view.cluster.errors import WatchExpired
 from scheduler_view.cluster.kinds import KINDS, written
 from scheduler_view.cluster.live import (
-    Event,
     Listing,
     LiveObject,
     Manifest,
+    WatchEvent,
     live_object,
 )
 from scheduler_view.cluster.session import Session
@@ -52,7 +52,7 @@ class ClusterClient:
     Every method raises a `ClusterError` of `cluster.errors` when it does not succeed.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ClusterAccess) -> None:
         self.access = access
         self._session = Session(access)
 
@@ -95,14 +95,14 @@ class ClusterClient:
         for left in reversed(range(LISTS_TRIED)):
             try:
                 return self._list(kind, namespace, labels, fields)
-            except Gone:
+            except WatchExpired:
                 if not left:
                     raise
         raise AssertionError("not reached")
 
     def watch(
         self, kind: str, resource_version: str, *, for_s: float, labels: str = ""
-    ) -> Iterator[Event]:
+    ) -> Iterator[WatchEvent]:
         """Changes since a version of the store, as they come, for some seconds.
 
         Raises:
@@ -208,7 +208,7 @@ class ClusterClient:
             return transport.read(raw, deadline, timeout_s)
 
 
-def connect(access: Access) -> ClusterClient:
+def connect(access: ClusterAccess) -> ClusterClient:
     """A client for an access; opens no connection yet."""
     return ClusterClient(access)
 
@@ -225,7 +225,7 @@ def _live(kind: str, raw: bytes | msgspec.Raw) -> LiveObject:
         raise wrong_answer(bytes(raw)) from None
 
 
-def _event(kind: str, event: _Event) -> Event:
+def _event(kind: str, event: _Event) -> WatchEvent:
     if event.type == "ERROR":
         raise status_error(decode(bytes(event.object), dict[str, Any]))
-    return Event(event.type, _live(kind, event.object))
+    return WatchEvent(event.type, _live(kind, event.object))

@@ -61,11 +61,11 @@ class NotFound(ClusterError):
         self.name = name
 
 
-class Conflict(ClusterError):
+class WriteConflict(ClusterError):
     """409 of another kind: read the object again, plan again."""
 
 
-class FieldConflict(Conflict):
+class FieldConflict(WriteConflict):
     """409: other managers have set fields that we would set to another value.
 
     Attributes:
@@ -87,15 +87,15 @@ class FieldConflict(Conflict):
         return tuple(name for names in self.owners.values() for name in names)
 
 
-class Stale(Conflict):
+class Stale(WriteConflict):
     """409: the object was changed since the version that we named."""
 
 
-class UidMismatch(Conflict):
+class UidMismatch(WriteConflict):
     """409 or 422: another object has this name now; ours was removed."""
 
 
-class Gone(ClusterError):
+class WatchExpired(ClusterError):
     """410: the version to go on from is too old: list again."""
 
 
@@ -126,7 +126,7 @@ class ServerError(ClusterError):
     is_outcome_unknown = True
 
 
-class WrongAnswer(ClusterError):
+class InvalidServerResponse(ClusterError):
     """Not what a Kubernetes API server says: HTML, a redirect, half a JSON."""
 
     is_outcome_unknown = True

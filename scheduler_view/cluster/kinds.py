@@ -15,7 +15,7 @@ OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # befor
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ObjectKind:
     """Where objects of a kind are found."""
 
     version: str
@@ -35,30 +35,32 @@ class Kind:
         return f"{root}{self.version}{place}/{self.plural}{one}"
 
 
-KINDS: Mapping[str, Kind] = {
-    QUOTA: Kind("v1", "resourcequotas", is_written=True),
-    CLASS: Kind(
+KINDS: Mapping[str, ObjectKind] = {
+    QUOTA: ObjectKind("v1", "resourcequotas", is_written=True),
+    CLASS: ObjectKind(
         "scheduling.k8s.io/v1",
         "priorityclasses",
         is_namespaced=False,
         is_written=True,
     ),
-    LIMIT_RANGE: Kind("v1", "limitranges"),
-    NAMESPACE: Kind("v1", "namespaces", is_namespaced=False),
-    NODE: Kind("v1", "nodes", is_namespaced=False),
-    POD: Kind("v1", "pods"),
-    EVENT: Kind("v1", "events"),
-    LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta2", "localqueues"),
-    KAI_QUEUE: Kind("scheduling.run.ai/v2", "queues", is_namespaced=False),
-    CLAIM: Kind("resource.k8s.io/v1", "resourceclaims"),
-    SLICE: Kind("resource.k8s.io/v1", "resourceslices", is_namespaced=False),
-    OLD_CLAIM: Kind("resource.k8s.io/v1beta1", "resourceclaims"),
-    OLD_SLICE: Kind("resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False),
-    OLD_LOCAL_QUEUE: Kind("kueue.x-k8s.io/v1beta1", "localqueues"),
+    LIMIT_RANGE: ObjectKind("v1", "limitranges"),
+    NAMESPACE: ObjectKind("v1", "namespaces", is_namespaced=False),
+    NODE: ObjectKind("v1", "nodes", is_namespaced=False),
+    POD: ObjectKind("v1", "pods"),
+    EVENT: ObjectKind("v1", "events"),
+    LOCAL_QUEUE: ObjectKind("kueue.x-k8s.io/v1beta2", "localqueues"),
+    KAI_QUEUE: ObjectKind("scheduling.run.ai/v2", "queues", is_namespaced=False),
+    CLAIM: ObjectKind("resource.k8s.io/v1", "resourceclaims"),
+    SLICE: ObjectKind("resource.k8s.io/v1", "resourceslices", is_namespaced=False),
+    OLD_CLAIM: ObjectKind("resource.k8s.io/v1beta1", "resourceclaims"),
+    OLD_SLICE: ObjectKind(
+        "resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False
+    ),
+    OLD_LOCAL_QUEUE: ObjectKind("kueue.x-k8s.io/v1beta1", "localqueues"),
 }
 
 
-def written(kind: str) -> Kind:
+def written(kind: str) -> ObjectKind:
     """A kind that we may change; no other is, whatever a caller asks.
 
     Raises:

@@ -125,7 +125,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WatchEvent:
     """One change that a watch saw.
 
     Attributes:

@@ -15,7 +15,7 @@ from kubernetes import config as kubernetes_config
 from urllib3.exceptions import HTTPError
 
 from scheduler_view.cluster import transport
-from scheduler_view.cluster.access import Access
+from scheduler_view.cluster.access import ClusterAccess
 from scheduler_view.cluster.answers import error_of
 from scheduler_view.cluster.errors import NotConfigured
 
@@ -36,7 +36,7 @@ class Session:
         NotConfigured: the credentials cannot be read.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ClusterAccess) -> None:
         self.access = access
         self._api = kubernetes.ApiClient(_configuration(access))
         self._api.user_agent = "gpu-ledger"
@@ -115,7 +115,7 @@ class Session:
         return raw
 
 
-def _configuration(access: Access) -> kubernetes.Configuration:
+def _configuration(access: ClusterAccess) -> kubernetes.Configuration:
     # Proxies come from a kubeconfig, never from the environment of a worker.
     found = kubernetes.Configuration(proxy="", no_proxy="")
     try:
@@ -145,7 +145,7 @@ def _configuration(access: Access) -> kubernetes.Configuration:
     return found
 
 
-def _set_server(found: kubernetes.Configuration, access: Access) -> None:
+def _set_server(found: kubernetes.Configuration, access: ClusterAccess) -> None:
     found.host = access.server.rstrip("/")
     if access.ca_file:
         Path(access.ca_file).read_bytes()  # fails here, with its name
@@ -162,7 +162,7 @@ def _read_token(found: kubernetes.Configuration, path: str) -> None:
     found.api_key["BearerToken"] = f"Bearer {Path(path).read_text().strip()}"
 
 
-def _unreadable(access: Access, error: Exception) -> NotConfigured:
+def _unreadable(access: ClusterAccess, error: Exception) -> NotConfigured:
     place = f"cluster {access.cluster!r}: kubernetes.{access.role.value}"
     return NotConfigured(f"{place}: the credentials cannot be read: {error}")
 

@@ -16,9 +16,9 @@ from urllib3.exceptions import (
 
 from scheduler_view.cluster.errors import (
     ClusterError,
+    InvalidServerResponse,
     TlsFailure,
     Unreachable,
-    WrongAnswer,
 )
 
 CONNECT_TIMEOUT_S = 5.0
@@ -40,7 +40,7 @@ def read(answer: urllib3.HTTPResponse, deadline: float, timeout_s: float) -> byt
         parts.append(part)
         size += len(part)
         if size > MOST_BYTES:
-            raise WrongAnswer(f"the answer is larger than {MOST_BYTES} bytes")
+            raise InvalidServerResponse(f"the answer is larger than {MOST_BYTES} bytes")
         if time.monotonic() > deadline:
             answer.close()
             raise late(timeout_s)
@@ -80,7 +80,7 @@ def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
         case OSError():
             return TlsFailure(f"a file of the credentials cannot be read: {error}")
         case _:
-            return WrongAnswer(f"no usable answer: {root}")
+            return InvalidServerResponse(f"no usable answer: {root}")
     return found
 
 

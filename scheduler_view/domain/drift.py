@@ -29,7 +29,7 @@ class DriftState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DriftStatus:
     """How one object stands.
 
     Attributes:
@@ -51,7 +51,7 @@ def standing_of(
     wanted: Body | None,
     live: Manifest | None,
     added: Added = NONE_ADDED,
-) -> Standing | None:
+) -> DriftStatus | None:
     """How an object stands; None where it is none of our concern.
 
     Args:
@@ -64,16 +64,18 @@ def standing_of(
         return None if live is None else _unasked(live, added)
     if live is None:
         words = "It was removed, or has not been made yet."
-        return Standing(DriftState.DIFFERS, _removed(key, wanted), words=words)
+        return DriftStatus(DriftState.DIFFERS, _removed(key, wanted), words=words)
     changes = _changes(key, wanted, live)
     if not changes:
-        return Standing(DriftState.IN_SYNC)
+        return DriftStatus(DriftState.IN_SYNC)
     who, when = writers(live, [change.field for change in changes])
     if not is_ours(live):
         owner = git_owner(live) or who or "somebody else"
         words = f"An object of this name is managed by {owner}."
-        return Standing(DriftState.OTHER, changes, owner, when, words)
-    return Standing(DriftState.DIFFERS, changes, who, when, _said(changes, who, when))
+        return DriftStatus(DriftState.OTHER, changes, owner, when, words)
+    return DriftStatus(
+        DriftState.DIFFERS, changes, who, when, _said(changes, who, when)
+    )
 
 
 def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
@@ -91,17 +93,17 @@ def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
     return ", ".join(names), last
 
 
-def _unasked(live: Manifest, added: Added) -> Standing | None:
+def _unasked(live: Manifest, added: Added) -> DriftStatus | None:
     if is_ours(live):
         words = "It carries our label, and nothing of it is wanted any more."
-        return Standing(DriftState.DIFFERS, words=words)
+        return DriftStatus(DriftState.DIFFERS, words=words)
     keys = ((live.get("spec") or {}).get("hard") or {}).keys()
     if not any(resource_of(key, added) for key in keys):
         return None
     owner = git_owner(live)
     if owner:
-        return Standing(DriftState.OTHER, who=owner, words=f"{owner} manages it.")
-    return Standing(DriftState.NOT_MANAGED, words="Nobody asked us to manage it.")
+        return DriftStatus(DriftState.OTHER, who=owner, words=f"{owner} manages it.")
+    return DriftStatus(DriftState.NOT_MANAGED, words="Nobody asked us to manage it.")
 
 
 def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange, ...]:

@@ -19,7 +19,7 @@ from django.utils.dateparse import parse_datetime
 
 from accounting.locks import lock
 from accounting.models import Cluster
-from scheduler_view.domain.drift import DriftState, Standing, standing_of
+from scheduler_view.domain.drift import DriftState, DriftStatus, standing_of
 from scheduler_view.domain.objects.desired import (
     ObjectKey,
     class_key_of,
@@ -110,7 +110,7 @@ def find_drift(
 def _row(
     cluster: Cluster,
     key: ObjectKey,
-    standing: Standing,
+    standing: DriftStatus,
     basis: str,
     old: Drift | None,
     at: datetime,

@@ -25,7 +25,7 @@ from scheduler_view.cluster.kinds import (
     OLD_LOCAL_QUEUE,
     POD,
 )
-from scheduler_view.cluster.live import Event, LiveObject
+from scheduler_view.cluster.live import LiveObject, WatchEvent
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE, LOCAL_QUEUE, kept
@@ -159,7 +159,7 @@ def store_all(
     return stored | {ObjectKey(kind, *place) for place in known}
 
 
-def store_event(cluster: Cluster, event: Event) -> set[ObjectKey]:
+def store_event(cluster: Cluster, event: WatchEvent) -> set[ObjectKey]:
     """Store one change that a watch saw; a bookmark says that nothing was missed."""
     now, live = timezone.now(), event.live
     with transaction.atomic():

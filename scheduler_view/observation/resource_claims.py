@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
@@ -38,5 +38,5 @@ def observe_devices(cluster: Cluster, client: ClusterClient) -> int:
             )
             for g in found
         ],
-        Period(to_ms(now - REACH), to_ms(now)),
+        Interval(to_ms(now - REACH), to_ms(now)),
     )

@@ -14,9 +14,9 @@ import structlog
 from django.db import DatabaseError, connections
 
 from accounting.models import Cluster
-from scheduler_view.cluster.access import Role, is_configured
+from scheduler_view.cluster.access import AccessRole, is_configured
 from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, Gone
+from scheduler_view.cluster.errors import ClusterError, WatchExpired
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.observation.drift import find_drift
 from scheduler_view.observation.observe import (
@@ -47,7 +47,7 @@ Now = Callable[[], datetime]
 def visible_clusters() -> list[Cluster]:
     """Clusters whose settings give a reader."""
     clusters = Cluster.objects.all()
-    return [c for c in clusters if is_configured(c.kubernetes, Role.READER)]
+    return [c for c in clusters if is_configured(c.kubernetes, AccessRole.READER)]
 
 
 def look_once(
@@ -62,7 +62,7 @@ def look_once(
     A cluster that does not answer keeps what was seen of it; its looks say why.
     """
     try:
-        with connect(cluster, Role.READER) as client:
+        with connect(cluster, AccessRole.READER) as client:
             seen = observe(cluster, client, kinds)
             if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
                 observe_queues(cluster, client)
@@ -191,11 +191,11 @@ def _follow_kind(
     rest_s = REST_S
     while not ending.is_set():
         try:
-            with connect(cluster, Role.READER) as client:
+            with connect(cluster, AccessRole.READER) as client:
                 while not ending.is_set():
                     _watch_once(cluster, kind, client, now, ending, watch_s)
                     rest_s = REST_S
-        except Gone:
+        except WatchExpired:
             continue  # the list that follows brings what was missed
         except ClusterError as error:
             note_error(cluster, [kind], error)

@@ -17,7 +17,7 @@ FEW = 20  # namespaces that are asked one by one; more of them are one list of a
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Namespaces:
     """Namespaces: uid, labels, and those that are being removed."""
 
     uids: Mapping[str, str]
@@ -26,7 +26,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ClusterSnapshot:
     """What was seen of a cluster.
 
     Attributes:
@@ -37,7 +37,7 @@ class Sight:
         added: resources that an administrator named.
     """
 
-    places: Places
+    places: Namespaces
     quotas: Mapping[str, Sequence[Manifest]]
     ranges: Mapping[str, Sequence[Mapping[str, Any]]]
     classes: Mapping[str, Manifest]
@@ -61,7 +61,7 @@ class Sight:
         )
 
 
-def see_places(client: ClusterClient) -> Places:
+def see_places(client: ClusterClient) -> Namespaces:
     """Every namespace."""
     listed = client.list(NAMESPACE).objects
     going = frozenset(
@@ -70,7 +70,7 @@ def see_places(client: ClusterClient) -> Places:
         if one.is_going or one.status.get("phase") == "Terminating"
     )
     staying = [one for one in listed if one.name not in going]
-    return Places(
+    return Namespaces(
         {one.name: one.uid for one in staying},
         {one.name: one.labels for one in staying},
         going,
@@ -84,14 +84,14 @@ def see_classes(client: ClusterClient) -> dict[str, Manifest]:
 
 def see(
     client: ClusterClient,
-    places: Places,
+    places: Namespaces,
     classes: Mapping[str, Manifest],
     namespaces: Iterable[str],
     added: Added = NONE_ADDED,
-) -> Sight:
+) -> ClusterSnapshot:
     """Quotas and LimitRanges of some namespaces, and what nodes offer."""
     names = sorted(set(namespaces) & set(places.uids))
-    return Sight(
+    return ClusterSnapshot(
         places=places,
         quotas=_in(client, QUOTA, names),
         ranges={

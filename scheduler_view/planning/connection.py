@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from accounting.models import Cluster
-from scheduler_view.cluster.access import Role, access_of
+from scheduler_view.cluster.access import AccessRole, access_of
 from scheduler_view.cluster.client import ClusterClient, connect
 
-Connect = Callable[[Cluster, Role], ClusterClient]
+Connect = Callable[[Cluster, AccessRole], ClusterClient]
 
 
-def connect_to(cluster: Cluster, role: Role) -> ClusterClient:
+def connect_to(cluster: Cluster, role: AccessRole) -> ClusterClient:
     """A client of a cluster as its settings say.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from accounting.models import Cluster, Team
-from scheduler_view.domain.objects.desired import Target
+from scheduler_view.domain.objects.desired import DesiredQuota
 from scheduler_view.domain.plan.edit import (
     Edit,
     EditFault,
@@ -28,12 +28,12 @@ TargetKey = tuple[str, str, str]  # team, pool, tier
 class Desired:
     """All quotas and tiers that are wanted of one cluster."""
 
-    targets: Mapping[TargetKey, Target]
+    targets: Mapping[TargetKey, DesiredQuota]
     tiers: Mapping[str, TierState]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredChange:
     """Before and after.
 
     Attributes:
@@ -158,7 +158,7 @@ def wish_of(
     namespaces: Mapping[str, Sequence[str]],
     peaks: Mapping[TargetKey, Mapping[str, int]],
     classes: Classes,
-) -> Wish:
+) -> DesiredChange:
     """Before and after of edits.
 
     Args:
@@ -188,12 +188,14 @@ def wish_of(
             faults.append(EditFault(index, "team", str(error)))
             continue
         rules[edit.key] = words
-        targets[edit.key] = Target(edit.team, edit.pool, edit.tier, edit.gpus, split)
+        targets[edit.key] = DesiredQuota(
+            edit.team, edit.pool, edit.tier, edit.gpus, split
+        )
     after = Desired(targets, tiers)
     faults += _together(edits, after, classes)
     if faults:
         raise EditsRefused(faults)
-    return Wish(before, after, rules, _reverse(cluster, edits, before))
+    return DesiredChange(before, after, rules, _reverse(cluster, edits, before))
 
 
 def _lay_tier(edit: TierEdit, tiers: dict[str, TierState], classes: Classes) -> None:

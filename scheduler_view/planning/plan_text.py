@@ -7,7 +7,7 @@ from typing import Any
 
 from accounting.models import Cluster, Team
 from accounting.rating.billing_settings import billing_at
-from scheduler_view.domain.objects.desired import Target, committed
+from scheduler_view.domain.objects.desired import DesiredQuota, committed
 from scheduler_view.domain.plan.edit import QuotaEdit, TierEdit
 from scheduler_view.domain.plan.effects import (
     ClassFacts,
@@ -199,7 +199,7 @@ def _warnings(plan: Computed) -> list[PlanWarning]:
     return found
 
 
-def _limits(targets: Iterable[Target], namespace: str) -> dict[str, int]:
+def _limits(targets: Iterable[DesiredQuota], namespace: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for target in targets:
         if not target.tier and namespace in target.split:

@@ -20,12 +20,12 @@ from scheduler_view.domain.objects.desired import (
 )
 from scheduler_view.domain.objects.manifest import CLASS, Manifest, is_ours
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
-from scheduler_view.domain.plan.steps import Action, Step, Wanted, plan_steps
+from scheduler_view.domain.plan.steps import Action, PlanStep, Wanted, plan_steps
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.tiers.tier import version_of
 from scheduler_view.planning.cluster_snapshot import (
-    Places,
-    Sight,
+    ClusterSnapshot,
+    Namespaces,
     foreign_defaults,
     see,
     see_classes,
@@ -34,8 +34,8 @@ from scheduler_view.planning.cluster_snapshot import (
 from scheduler_view.planning.desired_state import (
     Classes,
     Desired,
+    DesiredChange,
     TargetKey,
-    Wish,
     wish_of,
 )
 from scheduler_view.queries.namespaces import namespaces_by_team
@@ -53,7 +53,7 @@ class Tried:
         is_temporary: it could not be tried now; later it may do.
     """
 
-    step: Step
+    step: PlanStep
     before: Manifest | None
     message: str = ""
     code: int | None = None
@@ -68,9 +68,9 @@ class Computed:
         namespaces: of each team, by slug, as they are bound now.
     """
 
-    wish: Wish
+    wish: DesiredChange
     steps: Sequence[Tried]
-    sight: Sight
+    sight: ClusterSnapshot
     namespaces: Mapping[str, Sequence[str]]
     edits: Sequence[Edit] = field(default_factory=tuple)
 
@@ -112,7 +112,7 @@ def compute(
     return Computed(wish, tried, sight, namespaces, edits)
 
 
-def _namespaces(places: Places, at: datetime) -> dict[str, list[str]]:
+def _namespaces(places: Namespaces, at: datetime) -> dict[str, list[str]]:
     slugs = dict(Team.objects.values_list("pk", "slug"))
     return {
         slugs[team]: names
@@ -157,7 +157,7 @@ def _classes(edits: Sequence[Edit], live: Mapping[str, Manifest]) -> Classes:
 
 def _wanted(
     edits: Sequence[Edit],
-    wish: Wish,
+    wish: DesiredChange,
     forced: set[str],
     live: Mapping[str, Manifest],
 ) -> list[Wanted]:
@@ -226,13 +226,13 @@ def _classes_wanted(
 
 def _try_all(
     pusher: ClusterClient,
-    steps: Sequence[Step],
+    steps: Sequence[PlanStep],
     objects: Mapping[ObjectKey, Manifest | None],
 ) -> list[Tried]:
     """Each change sent as a dry run; several beside each other."""
     unsets = any(_unsets_default(step) for step in steps)
 
-    def attempt(step: Step) -> Tried:
+    def attempt(step: PlanStep) -> Tried:
         return _try(pusher, step, objects.get(step.key), default_is_free=not unsets)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -241,7 +241,7 @@ def _try_all(
 
 def _try(
     pusher: ClusterClient,
-    step: Step,
+    step: PlanStep,
     before: Manifest | None,
     *,
     default_is_free: bool,
@@ -263,7 +263,7 @@ def _try(
     return Tried(step, before)
 
 
-def _unsets_default(step: Step) -> bool:
+def _unsets_default(step: PlanStep) -> bool:
     return step.key.kind == CLASS and any(
         change.field == "globalDefault" and change.before == "True"
         for change in step.changes

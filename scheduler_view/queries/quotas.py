@@ -10,8 +10,8 @@ from accounting.models import Cluster
 from accounting.queries.queues import queue_rows
 from accounting.rating.billing_settings import billing_at
 from scheduler_view.domain.objects.desired import (
+    DesiredQuota,
     ObjectKey,
-    Target,
     committed,
     quota_key_of,
 )
@@ -192,7 +192,7 @@ def pool_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[PoolRow]
     zone = billing_at(at).timezone
     for one in _clusters(cluster):
         targets = [
-            Target(row.team.slug, row.pool, row.tier, row.gpus)
+            DesiredQuota(row.team.slug, row.pool, row.tier, row.gpus)
             for row in _targets(scope, one, "")
         ]
         capacity = supply_of(one).capacity

@@ -17,7 +17,7 @@ from scheduler_view.domain.quotas.spend import Rates
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NodeKind:
     """One kind of node: its model, lifecycle, what each offers, and how many there are."""
 
     model: str
@@ -37,7 +37,7 @@ class Supply:
     """
 
     capacity: Mapping[str, int]
-    kinds: Sequence[Kind]
+    kinds: Sequence[NodeKind]
     added: Mapping[str, Fraction] = field(default_factory=dict)
 
 
@@ -53,7 +53,7 @@ def supply_of(cluster: Cluster) -> Supply:
     added = added_resources()
     names = {sanitised(resource): resource for resource in added}
     capacity: dict[str, int] = {}
-    kinds: list[Kind] = []
+    kinds: list[NodeKind] = []
     nodes: list[int] = []
     for fact in facts:
         units = {
@@ -63,7 +63,7 @@ def supply_of(cluster: Cluster) -> Supply:
         }
         for pool, count in units.items():
             capacity[pool] = capacity.get(pool, 0) + count
-        kind = Kind(fact.model, fact.lifecycle, NodeFacts(units, fact.labels))
+        kind = NodeKind(fact.model, fact.lifecycle, NodeFacts(units, fact.labels))
         if kind not in kinds:
             kinds.append(kind)
             nodes.append(0)
@@ -124,7 +124,7 @@ def _rates(
 
 
 def _best(
-    prices: Sequence[UnitPrice], kind: Kind, profile: str, tier: str
+    prices: Sequence[UnitPrice], kind: NodeKind, profile: str, tier: str
 ) -> UnitPrice | None:
     """Of the prices that match, the one that sets most (rules.md N26)."""
     fitting = [

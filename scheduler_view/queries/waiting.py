@@ -11,7 +11,7 @@ from django.db.models import Max, Q
 
 from accounting.domain.core.interval import to_ms
 from accounting.domain.inventory.requests import effective_requests
-from accounting.domain.samples.series import Scraper as ScraperKey
+from accounting.domain.samples.series import ScraperIdentity
 from accounting.mapping import pod_from_row, unpack_times
 from accounting.models import Pod, ScrapeHour, Scraper
 
@@ -73,7 +73,7 @@ def units_of(
     )
 
 
-def _last_read(cluster_id: int) -> dict[ScraperKey, int]:
+def _last_read(cluster_id: int) -> dict[ScraperIdentity, int]:
     """When each kube-state scraper was read last."""
     latest = (
         Scraper.objects.filter(cluster_id=cluster_id, is_kube_state=True)
@@ -81,13 +81,13 @@ def _last_read(cluster_id: int) -> dict[ScraperKey, int]:
         .exclude(hour=None)
     )
     keys = {
-        one.pk: (ScraperKey(one.job, one.instance, one.replica), one.hour)
+        one.pk: (ScraperIdentity(one.job, one.instance, one.replica), one.hour)
         for one in latest
     }
     hours = ScrapeHour.objects.filter(
         scraper_id__in=keys, hour_start__in={hour for _, hour in keys.values()}
     )
-    found: dict[ScraperKey, int] = {}
+    found: dict[ScraperIdentity, int] = {}
     for row in hours:
         key, hour = keys[row.scraper_id]
         if row.hour_start == hour:

@@ -49,7 +49,7 @@ NOTHING_NEW = 204  # htmx leaves the page as it is
 
 
 @dataclass(frozen=True, slots=True)
-class StepLine:
+class PlanStepLine:
     """One object of a plan with its difference."""
 
     row: StepRow
@@ -194,11 +194,11 @@ def _row(visitor: Visitor, number: int) -> ChangeRow:
     return row
 
 
-def _line(step: StepRow, change: ChangeRow, *, side: bool) -> StepLine:
+def _line(step: StepRow, change: ChangeRow, *, side: bool) -> PlanStepLine:
     difference = diffs.side_by_side(step) if side else diffs.unified(step)
     is_ticked = step.title in change.forced
     # Only a conflict over fields can be ticked away; a missing namespace cannot.
     may_tick = bool(step.blocked) and (bool(step.others) or step.before is not None)
-    return StepLine(
+    return PlanStepLine(
         step, difference, diffs.after_text(step), may_tick or is_ticked, is_ticked
     )

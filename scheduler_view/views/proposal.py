@@ -8,7 +8,12 @@ from django.db import transaction
 
 from accounting.models import Cluster, Team
 from accounting.web.permissions import Visitor
-from scheduler_view.actions.change_sets import Draft, Refused, create, request_plan
+from scheduler_view.actions.change_sets import (
+    ChangeRefused,
+    Draft,
+    create,
+    request_plan,
+)
 from scheduler_view.actions.joining import join
 from scheduler_view.domain.plan.edit import Edit, EditsRefused
 from scheduler_view.domain.plan.given_edit import edits_from
@@ -57,7 +62,7 @@ def propose(
         raise Unfit(
             [_fault(asked, f.index, f.field, f.text) for f in error.faults]
         ) from None
-    except Refused as error:
+    except ChangeRefused as error:
         text = str(error)
         raise Unfit([f"{text[:1].upper()}{text[1:]}."]) from None
     except LostUpdate as error:
@@ -95,9 +100,11 @@ def _joined(
         .first()
     )
     if found is None:
-        raise Refused(f"CS-{number} is not an open change of yours on {cluster}")
+        raise ChangeRefused(f"CS-{number} is not an open change of yours on {cluster}")
     if asked.starts_at is not None or asked.ends_at is not None:
-        raise Refused(f"{found} keeps its own times: make a new change set for others")
+        raise ChangeRefused(
+            f"{found} keeps its own times: make a new change set for others"
+        )
     join(
         found,
         edits=edits,

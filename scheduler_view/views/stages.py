@@ -29,7 +29,7 @@ ENDED = (ChangeState.DECLINED, ChangeState.DISCARDED)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ChangeSetActions:
     """What a person may do with a change set now, and how it is said.
 
     Attributes:
@@ -97,7 +97,9 @@ class Standing:
         return "result" if self.is_over else "apply"
 
 
-def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Standing:
+def standing(
+    change: ChangeRow, scope: Scope, user: str, now: datetime
+) -> ChangeSetActions:
     """How a change set stands for one person."""
     state, admin = change.state, scope.is_admin
     expires = change.plan_expires_at
@@ -108,7 +110,7 @@ def standing(change: ChangeRow, scope: Scope, user: str, now: datetime) -> Stand
     own = change.author == user and not change.is_partial
     can_end = not waits and state in NOT_BEGUN
     needs_other = change.needs_second and (own or user in editors(change.id))
-    return Standing(
+    return ChangeSetActions(
         change=change,
         words=words_of(change, is_stale=is_stale),
         tone="mute" if is_stale else TONES[ChangeState(state)],

@@ -34,7 +34,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class StepLine:
+class QuotaStepLine:
     """What a quota was, as a line of steps.
 
     Attributes:
@@ -96,7 +96,7 @@ def _page(
 
 def step_lines(
     rows: Sequence[QuotaRow], moments: Sequence[QuotaMoment], now: datetime
-) -> list[StepLine]:
+) -> list[QuotaStepLine]:
     """A line for each quota that ever was."""
     found: dict[tuple[str, str, str], list[QuotaMoment]] = {}
     for moment in moments:
@@ -114,7 +114,7 @@ def _step_line(
     key: tuple[str, str, str],
     moments: Sequence[QuotaMoment],
     now: datetime,
-) -> StepLine:
+) -> QuotaStepLine:
     since = moments[0].at
     length = max((now - since).total_seconds(), 1.0)
     most = max((m.gpus or 0 for m in moments), default=0)
@@ -136,7 +136,7 @@ def _step_line(
     levels = sorted(
         {(mark.y, mark.moment.gpus or 0) for mark in marks} | {(y_of(0), 0)}
     )
-    return StepLine(
+    return QuotaStepLine(
         row,
         *key,
         " ".join(pieces),

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from accounting.rights import SIGNED_IN
 from accounting.web.permissions import Visitor, posted, visitor_of
 from scheduler_view.actions import change_sets, ending
-from scheduler_view.actions.change_sets import Draft, Refused
+from scheduler_view.actions.change_sets import ChangeRefused, Draft
 from scheduler_view.actions.joining import leave_out
 from scheduler_view.domain.plan.edit import EditsRefused, stored_edit
 from scheduler_view.forms import ReasonForm
@@ -46,7 +46,7 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     try:
         with transaction.atomic():
             led = done(change_set, int(version), request, visitor)
-    except (Refused, LostUpdate, EditsRefused) as error:
+    except (ChangeRefused, LostUpdate, EditsRefused) as error:
         messages.error(request, f"{str(error)[:1].upper()}{str(error)[1:]}.")
         return redirect("change", number=number)
     except ValidationError as error:  # e.g. it was to begin at a time that is past now
@@ -169,7 +169,7 @@ def _force(
 def _reason(request: HttpRequest) -> str:
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        raise Refused("give a reason of 10 to 200 characters")
+        raise ChangeRefused("give a reason of 10 to 200 characters")
     reason: str = form.cleaned_data["reason"]
     return reason
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.hold import Hold
 from accounting.domain.reports.rollup import held_ms_by
 from tests.acceptance.given import data, expected_of, rows_of
@@ -65,7 +65,7 @@ def test_openb_hours_sum_to_their_classes_of_service() -> None:
         )
         holds.append((row["qos"], hold))
 
-    sums = held_ms_by(holds, Period(0, 2**45))
+    sums = held_ms_by(holds, Interval(0, 2**45))
 
     def hours(milliseconds: int) -> Decimal:
         return round(Decimal(milliseconds) / 3_600_000, 3)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.holds.hold import Hold
 from accounting.domain.reports.rollup import held_ms_by
 from tests.acceptance.given import data, expected_of, rows_of
@@ -125,7 +125,7 @@ def test_philly_jobs_sum_to_their_virtual_clusters() -> None:
                 ),
             )
         )
-    whole = Period(0, 2**45)
+    whole = Interval(0, 2**45)
     total = held_ms_by([("all", hold) for _, hold in holds], whole)
     assert _hours(total["all"]) == Decimal(str(expected["gpu_hours"]))
     by_cluster = held_ms_by(holds, whole)

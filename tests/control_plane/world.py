@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scheduler_view.cluster.access import Access, Role
+from scheduler_view.cluster.access import AccessRole, ClusterAccess
 from scheduler_view.cluster.client import ClusterClient, connect
 from scheduler_view.domain.objects.manifest import CLASS, OWNER, OWNER_LABEL, QUOTA
 from tests.control_plane.admin import Admin
@@ -39,9 +39,9 @@ class World:
         """Our door, as the user of a token, e.g. by way of a proxy at `url`."""
         path = self.folder / f"token-{token}"
         path.write_text(token)
-        access = Access(
+        access = ClusterAccess(
             "test",
-            Role.PUSHER,
+            AccessRole.PUSHER,
             server=url or self.url,
             token_file=str(path),
             ca_file=self.ca_file,

@@ -7,8 +7,8 @@ import numpy as np
 
 from accounting.domain.attribution.attribute import attribute
 from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Period, window_of
-from accounting.domain.core.ledger_line import STATES, Line
+from accounting.domain.core.interval import Interval, window_of
+from accounting.domain.core.ledger_line import STATES, LedgerLine
 from accounting.domain.holds.derive import data_end_ms, derive
 from accounting.domain.inventory.kube_state_job_samples import (
     EVER,
@@ -82,16 +82,16 @@ def computed(
     reading = reading_of(samples, setup)
     inventory = Inventory(retired_ms=setup.retired)
     times = [s.at for s in samples]
-    period = Period(min(times), max(times) + 1)
+    period = Interval(min(times), max(times) + 1)
     observe(inventory, [reading], period)
     until = data_end_ms(inventory)
-    whole = Period(window_of(period.start_ms).start_ms, max(until, period.end_ms))
-    derived = derive(inventory, Period(0, whole.end_ms + 3_600_000), until)
+    whole = Interval(window_of(period.start_ms).start_ms, max(until, period.end_ms))
+    derived = derive(inventory, Interval(0, whole.end_ms + 3_600_000), until)
     windows = list(whole.windows())
     timelines = node_timelines(
-        inventory, derived, Period(windows[0].start_ms, windows[-1].end_ms), until
+        inventory, derived, Interval(windows[0].start_ms, windows[-1].end_ms), until
     )
-    lines: dict[Key, list[Line]] = {}
+    lines: dict[Key, list[LedgerLine]] = {}
     for book in attribute(windows, [reading], timelines):
         for line in book.lines:
             if line.total_ms:
@@ -114,7 +114,7 @@ def computed(
     return of_gpus({key: _fact(found) for key, found in lines.items()}), holds
 
 
-def _fact(lines: Sequence[Line]) -> Fact:
+def _fact(lines: Sequence[LedgerLine]) -> Fact:
     """Several lines when a GPU changed its node within a window."""
     flags = 0
     for line in lines:

@@ -18,13 +18,13 @@ from django.core.management import call_command
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from accounting.domain.core.interval import WINDOW_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant, to_ms
 from accounting.failpoints import NAMES
 from accounting.ingest import window_leases, window_schedule
 from accounting.ingest.commit import mark_hours
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.rollup import roll_up_dirty_hours
-from accounting.ingest.window_leases import FenceError, Outcome
+from accounting.ingest.window_leases import WindowLeaseLostError, WindowResult
 from accounting.models import Cluster
 from tests.integration.accounting.support import run
 from tests.integration.faults.forks import Warm
@@ -262,8 +262,8 @@ class Living(RuleBasedStateMachine):
         claimed = window_leases.claim(cluster.pk)
         assert claimed is not None
         window_schedule.mark(cluster.pk, claimed.windows, "late", create=False)
-        outcomes = [Outcome(w, 0, b"x", 0, 0, False, 1) for w in claimed.windows]
-        with pytest.raises(FenceError):
+        outcomes = [WindowResult(w, 0, b"x", 0, 0, False, 1) for w in claimed.windows]
+        with pytest.raises(WindowLeaseLostError):
             window_leases.finish(claimed, outcomes)
         window_leases.give_back(claimed)
         self.take([])
@@ -348,12 +348,12 @@ class Living(RuleBasedStateMachine):
         """Now, in the cluster's time."""
         return to_instant(int(self.world.now * 1000)).isoformat()
 
-    def whole(self) -> Period:
+    def whole(self) -> Interval:
         """From the first to the last window of the ledger."""
         [[first, last]] = ask(
             "SELECT min(window_start), max(window_start) FROM accounting_ingestwindow"
         )
-        return Period(to_ms(first), to_ms(last) + WINDOW_MS)
+        return Interval(to_ms(first), to_ms(last) + WINDOW_MS)
 
     @cached_property
     def cluster(self) -> Cluster:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from accounting.domain.attribution.attribute import WindowLedger, attribute
 from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Period, window_of
-from accounting.domain.core.ledger_line import Line
+from accounting.domain.core.interval import Interval, window_of
+from accounting.domain.core.ledger_line import LedgerLine
 from accounting.domain.holds.derive import data_end_ms, derive
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory
@@ -20,13 +20,13 @@ def both_ways(
     """The ledgers of samples, the short way and the long way."""
     reading, inventory = reading_of(samples, setup), Inventory()
     times = [s.at for s in samples]
-    period = Period(min(times), max(times) + 1)
+    period = Interval(min(times), max(times) + 1)
     observe(inventory, [reading], period)
     until = data_end_ms(inventory)
-    whole = Period(window_of(period.start_ms).start_ms, max(until, period.end_ms))
+    whole = Interval(window_of(period.start_ms).start_ms, max(until, period.end_ms))
     windows = list(whole.windows())
-    whole = Period(windows[0].start_ms, windows[-1].end_ms)
-    derived = derive(inventory, Period(0, whole.end_ms + 3_600_000), until)
+    whole = Interval(windows[0].start_ms, windows[-1].end_ms)
+    derived = derive(inventory, Interval(0, whole.end_ms + 3_600_000), until)
     timelines = node_timelines(inventory, derived, whole, until)
     return [
         attribute(windows, [reading], timelines, one_by_one=one_by_one)
@@ -34,7 +34,7 @@ def both_ways(
     ]
 
 
-def ordered(lines: Sequence[Line]) -> list[Line]:
+def ordered(lines: Sequence[LedgerLine]) -> list[LedgerLine]:
     """By GPU, node, instance and pod."""
     return sorted(
         lines, key=lambda line: (line.uuid, line.node, line.instance, line.pod_uid)

@@ -8,7 +8,7 @@ import pytest
 import requests
 import yaml
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.rollup import roll_up_dirty_hours
@@ -41,7 +41,7 @@ def connected(address: str, folder: Path) -> Cluster:
 
 def read(cluster: Cluster, seconds: int) -> int:
     """Read a scene's time; gives the number of windows that failed."""
-    period = Period(START_MS, START_MS + seconds * 1000)
+    period = Interval(START_MS, START_MS + seconds * 1000)
     window_schedule.mark(cluster.pk, [period], "asked", create=True)
     return compute(cluster)
 

@@ -7,16 +7,16 @@ from typing import NamedTuple
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.pool_filling import Holders
 from accounting.domain.attribution.utilization import WindowDuty
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.rounding import Exact
 from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 
 
 class Share(NamedTuple):
     """A part, what it is of its GPU, and who holds it."""
 
-    part: Part
+    part: GpuPart
     own: Fraction
     holders: Holders
 
@@ -41,7 +41,7 @@ class _Measured:
 
 
 def measure(
-    share: Share, period: Period, duty: WindowDuty, timeline: NodeTimeline
+    share: Share, period: Interval, duty: WindowDuty, timeline: NodeTimeline
 ) -> _Measured:
     """Activity of a part, divided over its holders (N22)."""
     own, holders = share.own, share.holders

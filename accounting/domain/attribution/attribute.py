@@ -22,24 +22,23 @@ from accounting.domain.attribution.vectorized import (
     shaped_nodes,
 )
 from accounting.domain.attribution.whole import attribute_whole
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
-from accounting.domain.core.ledger_line import NO_LINES, Line, LineTable, joined
+from accounting.domain.core.ledger_line import NO_LINES, LedgerLine, LineTable, joined
 from accounting.domain.intensity.compute import intensities
 from accounting.domain.intensity.measures import NOTHING, IntensityTable
-from accounting.domain.intensity.stretches import Part as HeldPart
-from accounting.domain.intensity.stretches import Stretch
+from accounting.domain.intensity.stretches import GpuInterval, HeldPart
 from accounting.domain.inventory.labels import Ownership
 from accounting.domain.samples.series import Reading
-from accounting.domain.units.geometry import NO_INSTANCE, Part
+from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
 
 
 @dataclass(frozen=True, slots=True)
 class WindowLedger:
     """The facts of one window."""
 
-    window: Period
-    singles: tuple[Line, ...]
+    window: Interval
+    singles: tuple[LedgerLine, ...]
     table: LineTable
     issues: tuple[Issue, ...]
     samples_expected: int
@@ -47,7 +46,7 @@ class WindowLedger:
     intensity: IntensityTable = NOTHING
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[LedgerLine, ...]:
         """Every line, one by one: for few only."""
         return (*self.singles, *self.table.lines())
 
@@ -60,7 +59,7 @@ class WindowLedger:
 
 
 def attribute(
-    windows: Sequence[Period],
+    windows: Sequence[Interval],
     readings: Sequence[Reading],
     timelines: dict[str, NodeTimeline],
     *,
@@ -79,11 +78,11 @@ def attribute(
     """
     if not windows:
         return []
-    whole = Period(windows[0].start_ms, windows[-1].end_ms)
+    whole = Interval(windows[0].start_ms, windows[-1].end_ms)
     whose = next((t.whose for t in timelines.values()), Ownership())
     duties, issues = gpu_duties(readings, whole, whose)
     ordered = [timeline for _, timeline in sorted(timelines.items())]
-    stretches: list[Stretch] = []
+    stretches: list[GpuInterval] = []
     few = [] if one_by_one else ordered
     tables, done = _whole(windows, few, duties, stretches)
     rest = [timeline for timeline in few if timeline.node not in done]
@@ -109,7 +108,7 @@ def attribute(
 def _with_intensity(
     ledgers: Sequence[WindowLedger],
     readings: Sequence[Reading],
-    stretches: Sequence[Stretch],
+    stretches: Sequence[GpuInterval],
     timelines: Sequence[NodeTimeline],
 ) -> list[WindowLedger]:
     """The same ledgers with the second column of their lines."""
@@ -129,13 +128,13 @@ def _with_intensity(
 
 
 def _whole(
-    windows: Sequence[Period],
+    windows: Sequence[Interval],
     timelines: Sequence[NodeTimeline],
-    duties: dict[Part, GpuDuty],
-    stretches: list[Stretch],
+    duties: dict[GpuPart, GpuDuty],
+    stretches: list[GpuInterval],
 ) -> tuple[list[LineTable], set[str]]:
     """The lines of nodes where nothing is shared, by window, and which nodes these are."""
-    period = Period(windows[0].start_ms, windows[-1].end_ms)
+    period = Interval(windows[0].start_ms, windows[-1].end_ms)
     gpus, cells = plain_nodes(timelines, duties, period, _undisputed)
     if not gpus:
         return [NO_LINES for _ in windows], set()
@@ -144,7 +143,7 @@ def _whole(
     void = frozenset(n for n, gpu in enumerate(gpus) if gpu.node in doubted)
     tables = [table.without(void) if void else table for table in whole.tables]
     stretches.extend(
-        Stretch(
+        GpuInterval(
             gpus[cell.gpu].node,
             gpus[cell.gpu].uuid,
             cell.start_ms,
@@ -158,13 +157,13 @@ def _whole(
 
 
 def _shaped(
-    windows: Sequence[Period],
+    windows: Sequence[Interval],
     timelines: Sequence[NodeTimeline],
-    duties: dict[Part, GpuDuty],
-    stretches: list[Stretch],
+    duties: dict[GpuPart, GpuDuty],
+    stretches: list[GpuInterval],
 ) -> Shaped:
     """The lines of nodes with divided or shared GPUs that need no second look."""
-    period = Period(windows[0].start_ms, windows[-1].end_ms)
+    period = Interval(windows[0].start_ms, windows[-1].end_ms)
     those = shaped_nodes(timelines, duties, period)
     if not those:
         nothing = tuple(NO_LINES for _ in windows)
@@ -176,14 +175,14 @@ def _shaped(
     return found
 
 
-def _undisputed(segment: Segment, timeline: NodeTimeline) -> dict[Part, Holders]:
+def _undisputed(segment: Segment, timeline: NodeTimeline) -> dict[GpuPart, Holders]:
     """Holders of a segment in which the order of GPUs does not matter."""
     order = {part: (False, 0, part) for part in segment.parts}
     return holders_of(segment, order, timeline)[0]
 
 
 def _ledger(
-    window: Period,
+    window: Interval,
     sums: dict[str, list[GpuSum]],
     table: LineTable,
     issues: list[Issue],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from accounting.domain.attribution.activity import Share, plain
 from accounting.domain.attribution.gpu_totals import GpuSum, add
 from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.plain import Holding
+from accounting.domain.attribution.plain import SegmentHolding
 from accounting.domain.attribution.pool_filling import (
     Order,
     holders_of,
@@ -15,20 +15,19 @@ from accounting.domain.attribution.pool_filling import (
 )
 from accounting.domain.attribution.segment import Segment
 from accounting.domain.attribution.utilization import GpuDuty, WindowDuty, window_duty
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import PLATFORM
-from accounting.domain.intensity.stretches import Part as HeldPart
-from accounting.domain.intensity.stretches import Stretch
+from accounting.domain.intensity.stretches import GpuInterval, HeldPart
 from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.units.geometry import NO_INSTANCE, Part
+from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
 
 
 def node_window(
     timeline: NodeTimeline,
-    duties: dict[Part, GpuDuty],
-    window: Period,
-    stretches: list[Stretch],
+    duties: dict[GpuPart, GpuDuty],
+    window: Interval,
+    stretches: list[GpuInterval],
 ) -> tuple[list[GpuSum], list[Issue]]:
     """What adds up for each of a node's GPUs, in order of UUID.
 
@@ -76,10 +75,10 @@ def node_window(
 
 def stretches_of(
     node: str,
-    period: Period,
+    period: Interval,
     segment: Segment,
-    holders: Mapping[Part, Sequence[Holding]],
-) -> list[Stretch]:
+    holders: Mapping[GpuPart, Sequence[SegmentHolding]],
+) -> list[GpuInterval]:
     """Who has which part of each GPU of a node in a segment."""
     found: dict[str, list[HeldPart]] = {uuid: [] for uuid in segment.stranded}
     for part, those in holders.items():
@@ -93,7 +92,7 @@ def stretches_of(
             for holder in those
         )
     return [
-        Stretch(node, uuid, period.start_ms, period.end_ms, tuple(parts))
+        GpuInterval(node, uuid, period.start_ms, period.end_ms, tuple(parts))
         for uuid, parts in found.items()
     ]
 
@@ -103,15 +102,15 @@ _NO_DUTY = WindowDuty()
 
 def _by_activity(
     timeline: NodeTimeline,
-    known: dict[Part, WindowDuty],
-    segments: Sequence[tuple[Period, Segment]],
+    known: dict[GpuPart, WindowDuty],
+    segments: Sequence[tuple[Interval, Segment]],
 ) -> Order:
     """The order in which a pool's GPUs and instances are filled (N18).
 
     Busy time in the window before any attribution, most first, then UUID and instance;
     placeholders last. Parts of one pool have one share, which need not be weighed.
     """
-    active: dict[Part, int] = defaultdict(int)
+    active: dict[GpuPart, int] = defaultdict(int)
     for period, segment in segments:
         for part in segment.parts:
             for piece in known.get(part, _NO_DUTY).pieces:
@@ -126,7 +125,7 @@ def _by_activity(
     }
 
 
-def _suspect(window: Period, total: GpuSum, part: Part) -> Issue:
+def _suspect(window: Interval, total: GpuSum, part: GpuPart) -> Issue:
     unknown = sum(
         amount
         for (instance, _, state), amount in total.amounts.items()

@@ -12,17 +12,17 @@ from accounting.domain.attribution.activity import Share, measure, plain
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.segment import Segment
 from accounting.domain.attribution.utilization import WindowDuty
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import (
     ESTIMATED,
     PLATFORM,
     STATES,
     SUSPECT,
-    Line,
+    LedgerLine,
 )
 from accounting.domain.core.rounding import Exact, largest_remainder
 from accounting.domain.samples.scraper_series import BILLION, DEFAULT_STEP_MS
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 
 _Head = tuple[int, str]  # instance, pod uid
 _Cell = tuple[int, str, str]  # instance, pod uid, state
@@ -48,14 +48,14 @@ class GpuSum:
     node: str
     amounts: dict[_Cell, Exact] = field(default_factory=lambda: defaultdict(int))
     heads: dict[_Head, _LineSum] = field(default_factory=lambda: defaultdict(_LineSum))
-    suspects: list[Part] = field(default_factory=list)
+    suspects: list[GpuPart] = field(default_factory=list)
     present_ms: int = 0
 
 
 def add(  # all that decides about a stretch of time
     total: GpuSum,
     share: Share,
-    period: Period,
+    period: Interval,
     duty: WindowDuty,
     segment: Segment,
     timeline: NodeTimeline,
@@ -97,7 +97,7 @@ def add(  # all that decides about a stretch of time
 
 
 def _head(
-    total: GpuSum, part: Part, uid: str, length_ms: int, duty: WindowDuty
+    total: GpuSum, part: GpuPart, uid: str, length_ms: int, duty: WindowDuty
 ) -> _LineSum:
     """The line of a holder (or of nobody) of a part."""
     head = total.heads[part.instance, uid]
@@ -107,12 +107,12 @@ def _head(
     return head
 
 
-def _put(total: GpuSum, part: Part, uid: str, state: str, amount: Exact) -> None:
+def _put(total: GpuSum, part: GpuPart, uid: str, state: str, amount: Exact) -> None:
     if amount:
         total.amounts[part.instance, uid, state] += amount
 
 
-def rounded(parts: Sequence[GpuSum]) -> list[Line]:
+def rounded(parts: Sequence[GpuSum]) -> list[LedgerLine]:
     """Whole milliseconds of one GPU, rounded once over all its lines (N23).
 
     A GPU that changed its node has parts on several; each cell is then divided over them.
@@ -142,7 +142,7 @@ def rounded(parts: Sequence[GpuSum]) -> list[Line]:
     ]
 
 
-def _lines(total: GpuSum, whole: dict[_Cell, int]) -> list[Line]:
+def _lines(total: GpuSum, whole: dict[_Cell, int]) -> list[LedgerLine]:
     states: dict[_Head, dict[str, int]] = defaultdict(dict)
     for (instance, uid, state), ms in whole.items():
         states[instance, uid][f"{state}_ms"] = ms
@@ -154,8 +154,10 @@ def _lines(total: GpuSum, whole: dict[_Cell, int]) -> list[Line]:
     ]
 
 
-def _line(total: GpuSum, head: _Head, found: _LineSum, states: dict[str, int]) -> Line:
-    return Line(
+def _line(
+    total: GpuSum, head: _Head, found: _LineSum, states: dict[str, int]
+) -> LedgerLine:
+    return LedgerLine(
         uuid=total.uuid,
         node=total.node,
         instance=head[0],

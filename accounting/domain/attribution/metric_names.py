@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accounting.domain.attribution.utilization import ENGINE, METRIC_CODE, UTIL
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.samples.scraper_series import billionths
 from accounting.domain.samples.series import Reading, Series
 
@@ -40,7 +40,7 @@ class Spellings:
     sole: Mapping[Rung, int]
     several: Mapping[Rung, tuple[Series, ...]]
 
-    def within(self, window: Period) -> dict[Rung, int]:
+    def within(self, window: Interval) -> dict[Rung, int]:
         """Codes of names other than the rung's own; without a sample there, of the last one."""
         found = {r: _code(_most(those, window)) for r, those in self.several.items()}
         odd = {rung: code for rung, code in found.items() if code != rung[1]}
@@ -68,7 +68,7 @@ def spellings(readings: Iterable[Reading]) -> Spellings:
     return Spellings(sole, several)
 
 
-def _most(those: Iterable[Series], window: Period) -> str:
+def _most(those: Iterable[Series], window: Interval) -> str:
     """The name with most samples with data in a window; ties to the smaller name."""
     ranks: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for series in those:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from accounting.domain.attribution.segment import Pooled, Segment
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import Derived
 from accounting.domain.holds.gpu_assignment import (
     NOT_CLAIMED,
@@ -25,12 +25,12 @@ from accounting.domain.holds.gpu_assignment import (
     mapped_places,
 )
 from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.inventory.labels import Ownership
 from accounting.domain.inventory.nodes import model_in
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
-from accounting.domain.units.geometry import Part, shares_of
+from accounting.domain.units.geometry import GpuPart, shares_of
 from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
 
 MARGIN_MS = 2 * MAX_STEP_MS  # a sample can cover time up to 1.5 steps away (N5, N6)
@@ -50,10 +50,10 @@ class NodeTimeline:
 
     node: str
     segments: list[Segment]
-    changes: dict[Part, list[int]]
-    presences: dict[str, list[Period]]
+    changes: dict[GpuPart, list[int]]
+    presences: dict[str, list[Interval]]
     placeholders: frozenset[str]
-    inferred: Mapping[str, Sequence[Period]]
+    inferred: Mapping[str, Sequence[Interval]]
     pods: dict[str, tuple[str, str]] = field(default_factory=dict)
     whose: Ownership = field(default_factory=Ownership)
     _starts: list[int] = field(default_factory=list)
@@ -61,7 +61,7 @@ class NodeTimeline:
     def __post_init__(self) -> None:
         self._starts = [segment.period.start_ms for segment in self.segments]
 
-    def within(self, period: Period) -> list[Segment]:
+    def within(self, period: Interval) -> list[Segment]:
         """The segments that touch a period, in order."""
         first = max(0, bisect_right(self._starts, period.start_ms) - 1)
         last = bisect_left(self._starts, period.end_ms)
@@ -71,41 +71,43 @@ class NodeTimeline:
             if segment.period.end_ms > period.start_ms
         ]
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[GpuPart]:
         """Every part of its GPUs that is ever there, in order."""
         return sorted({part for segment in self.segments for part in segment.parts})
 
 
 def node_timelines(
-    inventory: Inventory, derived: Derived, period: Period, until_ms: int
+    inventory: Inventory, derived: Derived, period: Interval, until_ms: int
 ) -> dict[str, NodeTimeline]:
     """The timelines of every node with a GPU in a period (with margins around it)."""
-    wide = Period(period.start_ms - MARGIN_MS, period.end_ms + MARGIN_MS)
+    wide = Interval(period.start_ms - MARGIN_MS, period.end_ms + MARGIN_MS)
     holds: dict[str, list[Hold]] = defaultdict(list)
     for hold in derived.holds:
         if hold.bound_ms < wide.end_ms and hold.booked_until_ms > wide.start_ms:
             holds[hold.node].append(hold)
-    presences: dict[str, list[Presence]] = defaultdict(list)
+    presences: dict[str, list[PresenceRecord]] = defaultdict(list)
     for presence in derived.presences:
         end = until_ms if presence.end_ms is None else presence.end_ms
         if presence.start_ms < wide.end_ms and end > wide.start_ms:
             presences[presence.node].append(presence)
     return {
-        node: _Node(node, here, holds[node], derived, inventory, wide, until_ms).play()
+        node: _NodeEvidence(
+            node, here, holds[node], derived, inventory, wide, until_ms
+        ).play()
         for node, here in presences.items()
     }
 
 
 @dataclass(slots=True)
-class _Node:
+class _NodeEvidence:
     """All that decides about one node's timeline."""
 
     node: str
-    presences: Sequence[Presence]
+    presences: Sequence[PresenceRecord]
     holds: Sequence[Hold]
     derived: Derived
     inventory: Inventory
-    wide: Period
+    wide: Interval
     until_ms: int
 
     def play(self) -> NodeTimeline:
@@ -126,7 +128,7 @@ class _Node:
             for hold in self.holds
         ]
         segments = [
-            self._segment(Period(a, b), there, divisions, places)
+            self._segment(Interval(a, b), there, divisions, places)
             for a, b in pairwise(cuts)
         ]
         return NodeTimeline(
@@ -140,17 +142,17 @@ class _Node:
             whose=self.derived.labels.whose,
         )
 
-    def _there(self) -> dict[str, list[Period]]:
+    def _there(self) -> dict[str, list[Interval]]:
         """When each GPU is on the node, to the data's end."""
-        there: dict[str, list[Period]] = defaultdict(list)
+        there: dict[str, list[Interval]] = defaultdict(list)
         for presence in self.presences:
             end = presence.end_ms
             end = self.until_ms if end is None else min(end, self.until_ms)
             if presence.start_ms < end:
-                there[presence.uuid].append(Period(presence.start_ms, end))
+                there[presence.uuid].append(Interval(presence.start_ms, end))
         return dict(there)
 
-    def _cuts(self, there: Mapping[str, list[Period]]) -> list[int]:
+    def _cuts(self, there: Mapping[str, list[Interval]]) -> list[int]:
         edges = {self.wide.start_ms, self.wide.end_ms}
         for periods in [*there.values(), list(self.derived.seen)]:
             for period in periods:
@@ -172,7 +174,7 @@ class _Node:
         """How a GPU is divided, and from when on; whole before the first."""
         record = self.inventory.gpus.get(uuid)
         if record is None or not record.geometry:
-            return [(0, ({Part(uuid): _ALL}, _NOTHING, {}))]
+            return [(0, ({GpuPart(uuid): _ALL}, _NOTHING, {}))]
         model = model_in(record, self.inventory.nodes.get(self.node))
         found: list[tuple[int, _Division]] = [(0, (*shares_of(uuid, (), model), {}))]
         found.extend(
@@ -183,15 +185,15 @@ class _Node:
 
     def _segment(
         self,
-        period: Period,
-        there: Mapping[str, list[Period]],
+        period: Interval,
+        there: Mapping[str, list[Interval]],
         divisions: "Mapping[str, list[tuple[int, _Division]]]",
         places: Sequence[Sequence[Place]],
     ) -> Segment:
         at = period.start_ms
-        parts: dict[Part, Fraction] = {}
+        parts: dict[GpuPart, Fraction] = {}
         stranded: dict[str, Fraction] = {}
-        factors: dict[Part, Fraction] = {}
+        factors: dict[GpuPart, Fraction] = {}
         policy = policy_at(self.inventory.policies, at)
         for uuid, periods in there.items():
             if any(p.contains(at) for p in periods):
@@ -202,7 +204,7 @@ class _Node:
                 factors.update(factors_of(shares, memory, policy))
                 if left:
                     stranded[uuid] = left
-        mapped: dict[Part, dict[str, Fraction]] = defaultdict(dict)
+        mapped: dict[GpuPart, dict[str, Fraction]] = defaultdict(dict)
         pools: dict[str, list[Pooled]] = defaultdict(list)
         for hold, its_places in zip(self.holds, places, strict=True):
             if not hold.active_at(at):
@@ -231,28 +233,28 @@ class _Node:
 
 
 # parts, what they leave, and memory shares of the parts
-_Division = tuple[Mapping[Part, Fraction], Fraction, Mapping[Part, Fraction]]
+_Division = tuple[Mapping[GpuPart, Fraction], Fraction, Mapping[GpuPart, Fraction]]
 _ALL, _NOTHING = Fraction(1), Fraction(0)
 
 
-def _inferred(holds: Iterable[Hold]) -> dict[str, list[Period]]:
+def _inferred(holds: Iterable[Hold]) -> dict[str, list[Interval]]:
     """When only labels show that a pod holds, by uid (N13)."""
-    found: dict[str, list[Period]] = defaultdict(list)
+    found: dict[str, list[Interval]] = defaultdict(list)
     for hold in holds:
         start = hold.inferred_from_ms
         if start is not None and start < hold.booked_until_ms:
-            found[hold.uid].append(Period(start, hold.booked_until_ms))
+            found[hold.uid].append(Interval(start, hold.booked_until_ms))
     return dict(found)
 
 
-def _changes(segments: Sequence[Segment]) -> dict[Part, list[int]]:
+def _changes(segments: Sequence[Segment]) -> dict[GpuPart, list[int]]:
     """Instants at which the set of a part's holders changes (N6).
 
     A part with room in a pool is held by all holds of that pool, filled or not; the begin
     of a presence or of a geometry is no change.
     """
-    last: dict[Part, frozenset[str]] = {}
-    changes: dict[Part, list[int]] = defaultdict(list)
+    last: dict[GpuPart, frozenset[str]] = {}
+    changes: dict[GpuPart, list[int]] = defaultdict(list)
     nobody: frozenset[str] = frozenset()
     for segment in segments:
         pooled = {
@@ -260,7 +262,7 @@ def _changes(segments: Sequence[Segment]) -> dict[Part, list[int]]:
             for kind, pool in segment.pools.items()
         }
         rooms = segment.rooms()
-        now: dict[Part, frozenset[str]] = {}
+        now: dict[GpuPart, frozenset[str]] = {}
         for part in segment.parts:
             holders = _named(segment.mapped.get(part, ()))
             if part in rooms:

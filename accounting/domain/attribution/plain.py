@@ -8,14 +8,14 @@ from typing import Protocol
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.segment import Segment
 from accounting.domain.attribution.utilization import GpuDuty
-from accounting.domain.attribution.whole import Cell
-from accounting.domain.attribution.window_utilization import Gpu, is_plain
-from accounting.domain.core.interval import Period
-from accounting.domain.units.geometry import Part
+from accounting.domain.attribution.whole import SoleHolding
+from accounting.domain.attribution.window_utilization import GpuUtilization, is_plain
+from accounting.domain.core.interval import Interval
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.gpu_units import WHOLE
 
 
-class Holding(Protocol):
+class SegmentHolding(Protocol):
     """Who has which part of a GPU in a segment."""
 
     @property
@@ -31,15 +31,15 @@ class Holding(Protocol):
         """How that is known."""
 
 
-Holders = Callable[[Segment, NodeTimeline], Mapping[Part, Sequence[Holding]]]
+Holders = Callable[[Segment, NodeTimeline], Mapping[GpuPart, Sequence[SegmentHolding]]]
 
 
 def plain_nodes(
     timelines: Sequence[NodeTimeline],
-    duties: Mapping[Part, GpuDuty],
-    period: Period,
+    duties: Mapping[GpuPart, GpuDuty],
+    period: Interval,
     holders_of: Holders,
-) -> tuple[list[Gpu], list[Cell]]:
+) -> tuple[list[GpuUtilization], list[SoleHolding]]:
     """The GPUs of all nodes where nothing is shared, doubled or chosen, and their cells.
 
     Args:
@@ -49,12 +49,12 @@ def plain_nodes(
         holders_of: who has which part of each GPU of a node in a segment.
     """
     nodes_of = Counter(uuid for timeline in timelines for uuid in timeline.presences)
-    gpus: list[Gpu] = []
-    cells: list[Cell] = []
+    gpus: list[GpuUtilization] = []
+    cells: list[SoleHolding] = []
     for timeline in timelines:
         here = sorted(timeline.presences)
         if not all(
-            nodes_of[uuid] == 1 and is_plain(duties.get(Part(uuid)) or GpuDuty())
+            nodes_of[uuid] == 1 and is_plain(duties.get(GpuPart(uuid)) or GpuDuty())
             for uuid in here
         ):
             continue
@@ -64,11 +64,11 @@ def plain_nodes(
             continue
         cells.extend(found)
         gpus.extend(
-            Gpu(
+            GpuUtilization(
                 timeline.node,
                 uuid,
-                duties.get(Part(uuid)) or GpuDuty(),
-                timeline.changes.get(Part(uuid), ()),
+                duties.get(GpuPart(uuid)) or GpuDuty(),
+                timeline.changes.get(GpuPart(uuid), ()),
             )
             for uuid in here
         )
@@ -77,13 +77,13 @@ def plain_nodes(
 
 def _cells(
     timeline: NodeTimeline,
-    period: Period,
+    period: Interval,
     number: Mapping[str, int],
     holders_of: Holders,
-) -> list[Cell] | None:
+) -> list[SoleHolding] | None:
     """The cells of a node; None where a GPU is shared or one of several must be chosen."""
-    last: dict[str, Cell] = {}
-    found: list[Cell] = []
+    last: dict[str, SoleHolding] = {}
+    found: list[SoleHolding] = []
     for segment in timeline.within(period):
         part = segment.period.intersection(period)
         if part is None:
@@ -94,7 +94,7 @@ def _cells(
             if len(holders) > 1 or any(holder.share != 1 for holder in holders):
                 return None
             uid, flags = (holders[0].uid, holders[0].flags) if holders else ("", 0)
-            cell = Cell(
+            cell = SoleHolding(
                 number[uuid], part.start_ms, part.end_ms, uid, flags, segment.is_seen
             )
             before = last.get(uuid)
@@ -120,7 +120,7 @@ def _is_simple(segment: Segment) -> bool:
     return pool[0].weight == sum(segment.rooms().values())
 
 
-def _continues(before: Cell, cell: Cell) -> bool:
+def _continues(before: SoleHolding, cell: SoleHolding) -> bool:
     return (
         before.end_ms == cell.start_ms
         and before.uid == cell.uid

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
-from accounting.domain.units.geometry import NO_INSTANCE, Part
+from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,15 @@ class Holder:
 
 Holders = tuple[Holder, ...]
 _NOTHING = Fraction(0)
-Order = dict[Part, tuple[bool, int, Part]]
+Order = dict[GpuPart, tuple[bool, int, GpuPart]]
 
 
 def holders_of(
     segment: Segment, order: Order, timeline: NodeTimeline
-) -> tuple[dict[Part, Holders], list[Issue]]:
+) -> tuple[dict[GpuPart, Holders], list[Issue]]:
     """Who has which part of every GPU and instance of a node in a segment."""
     issues: list[Issue] = []
-    found: dict[Part, Holders] = dict.fromkeys(segment.parts, ())
+    found: dict[GpuPart, Holders] = dict.fromkeys(segment.parts, ())
     for part, items in segment.mapped.items():
         own = segment.parts[part]
         total = items[0][1] if len(items) == 1 else sum((s for _, s in items), _NOTHING)
@@ -61,8 +61,8 @@ def holders_of(
 
 
 def weighed(
-    segment: Segment, holders: Mapping[Part, Holders]
-) -> tuple[Segment, dict[Part, Holders]]:
+    segment: Segment, holders: Mapping[GpuPart, Holders]
+) -> tuple[Segment, dict[GpuPart, Holders]]:
     """A segment and its holders with the shares that the policy of its time asks for."""
     factors = segment.factors
     parts = {p: share * factors.get(p, 1) for p, share in segment.parts.items()}
@@ -81,10 +81,10 @@ def weighed(
 def _fill(  # all that decides about a pool
     kind: str,
     segment: Segment,
-    rooms: dict[Part, Fraction],
+    rooms: dict[GpuPart, Fraction],
     order: Order,
     timeline: NodeTimeline,
-    found: dict[Part, Holders],
+    found: dict[GpuPart, Holders],
 ) -> list[Issue]:
     """Give a pool's holds the room of its GPUs, placeholders last (N18, N20)."""
     pool = segment.pools[kind]
@@ -141,14 +141,14 @@ def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
     return INFERRED if any(span.contains(at) for span in spans) else 0
 
 
-def part_name(part: Part) -> str:
+def part_name(part: GpuPart) -> str:
     """A part as issues name it: its GPU, and the instance where it is one."""
     if part.instance == NO_INSTANCE:
         return part.uuid
     return f"{part.uuid}/{part.instance} ({part.kind})"
 
 
-def _too_much(code: str, subject: str, period: Period, what: str) -> Issue:
+def _too_much(code: str, subject: str, period: Interval, what: str) -> Issue:
     return Issue(
         code=code,
         subject=subject,

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.core.interval import Period
-from accounting.domain.units.geometry import Part
+from accounting.domain.core.interval import Interval
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.share_policy import Factors
 
 _NOTHING = Fraction(0)
@@ -33,17 +33,17 @@ class Segment:
             one into the other (`policy`).
     """
 
-    period: Period
-    parts: Mapping[Part, Fraction]
+    period: Interval
+    parts: Mapping[GpuPart, Fraction]
     stranded: Mapping[str, Fraction]
-    mapped: Mapping[Part, tuple[tuple[str, Fraction], ...]]
+    mapped: Mapping[GpuPart, tuple[tuple[str, Fraction], ...]]
     pools: Mapping[str, tuple[Pooled, ...]]
     is_seen: bool
     factors: Factors = field(default_factory=dict)
 
-    def rooms(self) -> dict[Part, Fraction]:
+    def rooms(self) -> dict[GpuPart, Fraction]:
         """What is not mapped of each part that has some of it left (N18)."""
-        found: dict[Part, Fraction] = {}
+        found: dict[GpuPart, Fraction] = {}
         for part, share in self.parts.items():
             items = self.mapped.get(part)
             room = share - sum((s for _, s in items), _NOTHING) if items else share

@@ -8,26 +8,32 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accounting.domain.attribution.per_pod_values import PodValues, pod_values
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.inventory.labels import Ownership
 from accounting.domain.samples.deduplicate import distinct
 from accounting.domain.samples.scraper_series import (
     BILLION,
-    Steps,
-    Track,
-    Valid,
+    ScraperSeries,
+    ScrapeSteps,
+    ValidInterval,
     believed,
     fill,
 )
-from accounting.domain.samples.series import Reading, Scraper, Series, Times, Values
+from accounting.domain.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+    Times,
+    Values,
+)
 from accounting.domain.samples.value_checks import (
     differing_samples,
     out_of_range,
     without,
     wrong_scales,
 )
-from accounting.domain.units.geometry import Part, part_in
+from accounting.domain.units.geometry import GpuPart, part_in
 from accounting.domain.units.gpu_units import is_partition
 
 ENGINE, UTIL = "duty_engine", "duty_util"
@@ -41,12 +47,12 @@ SUSPECT_UTIL = BILLION // 5  # N21: mean of GPU_UTIL of 0.2 or more
 class GpuDuty:
     """All tracks of one GPU, by metric, and its power where that is scraped."""
 
-    tracks: dict[str, list[Track]] = field(
+    tracks: dict[str, list[ScraperSeries]] = field(
         default_factory=lambda: {ENGINE: [], UTIL: []}
     )
     power: list[Series] = field(default_factory=list)
     power_limit: list[Series] = field(default_factory=list)
-    by_pod: dict[Scraper, PodValues] = field(default_factory=dict)
+    by_pod: dict[ScraperIdentity, PodValues] = field(default_factory=dict)
     has_util: bool = True  # False on a MIG instance, which has no utilisation (N7)
 
 
@@ -63,17 +69,17 @@ class WindowDuty:
         by_pod: per-pod values, by scraper (N22).
     """
 
-    pieces: tuple[Valid, ...] = ()
+    pieces: tuple[ValidInterval, ...] = ()
     metric: int = 0
     sample_times: tuple[int, ...] = ()
     step_ms: int = 0
     is_suspect: bool = False
-    by_pod: Mapping[Scraper, PodValues] = field(default_factory=dict)
+    by_pod: Mapping[ScraperIdentity, PodValues] = field(default_factory=dict)
 
 
 def gpu_duties(
-    readings: Sequence[Reading], period: Period, whose: Ownership
-) -> tuple[dict[Part, GpuDuty], list[Issue]]:
+    readings: Sequence[Reading], period: Interval, whose: Ownership
+) -> tuple[dict[GpuPart, GpuDuty], list[Issue]]:
     """Tracks by GPU or instance from all readings; faults of values as issues.
 
     Args:
@@ -83,7 +89,7 @@ def gpu_duties(
     """
     parts: dict[_TrackKey, list[Series]] = defaultdict(list)
     nodes: dict[_TrackKey, _Place] = {}
-    duties: dict[Part, GpuDuty] = defaultdict(GpuDuty)
+    duties: dict[GpuPart, GpuDuty] = defaultdict(GpuDuty)
     issues: list[Issue] = []
     for reading in readings:
         of_duty = [one for one in reading.series if one.metric in METRIC_CODE]
@@ -93,7 +99,7 @@ def gpu_duties(
             gpu = series.gpu
             if gpu is None:
                 continue
-            part = part_in(gpu) if gpu.instance else Part(gpu.uuid)
+            part = part_in(gpu) if gpu.instance else GpuPart(gpu.uuid)
             key = (part, series.metric, series.scraper)
             parts[key].append(
                 without(series, rejected.get(series.name, ())) if rejected else series
@@ -104,26 +110,26 @@ def gpu_duties(
     return dict(duties), issues
 
 
-def _add_power(reading: Reading, duties: dict[Part, GpuDuty]) -> None:
+def _add_power(reading: Reading, duties: dict[GpuPart, GpuDuty]) -> None:
     """Power of whole cards: it is repeated for each instance."""
     for series in reading.series:
         if series.metric not in POWERS or series.gpu is None:
             continue
         if series.gpu.instance and part_in(series.gpu).instance >= 0:
             continue
-        duty = duties[Part(series.gpu.uuid)]
+        duty = duties[GpuPart(series.gpu.uuid)]
         (duty.power if series.metric == POWERS[0] else duty.power_limit).append(series)
 
 
-_TrackKey = tuple[Part, str, Scraper]  # part, metric, scraper
+_TrackKey = tuple[GpuPart, str, ScraperIdentity]  # part, metric, scraper
 _Place = tuple[str, int | None]  # node, declared interval
 
 
 def _build_tracks(
     parts: Mapping[_TrackKey, Sequence[Series]],
     nodes: Mapping[_TrackKey, _Place],
-    duties: dict[Part, GpuDuty],
-    period: Period,
+    duties: dict[GpuPart, GpuDuty],
+    period: Interval,
     whose: Ownership,
 ) -> list[Issue]:
     """Put the tracks of all series into `duties`, in order of their scrapers."""
@@ -146,7 +152,9 @@ def _build_tracks(
         times = told.times[low:high]
         step = steps.of(nodes[key], metric, times, is_repeated=repeats[n])
         found = duties[part]
-        found.tracks[metric].append(Track(scraper, times, amounts[low:high], step))
+        found.tracks[metric].append(
+            ScraperSeries(scraper, times, amounts[low:high], step)
+        )
         found.has_util = part.instance < 0 or is_partition(part.kind)
         if metric == UTIL and len(tracks[n]) > 1:
             values = pod_values(tracks[n], whose)
@@ -162,26 +170,26 @@ def _build_tracks(
 class _StepsOfNodes:
     """The steps of tracks: the GPUs of an exporter are sampled together and share them."""
 
-    others: dict[tuple[str, str], list[Steps]] = field(
+    others: dict[tuple[str, str], list[ScrapeSteps]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    known: dict[tuple[_Place, str], Steps] = field(default_factory=dict)
+    known: dict[tuple[_Place, str], ScrapeSteps] = field(default_factory=dict)
 
     def of(
         self, place: _Place, metric: str, times: Times, *, is_repeated: bool
-    ) -> Steps:
+    ) -> ScrapeSteps:
         if not is_repeated:
             self.known.clear()
         others = self.others[place[0], metric]
         steps = self.known.get((place, metric))
         if steps is None:
-            steps = Steps(times.tolist(), place[1], others)
+            steps = ScrapeSteps(times.tolist(), place[1], others)
             self.known[place, metric] = steps
         others.append(steps)
         return steps
 
 
-def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> WindowDuty:
+def window_duty(duty: GpuDuty, window: Interval, changes: Sequence[int]) -> WindowDuty:
     """Which metric and track count in a window, and where they speak (N3, N5-N7)."""
     metric = _choose(duty, window, changes)
     if metric is None:
@@ -189,7 +197,7 @@ def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> Window
     ordered = sorted(
         duty.tracks[metric], key=lambda track: (-track.count(window), track.scraper)
     )
-    pieces: list[Valid] = []
+    pieces: list[ValidInterval] = []
     for track in ordered:
         pieces = fill(pieces, track.valid(window, changes))
     first = ordered[0]
@@ -204,13 +212,13 @@ def window_duty(duty: GpuDuty, window: Period, changes: Sequence[int]) -> Window
     )
 
 
-def _in(window: Period, track: Track) -> slice:
+def _in(window: Interval, track: ScraperSeries) -> slice:
     """Where a track's samples of a window are."""
     low, high = np.searchsorted(track.times, [window.start_ms, window.end_ms])
     return slice(int(low), int(high))
 
 
-def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None:
+def _choose(duty: GpuDuty, window: Interval, changes: Sequence[int]) -> str | None:
     engine = sum(t.count(window) for t in duty.tracks[ENGINE])
     utils = duty.tracks[UTIL] if duty.has_util else []
     util = sum(t.count(window) for t in utils)
@@ -222,7 +230,7 @@ def _choose(duty: GpuDuty, window: Period, changes: Sequence[int]) -> str | None
     return None
 
 
-def is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
+def is_suspect(duty: GpuDuty, chosen: ScraperSeries, window: Interval) -> bool:
     """Zeros that other metrics contradict (N21).
 
     The mean of `GPU_UTIL` is that of its samples from all scrapers together, also on a MIG
@@ -239,7 +247,7 @@ def is_suspect(duty: GpuDuty, chosen: Track, window: Period) -> bool:
     return power is not None and limit is not None and power > limit / 2
 
 
-def _mean(parts: Sequence[Series], window: Period) -> float | None:
+def _mean(parts: Sequence[Series], window: Interval) -> float | None:
     values = []
     for part in parts:
         low, high = np.searchsorted(part.times_ms, [window.start_ms, window.end_ms])

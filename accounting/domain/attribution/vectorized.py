@@ -20,26 +20,26 @@ from accounting.domain.attribution.vectorized_lines import Sums, lines_of
 from accounting.domain.attribution.vectorized_work import (
     LARGEST,
     STAY,
+    CollectedNodes,
     Held,
-    Told,
-    Work,
+    PartInterval,
     denominators,
     rows_of,
 )
 from accounting.domain.attribution.window_utilization import (
-    Gpu,
+    GpuUtilization,
     WindowsDuty,
     is_plain,
     measured,
 )
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import LineTable
 from accounting.domain.samples.scraper_series import BILLION
 from accounting.domain.samples.validity import Integers
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 
-Order = dict[Part, tuple[bool, int, Part]]
+Order = dict[GpuPart, tuple[bool, int, GpuPart]]
 HoldersOf = Callable[[Segment, Order, NodeTimeline], tuple[Held, list[Issue]]]
 
 
@@ -56,12 +56,14 @@ class Shaped:
 
     tables: tuple[LineTable, ...]
     nodes: frozenset[str]
-    told: tuple[Told, ...]
+    told: tuple[PartInterval, ...]
     issues: tuple[tuple[Issue, ...], ...]
 
 
 def shaped_nodes(
-    timelines: Sequence[NodeTimeline], duties: Mapping[Part, GpuDuty], period: Period
+    timelines: Sequence[NodeTimeline],
+    duties: Mapping[GpuPart, GpuDuty],
+    period: Interval,
 ) -> list[NodeTimeline]:
     """The nodes that can go this way."""
     nodes_of = Counter(uuid for timeline in timelines for uuid in timeline.presences)
@@ -79,15 +81,15 @@ def shaped_nodes(
     ]
 
 
-def _parts_within(timeline: NodeTimeline, period: Period) -> list[Part]:
+def _parts_within(timeline: NodeTimeline, period: Interval) -> list[GpuPart]:
     found = {part for segment in timeline.within(period) for part in segment.parts}
     return sorted(found)
 
 
 def attribute_shaped(
-    windows: Sequence[Period],
+    windows: Sequence[Interval],
     timelines: Sequence[NodeTimeline],
-    duties: Mapping[Part, GpuDuty],
+    duties: Mapping[GpuPart, GpuDuty],
     holders_of: HoldersOf,
 ) -> Shaped:
     """The lines of nodes with any shape of GPU.
@@ -98,14 +100,14 @@ def attribute_shaped(
         duties: by part.
         holders_of: who has which part in a segment, given the order to fill pools in.
     """
-    period = Period(windows[0].start_ms, windows[-1].end_ms)
-    work = Work()
+    period = Interval(windows[0].start_ms, windows[-1].end_ms)
+    work = CollectedNodes()
     for timeline in timelines:
         for part in _parts_within(timeline, period):
             work.number[timeline.node, part] = len(work.parts)
             work.parts.append((timeline, part))
     gpus = [
-        Gpu(
+        GpuUtilization(
             timeline.node,
             part.uuid,
             duties.get(part) or GpuDuty(),
@@ -146,10 +148,10 @@ def attribute_shaped(
 
 
 def _stays(
-    windows: Sequence[Period], timelines: Sequence[NodeTimeline], work: Work
-) -> tuple["np.ndarray", list[Told]]:
+    windows: Sequence[Interval], timelines: Sequence[NodeTimeline], work: CollectedNodes
+) -> tuple["np.ndarray", list[PartInterval]]:
     """Each part in each stretch of time: in the order of `told`, then of its parts."""
-    told: list[Told] = []
+    told: list[PartInterval] = []
     flat: list[tuple[int, int, int, int, int, int, int, int, int, bool]] = []
     for timeline in timelines:
         for w, window in enumerate(windows):
@@ -158,7 +160,7 @@ def _stays(
                 if period is None:
                     continue
                 n = len(told)
-                told.append(Told(timeline, segment, w, period, {}))
+                told.append(PartInterval(timeline, segment, w, period, {}))
                 for part in segment.parts:
                     number = work.number[timeline.node, part]
                     card = work.card(timeline.node, part.uuid)
@@ -170,15 +172,15 @@ def _stays(
 
 
 def _told(
-    told: Sequence[Told],
-    work: Work,
+    told: Sequence[PartInterval],
+    work: CollectedNodes,
     activity: Integers,
     holders_of: HoldersOf,
     windows: int,
-) -> tuple[list[Told], list[list[tuple[str, Issue]]]]:
+) -> tuple[list[PartInterval], list[list[tuple[str, Issue]]]]:
     """Who holds what, once the activity of every part and window is known."""
     issues: list[list[tuple[str, Issue]]] = [[] for _ in range(windows)]
-    found: list[Told] = []
+    found: list[PartInterval] = []
     for item in told:
         timeline, segment = item.timeline, item.segment
         order: Order = {}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.attribution.vectorized_work import Told, Work
+from accounting.domain.attribution.vectorized_work import CollectedNodes, PartInterval
 from accounting.domain.attribution.whole import begins
 from accounting.domain.attribution.window_utilization import WindowsDuty
 from accounting.domain.core.ledger_line import LINE, STATES
@@ -37,8 +37,8 @@ _AMOUNT = np.dtype(
 
 def lines_of(
     sums: Sums,
-    told: Sequence[Told],
-    work: Work,
+    told: Sequence[PartInterval],
+    work: CollectedNodes,
     duty: WindowsDuty,
     unit: Integers,
 ) -> "np.ndarray":
@@ -92,11 +92,11 @@ def _spoken_by(
     return np.where(has_any, metric[at], 0), np.where(has_any, step, duty.default_ms)
 
 
-def _instances(work: Work) -> Integers:
+def _instances(work: CollectedNodes) -> Integers:
     return np.array([part.instance for _, part in work.parts], np.int64)
 
 
-def _held_amounts(sums: Sums, unit: Integers, work: Work) -> "np.ndarray":
+def _held_amounts(sums: Sums, unit: Integers, work: CollectedNodes) -> "np.ndarray":
     stays, rows = sums.stays, sums.rows
     at = rows["stay"]
     stay = stays[at]
@@ -116,7 +116,7 @@ def _held_amounts(sums: Sums, unit: Integers, work: Work) -> "np.ndarray":
     return found
 
 
-def _free_amounts(sums: Sums, unit: Integers, work: Work) -> "np.ndarray":
+def _free_amounts(sums: Sums, unit: Integers, work: CollectedNodes) -> "np.ndarray":
     some = sums.stays["held"] < sums.stays["own"]
     stay = sums.stays[some]
     found = np.zeros(len(stay), _AMOUNT)
@@ -134,14 +134,16 @@ def _free_amounts(sums: Sums, unit: Integers, work: Work) -> "np.ndarray":
     return found
 
 
-def _name(found: "np.ndarray", stay: "np.ndarray", work: Work) -> None:
+def _name(found: "np.ndarray", stay: "np.ndarray", work: CollectedNodes) -> None:
     found["window"], found["card"] = stay["window"], stay["card"]
     found["instance"] = _instances(work)[stay["gpu"]]
     found["part"], found["start"] = stay["gpu"], stay["start"]
     found["length"] = stay["end"] - stay["start"]
 
 
-def _stranded_amounts(told: Sequence[Told], unit: Integers, work: Work) -> "np.ndarray":
+def _stranded_amounts(
+    told: Sequence[PartInterval], unit: Integers, work: CollectedNodes
+) -> "np.ndarray":
     flat = [
         (
             item.window,

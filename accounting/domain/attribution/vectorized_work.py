@@ -13,24 +13,24 @@ from typing import NamedTuple
 import numpy as np
 
 from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.plain import Holding
+from accounting.domain.attribution.plain import SegmentHolding
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import ESTIMATED
 from accounting.domain.samples.validity import Integers
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 
 LARGEST = 20_000  # of the denominators: 300,000 ms x 10**9 x it is below 2**63
-Held = Mapping[Part, Sequence[Holding]]
+Held = Mapping[GpuPart, Sequence[SegmentHolding]]
 
 
-class Told(NamedTuple):
+class PartInterval(NamedTuple):
     """Who has which part of each GPU of a node in a stretch of a window."""
 
     timeline: NodeTimeline
     segment: Segment
     window: int
-    period: Period
+    period: Interval
     holders: Held
 
 
@@ -43,11 +43,11 @@ _ROW = np.dtype([(name, "i8") for name in ("stay", "uid", "share", "flags")])
 
 
 @dataclass(slots=True)
-class Work:
+class CollectedNodes:
     """What is collected of all nodes before anything is computed."""
 
-    parts: list[tuple[NodeTimeline, Part]] = field(default_factory=list)
-    number: dict[tuple[str, Part], int] = field(default_factory=dict)
+    parts: list[tuple[NodeTimeline, GpuPart]] = field(default_factory=list)
+    number: dict[tuple[str, GpuPart], int] = field(default_factory=dict)
     cards: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def card(self, node: str, uuid: str) -> int:
@@ -59,7 +59,7 @@ _Scaled = tuple[int, int, int, tuple[int, ...]]  # what `_integers` gives
 
 
 def rows_of(
-    stays: "np.ndarray", told: Sequence[Told]
+    stays: "np.ndarray", told: Sequence[PartInterval]
 ) -> tuple["np.ndarray", list[str]]:
     """Holders of each stay, with shares over its part's denominator; fills in `stays`."""
     uid_of: dict[str, int] = {"": 0}
@@ -100,7 +100,9 @@ def _integers(shares: Sequence[Fraction]) -> _Scaled:
     return common, own, sum(parts), tuple(parts)
 
 
-def denominators(stays: "np.ndarray", told: Sequence[Told], work: Work) -> Integers:
+def denominators(
+    stays: "np.ndarray", told: Sequence[PartInterval], work: CollectedNodes
+) -> Integers:
     """A denominator for each GPU over which all its amounts are whole."""
     of_card: dict[int, set[int]] = defaultdict(set)
     each = stays["common"] * np.maximum(stays["held"], 1)

@@ -11,8 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.attribution.window_utilization import Gpu, WindowsDuty, measured
-from accounting.domain.core.interval import Period
+from accounting.domain.attribution.window_utilization import (
+    GpuUtilization,
+    WindowsDuty,
+    measured,
+)
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import LINE, STATES, LineTable
 from accounting.domain.samples.scraper_series import BILLION
 from accounting.domain.samples.validity import Integers
@@ -21,7 +25,7 @@ from accounting.domain.units.geometry import NO_INSTANCE
 _BUSY, _IDLE, _UNKNOWN, _FREE, _, _STRAY, _DARK = range(len(STATES))
 
 
-class Cell(NamedTuple):
+class SoleHolding(NamedTuple):
     """A stretch of one GPU's time in which `uid` has all of it, or nobody ("")."""
 
     gpu: int
@@ -47,14 +51,16 @@ class Whole:
 
 
 def attribute_whole(
-    windows: Sequence[Period], gpus: Sequence[Gpu], cells: Sequence[Cell]
+    windows: Sequence[Interval],
+    gpus: Sequence[GpuUtilization],
+    cells: Sequence[SoleHolding],
 ) -> Whole:
     """The lines of GPUs that nobody shares.
 
     Args:
         windows: in order.
         gpus: with plain duties.
-        cells: disjoint for each GPU; `Cell.gpu` is its number in `gpus`.
+        cells: disjoint for each GPU; `SoleHolding.gpu` is its number in `gpus`.
     """
     duty = WindowsDuty.of(windows, gpus)
     uids = sorted({cell.uid for cell in cells} | {""})
@@ -77,7 +83,7 @@ _PART = np.dtype(
 
 
 def _parts(
-    windows: Sequence[Period], cells: Sequence[Cell], uids: Sequence[str]
+    windows: Sequence[Interval], cells: Sequence[SoleHolding], uids: Sequence[str]
 ) -> "np.ndarray":
     """Cells cut at the windows, by window, GPU and holder."""
     number = {uid: n for n, uid in enumerate(uids)}

@@ -18,12 +18,12 @@ from accounting.domain.attribution.utilization import (
     GpuDuty,
     is_suspect,
 )
-from accounting.domain.core.interval import Period
-from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, Track
-from accounting.domain.samples.validity import Integers, Keys, Speech, speech
+from accounting.domain.core.interval import Interval
+from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, ScraperSeries
+from accounting.domain.samples.validity import Integers, Keys, SampleCoverage, speech
 
 
-class Gpu(NamedTuple):
+class GpuUtilization(NamedTuple):
     """A GPU on a node, its duty, and the instants at which its holders change."""
 
     node: str
@@ -41,7 +41,7 @@ def is_plain(duty: GpuDuty) -> bool:
 class WindowsDuty:
     """By (GPU, window): the metric that counts (0: none; N7), its samples and step."""
 
-    speeches: tuple[Speech, Speech]  # engine, util
+    speeches: tuple[SampleCoverage, SampleCoverage]  # engine, util
     metric: Integers
     samples: Integers
     is_silent: NDArray[np.bool_]
@@ -49,7 +49,9 @@ class WindowsDuty:
     default_ms: int = DEFAULT_STEP_MS
 
     @classmethod
-    def of(cls, windows: Sequence[Period], gpus: Sequence[Gpu]) -> "WindowsDuty":
+    def of(
+        cls, windows: Sequence[Interval], gpus: Sequence[GpuUtilization]
+    ) -> "WindowsDuty":
         """Of GPUs (or parts) with plain duties."""
         axis = Keys(windows[0].start_ms)
         changes = [gpu.changes for gpu in gpus]
@@ -84,7 +86,7 @@ class WindowsDuty:
         return cls((engine, util), metric, samples, silent, steps)
 
     def doubtful(
-        self, windows: Sequence[Period], gpus: Sequence[Gpu]
+        self, windows: Sequence[Interval], gpus: Sequence[GpuUtilization]
     ) -> frozenset[int]:
         """GPUs with a window in which other metrics contradict their zeros."""
         found: set[int] = set()
@@ -98,7 +100,9 @@ class WindowsDuty:
         return frozenset(found)
 
 
-def _steps(tracks: Sequence[Track | None], windows: Sequence[Period]) -> Integers:
+def _steps(
+    tracks: Sequence[ScraperSeries | None], windows: Sequence[Interval]
+) -> Integers:
     """The step of each track in each window; many tracks share one (`duty.gpu_duties`)."""
     row: dict[int, int] = {}
     table: list[list[int]] = []
@@ -115,7 +119,7 @@ def _steps(tracks: Sequence[Track | None], windows: Sequence[Period]) -> Integer
 
 
 def _window_ends(
-    said: Speech, windows: Sequence[Period], gpus: int
+    said: SampleCoverage, windows: Sequence[Interval], gpus: int
 ) -> tuple[Integers, Integers, Integers]:
     """Samples, samples that are not zero and covered time, by (GPU, window)."""
     numbers = np.repeat(np.arange(gpus), len(windows))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -38,9 +38,9 @@ class DayRange:
         """The last day that is in it."""
         return self.after - DAY
 
-    def period(self, zone: ZoneInfo) -> Period:
+    def period(self, zone: ZoneInfo) -> Interval:
         """From midnight to midnight of the zone, as UTC milliseconds."""
-        return Period.of(midnight(self.first, zone), midnight(self.after, zone))
+        return Interval.of(midnight(self.first, zone), midnight(self.after, zone))
 
     def each(self) -> list[date]:
         """Its days in order."""

@@ -34,7 +34,7 @@ def to_instant(ms: int) -> datetime:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Period:
+class Interval:
     """[start_ms, end_ms), both in milliseconds since 1970; empty when they are equal.
 
     Raises:
@@ -49,7 +49,7 @@ class Period:
             raise ValueError(f"period ends before it starts: {self}")
 
     @classmethod
-    def of(cls, start: datetime, end: datetime) -> "Period":
+    def of(cls, start: datetime, end: datetime) -> "Interval":
         """The period between two aware instants."""
         return cls(to_ms(start), to_ms(end))
 
@@ -72,46 +72,46 @@ class Period:
         """True when the instant lies in it; the end does not."""
         return self.start_ms <= instant_ms < self.end_ms
 
-    def intersection(self, other: "Period") -> "Period | None":
+    def intersection(self, other: "Interval") -> "Interval | None":
         """The common part, or None when they share no millisecond."""
         start, end = (
             max(self.start_ms, other.start_ms),
             min(self.end_ms, other.end_ms),
         )
-        return Period(start, end) if start < end else None
+        return Interval(start, end) if start < end else None
 
-    def windows(self) -> Iterator["Period"]:
+    def windows(self) -> Iterator["Interval"]:
         """Every window of the UTC grid that it touches, whole, in order."""
         return self._grid(WINDOW_MS)
 
-    def hours(self) -> Iterator["Period"]:
+    def hours(self) -> Iterator["Interval"]:
         """Every UTC hour that it touches, whole, in order."""
         return self._grid(HOUR_MS)
 
-    def _grid(self, size_ms: int) -> Iterator["Period"]:
+    def _grid(self, size_ms: int) -> Iterator["Interval"]:
         start = self.start_ms - self.start_ms % size_ms
         while start < self.end_ms:
-            yield Period(start, start + size_ms)
+            yield Interval(start, start + size_ms)
             start += size_ms
 
 
-def union(periods: Iterable[Period]) -> list[Period]:
+def union(periods: Iterable[Interval]) -> list[Interval]:
     """The same time, ascending and disjoint; periods that touch are one."""
-    merged: list[Period] = []
+    merged: list[Interval] = []
     for period in sorted(periods):
         if not period.length_ms:
             continue
         if merged and period.start_ms <= merged[-1].end_ms:
             end_ms = max(period.end_ms, merged[-1].end_ms)
-            merged[-1] = Period(merged[-1].start_ms, end_ms)
+            merged[-1] = Interval(merged[-1].start_ms, end_ms)
         else:
             merged.append(period)
     return merged
 
 
-def without(periods: Iterable[Period], taken: Iterable[Period]) -> list[Period]:
+def without(periods: Iterable[Interval], taken: Iterable[Interval]) -> list[Interval]:
     """What periods have beside others, ascending and disjoint."""
-    found: list[Period] = []
+    found: list[Interval] = []
     others = union(taken)
     for period in union(periods):
         start_ms = period.start_ms
@@ -119,14 +119,14 @@ def without(periods: Iterable[Period], taken: Iterable[Period]) -> list[Period]:
             if other.end_ms <= start_ms or other.start_ms >= period.end_ms:
                 continue
             if start_ms < other.start_ms:
-                found.append(Period(start_ms, other.start_ms))
+                found.append(Interval(start_ms, other.start_ms))
             start_ms = max(start_ms, other.end_ms)
         if start_ms < period.end_ms:
-            found.append(Period(start_ms, period.end_ms))
+            found.append(Interval(start_ms, period.end_ms))
     return found
 
 
-def window_of(instant_ms: int) -> Period:
+def window_of(instant_ms: int) -> Interval:
     """The window that contains an instant."""
     start = instant_ms - instant_ms % WINDOW_MS
-    return Period(start, start + WINDOW_MS)
+    return Interval(start, start + WINDOW_MS)

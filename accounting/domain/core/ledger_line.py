@@ -11,7 +11,7 @@ ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # bits of `flags`, as models.FactFlag (N
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LedgerLine:
     """Milliseconds of one (GPU, instance, pod, node) in one window, rounded once (N23).
 
     `pod_uid` "" is the platform's line (free, stranded, stray, dark). The sums over all
@@ -88,13 +88,13 @@ class LineTable:
         keep = ~np.isin(self.rows["gpu"], sorted(gpus))
         return LineTable(self.gpus, self.uids, self.rows[keep])
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[LedgerLine]:
         """One by one."""
         for row in self.rows:
             node, uuid = self.gpus[row["gpu"]]
             counted = {name: int(row[name]) for name in COUNTED}
             instance = int(row["instance"])
-            yield Line(uuid, node, instance, self.uids[row["uid"]], **counted)
+            yield LedgerLine(uuid, node, instance, self.uids[row["uid"]], **counted)
 
 
 NO_LINES = LineTable((), (), np.zeros(0, LINE))

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.from_kube_state import derive_holds
 from accounting.domain.holds.from_labels import inferred_holds
 from accounting.domain.holds.gpu_presence import derive_presences
 from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.holds.retirement import holds_until, presences_until
 from accounting.domain.holds.unattributable import unbooked
 from accounting.domain.inventory.labels import Labels, labels_of
@@ -27,8 +27,8 @@ class Derived:
     """
 
     holds: tuple[Hold, ...]
-    presences: tuple[Presence, ...]
-    seen: tuple[Period, ...]
+    presences: tuple[PresenceRecord, ...]
+    seen: tuple[Interval, ...]
     labels: Labels
     far_labels: Labels
     issues: tuple[Issue, ...] = ()
@@ -38,7 +38,7 @@ class Derived:
         return self.far_labels if hold.is_inferred else self.labels
 
 
-def derive(inventory: Inventory, period: Period, until_ms: int) -> Derived:
+def derive(inventory: Inventory, period: Interval, until_ms: int) -> Derived:
     """Holds, presences and kube-state's sight of a cluster.
 
     Args:

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.hold import Hold
 from accounting.domain.inventory.fractional_requests import is_reservation
-from accounting.domain.inventory.labels import Labels, Named, union_of
+from accounting.domain.inventory.labels import LabeledSlot, Labels, union_of
 from accounting.domain.inventory.nodes import node_facts
 from accounting.domain.inventory.records import Inventory, Naming, ShownPod
 from accounting.domain.inventory.visibility import KubeState
-from accounting.domain.units.gpu_units import NodeFacts, Unit, is_partition, unit_of
+from accounting.domain.units.gpu_units import GpuUnit, NodeFacts, is_partition, unit_of
 
 WHOLE_GPU = "nvidia.com/gpu"
 AMD_GPU = "amd.com/gpu"  # also where all cards of a node are divided alike
@@ -49,7 +49,7 @@ def inferred_holds(
         *inventory.shown,
     }
     shown |= {pod._replace(uid="") for pod in shown}  # where a label carries none
-    named: dict[_Who, list[Named]] = defaultdict(list)
+    named: dict[_Who, list[LabeledSlot]] = defaultdict(list)
     for place in labels.all():
         pod = place.pod
         is_shown = ShownPod(place.node, pod.namespace, pod.pod, pod.uid) in shown
@@ -67,33 +67,33 @@ def inferred_holds(
 
 
 def _unseen(
-    places: Sequence[Named], state: KubeState
-) -> Iterator[tuple[Period, int | None]]:
+    places: Sequence[LabeledSlot], state: KubeState
+) -> Iterator[tuple[Interval, int | None]]:
     """When places name a pod while kube-state is not seen, each time with its return."""
     times = union_of(place.shown for place in places).times.tolist()
     stretches: dict[int | None, list[int]] = defaultdict(list)
-    for gap in _gaps(state.seen(Period(times[0], times[-1] + 1)), times):
+    for gap in _gaps(state.seen(Interval(times[0], times[-1] + 1)), times):
         low, high = bisect_left(times, gap.start_ms), bisect_left(times, gap.end_ms)
         if low < high:
             stretches[state.seen_again_ms(times[high - 1])] += times[low:high]
     for back_ms, members in stretches.items():
-        yield Period(members[0], members[-1] + 1), back_ms
+        yield Interval(members[0], members[-1] + 1), back_ms
 
 
-def _gaps(seen: Sequence[Period], times: Sequence[int]) -> Iterator[Period]:
+def _gaps(seen: Sequence[Interval], times: Sequence[int]) -> Iterator[Interval]:
     """What lies around the periods in which kube-state is seen, from first to last time."""
     start_ms = times[0]
     for period in seen:
         if start_ms < period.start_ms:
-            yield Period(start_ms, period.start_ms)
+            yield Interval(start_ms, period.start_ms)
         start_ms = max(start_ms, period.end_ms)
     if start_ms <= times[-1]:
-        yield Period(start_ms, times[-1] + 1)
+        yield Interval(start_ms, times[-1] + 1)
 
 
 def _unit(
     kind: str, facts: NodeFacts, added: Mapping[str, Fraction]
-) -> tuple[str, Unit] | None:
+) -> tuple[str, GpuUnit] | None:
     """The resource by which a node gives out units of a kind, and what one of them is."""
     for resource in sorted(facts.capacity, key=lambda name: (len(name), name)):
         unit = unit_of(resource, facts, added)
@@ -111,8 +111,8 @@ def _unit(
 
 def _hold(
     who: _Who,
-    places: Sequence[Named],
-    span: Period,
+    places: Sequence[LabeledSlot],
+    span: Interval,
     back_ms: int | None,
     inventory: Inventory,
     labels: Labels,

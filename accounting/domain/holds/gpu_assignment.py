@@ -8,17 +8,19 @@ import numpy as np
 from accounting.domain.holds.hold import Hold
 from accounting.domain.inventory.labels import Labels
 from accounting.domain.samples.series import Times
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 
-Place = tuple[Part, str]  # a GPU or instance, and its vgpu: stands for one unit (N17)
+Place = tuple[
+    GpuPart, str
+]  # a GPU or instance, and its vgpu: stands for one unit (N17)
 
 
-NOT_CLAIMED: frozenset[Part] = frozenset()
+NOT_CLAIMED: frozenset[GpuPart] = frozenset()
 
 
-def claimed_parts(holds: Iterable[Hold]) -> dict[str, frozenset[Part]]:
+def claimed_parts(holds: Iterable[Hold]) -> dict[str, frozenset[GpuPart]]:
     """What each pod, by uid, has by its claims: labels there speak for no other hold of it."""
-    found: dict[str, frozenset[Part]] = {}
+    found: dict[str, frozenset[GpuPart]] = {}
     for hold in holds:
         if hold.parts:
             found[hold.uid] = found.get(hold.uid, NOT_CLAIMED) | frozenset(hold.parts)
@@ -51,7 +53,7 @@ def mapped_places(
     labels: Labels,
     *,
     is_only: bool = True,
-    claimed: frozenset[Part] = NOT_CLAIMED,
+    claimed: frozenset[GpuPart] = NOT_CLAIMED,
 ) -> list[Place]:
     """The places that a hold has for its whole life, most named first (N17).
 

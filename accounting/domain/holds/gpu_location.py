@@ -8,14 +8,14 @@ they end there: so its time is counted once, and data health names it.
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.records import Inventory, Span
+from accounting.domain.inventory.records import Inventory, SampleSpan
 
-Spans = Mapping[str, Sequence[Span]]  # by node
+Spans = Mapping[str, Sequence[SampleSpan]]  # by node
 
 
-def in_one_place(spans: Spans) -> dict[str, list[Span]]:
+def in_one_place(spans: Spans) -> dict[str, list[SampleSpan]]:
     """The same spans, those that began earlier cut where a later one of another node lies."""
     if len(spans) < 2:
         return {node: list(found) for node, found in spans.items()}
@@ -27,7 +27,7 @@ def in_one_place(spans: Spans) -> dict[str, list[Span]]:
         ),
         key=lambda item: item[:2],
     )
-    kept: dict[str, list[Span]] = {node: [] for node in spans}
+    kept: dict[str, list[SampleSpan]] = {node: [] for node in spans}
     for n, (_, node, span) in enumerate(ordered):
         pieces = [span]
         for _, other, later in ordered[n + 1 :]:
@@ -37,20 +37,20 @@ def in_one_place(spans: Spans) -> dict[str, list[Span]]:
     return {node: found for node, found in kept.items() if found}
 
 
-def _without(span: Span, later: Span) -> list[Span]:
+def _without(span: SampleSpan, later: SampleSpan) -> list[SampleSpan]:
     """What is left of a span around a later one: it ends where that begins."""
     end_ms = later.last_ms + later.step_ms
     if later.first_ms > span.last_ms or end_ms <= span.first_ms:
         return [span]
     found = []
     if span.first_ms < later.first_ms:
-        found.append(Span(span.first_ms, later.first_ms - 1, 1))
+        found.append(SampleSpan(span.first_ms, later.first_ms - 1, 1))
     if end_ms <= span.last_ms:
-        found.append(Span(end_ms, span.last_ms, span.step_ms))
+        found.append(SampleSpan(end_ms, span.last_ms, span.step_ms))
     return found
 
 
-def misplaced(inventory: Inventory, period: Period, *, is_seen: bool) -> list[Issue]:
+def misplaced(inventory: Inventory, period: Interval, *, is_seen: bool) -> list[Issue]:
     """GPUs that two nodes show at one time, and those of nodes that nobody knows.
 
     Args:
@@ -70,12 +70,12 @@ def misplaced(inventory: Inventory, period: Period, *, is_seen: bool) -> list[Is
     return found
 
 
-def _meet(span: Span, period: Period) -> Period | None:
-    return Period(span.first_ms, span.last_ms + 1).intersection(period)
+def _meet(span: SampleSpan, period: Interval) -> Interval | None:
+    return Interval(span.first_ms, span.last_ms + 1).intersection(period)
 
 
-def _twice(uuid: str, nodes: Spans, period: Period) -> list[Issue]:
-    together: list[Period] = []
+def _twice(uuid: str, nodes: Spans, period: Interval) -> list[Issue]:
+    together: list[Interval] = []
     names: set[str] = set()
     for (one, spans), (other, others) in combinations(sorted(nodes.items()), 2):
         for a in spans:
@@ -83,7 +83,7 @@ def _twice(uuid: str, nodes: Spans, period: Period) -> list[Issue]:
                 low = max(a.first_ms, b.first_ms, period.start_ms)
                 high = min(a.last_ms, b.last_ms, period.end_ms)
                 if low < high:
-                    together.append(Period(low, high))
+                    together.append(Interval(low, high))
                     names |= {one, other}
     if not together:
         return []
@@ -100,7 +100,9 @@ def _twice(uuid: str, nodes: Spans, period: Period) -> list[Issue]:
     ]
 
 
-def _foreign(uuid: str, node: str, spans: Sequence[Span], period: Period) -> Issue:
+def _foreign(
+    uuid: str, node: str, spans: Sequence[SampleSpan], period: Interval
+) -> Issue:
     first = max(spans[0].first_ms, period.start_ms)
     last = min(spans[-1].last_ms, period.end_ms)
     return Issue(

@@ -14,9 +14,9 @@ from accounting.domain.holds.node_capacity import (
     unknown_nodes,
     within_capacity,
 )
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.inventory.nodes import NodeLife, node_facts, node_lives
-from accounting.domain.inventory.records import Inventory, NodeRecord, Span
+from accounting.domain.inventory.records import Inventory, NodeRecord, SampleSpan
 from accounting.domain.inventory.visibility import KubeState
 from accounting.domain.samples.scraper_series import far_apart
 from accounting.domain.units.gpu_units import gpu_count
@@ -26,7 +26,7 @@ Added = Mapping[str, Fraction]
 
 def derive_presences(
     inventory: Inventory, state: KubeState, until_ms: int
-) -> list[Presence]:
+) -> list[PresenceRecord]:
     """Every presence that the evidence shows, by node, UUID and start.
 
     Args:
@@ -34,7 +34,7 @@ def derive_presences(
         state: kube-state's scrapes.
         until_ms: where the data end; silence counts up to there.
     """
-    by_node: dict[str, dict[str, list[Span]]] = defaultdict(dict)
+    by_node: dict[str, dict[str, list[SampleSpan]]] = defaultdict(dict)
     elsewhere: dict[str, dict[str, list[int]]] = defaultdict(dict)
     for gpu in inventory.gpus.values():
         nodes = in_one_place(gpu.nodes())
@@ -44,13 +44,13 @@ def derive_presences(
             if others:
                 firsts = [span.first_ms for spans in others for span in spans]
                 elsewhere[node][gpu.uuid] = firsts
-    found: list[Presence] = []
+    found: list[PresenceRecord] = []
     unknown, claimed = unknown_nodes(inventory, by_node), claimed_gpus(inventory)
     for name in {*by_node, *inventory.nodes} - unknown:
         record = inventory.nodes.get(name)
         lives = node_lives(record, state)
         sampled, added = by_node.get(name, {}), inventory.added
-        played = _Node(name, sampled, elsewhere[name], record, lives, added)
+        played = _NodeReplay(name, sampled, elsewhere[name], record, lives, added)
         room = room_of(record, sampled, added, claimed)
         real = within_capacity(played.play(until_ms), sampled, room)
         found.extend(real)
@@ -65,7 +65,7 @@ class _There:
 
     uuid: str
     start_ms: int
-    span: Span
+    span: SampleSpan
 
     def is_silent(self, at_ms: int) -> bool:
         """True when its last sample lies more than 1.5 steps back."""
@@ -73,21 +73,21 @@ class _There:
 
 
 @dataclass(slots=True)
-class _Node:
+class _NodeReplay:
     """Plays what happened on one node in the order of time (N14, N15)."""
 
     name: str
-    spans_of: dict[str, list[Span]]
+    spans_of: dict[str, list[SampleSpan]]
     elsewhere: dict[str, list[int]]  # first samples of its GPUs on other nodes
     record: NodeRecord | None
     lives: list[NodeLife]
     added: Added
     there: dict[str, _There] = field(default_factory=dict)
-    found: list[Presence] = field(default_factory=list)
+    found: list[PresenceRecord] = field(default_factory=list)
 
-    def play(self, until_ms: int) -> list[Presence]:
+    def play(self, until_ms: int) -> list[PresenceRecord]:
         """Every presence of a real GPU on the node."""
-        begins: dict[int, list[tuple[str, Span]]] = defaultdict(list)
+        begins: dict[int, list[tuple[str, SampleSpan]]] = defaultdict(list)
         for uuid, spans in self.spans_of.items():
             for span in spans:
                 begins[span.first_ms].append((uuid, span))
@@ -99,7 +99,7 @@ class _Node:
             self._moved_away(at)
             self._too_many(at)
         for gpu in self.there.values():
-            self.found.append(Presence(self.name, gpu.uuid, gpu.start_ms, None))
+            self.found.append(PresenceRecord(self.name, gpu.uuid, gpu.start_ms, None))
         return self.found
 
     def _moments(self, until_ms: int) -> list[int]:
@@ -119,7 +119,7 @@ class _Node:
     def _end(self, uuid: str, end_ms: int) -> None:
         gpu = self.there.pop(uuid)
         self.found.append(
-            Presence(self.name, uuid, gpu.start_ms, max(gpu.start_ms, end_ms))
+            PresenceRecord(self.name, uuid, gpu.start_ms, max(gpu.start_ms, end_ms))
         )
 
     def _objects_gone(self, at: int) -> None:
@@ -156,11 +156,11 @@ class _Node:
 
 def _placeholders(
     record: NodeRecord,
-    real: list[Presence],
+    real: list[PresenceRecord],
     lives: list[NodeLife],
     until_ms: int,
     added: Added,
-) -> list[Presence]:
+) -> list[PresenceRecord]:
     """GPUs that the capacity stands for and that no sample has named yet (N16)."""
     if not record.capacity:
         return []
@@ -176,11 +176,13 @@ def _placeholders(
             edges.add(life.end_ms)
     ordered = sorted(at for at in edges if at < until_ms)
     open_since: dict[int, int] = {}
-    found: list[Presence] = []
+    found: list[PresenceRecord] = []
 
     def close(n: int, at: int) -> None:
         found.append(
-            Presence(node, f"{node}/{n}", open_since.pop(n), at, is_placeholder=True)
+            PresenceRecord(
+                node, f"{node}/{n}", open_since.pop(n), at, is_placeholder=True
+            )
         )
 
     for at in ordered:
@@ -190,14 +192,16 @@ def _placeholders(
         for n in wanted:
             open_since.setdefault(n, at)
     for n, start in sorted(open_since.items()):
-        found.append(Presence(node, f"{node}/{n}", start, None, is_placeholder=True))
+        found.append(
+            PresenceRecord(node, f"{node}/{n}", start, None, is_placeholder=True)
+        )
     return found
 
 
 def _missing(
     at: int,
     record: NodeRecord,
-    real: list[Presence],
+    real: list[PresenceRecord],
     lives: list[NodeLife],
     added: Added,
 ) -> range:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.gpu_units import WHOLE
 
 
@@ -49,9 +49,9 @@ class Hold:
     kind: str = WHOLE
     is_shared: bool = False
     names: tuple[tuple[str, str, str], ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[GpuPart, ...] = ()
     is_unit: bool = True
-    named: Mapping[tuple[Part, str], int] = field(
+    named: Mapping[tuple[GpuPart, str], int] = field(
         default_factory=dict, compare=False, hash=False
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.holds.gpu_assignment import Place
 from accounting.domain.samples.series import Times
 
@@ -42,14 +42,14 @@ class Tally:
         """End of the last hour."""
         return self.first_ms + int(self.counts.shape[1]) * HOUR_MS
 
-    def outside(self, hours: Period) -> dict[Place, int]:
+    def outside(self, hours: Interval) -> dict[Place, int]:
         """The samples of each place in all hours but those of a period; none is left out."""
         sums = self.counts[:, ~self._inside([hours])].sum(axis=1).tolist()
         found = zip(self.places, sums, strict=True)
         return {place: count for place, count in found if count}
 
     def replaced(
-        self, hours: Sequence[Period], times: Mapping[Place, Times]
+        self, hours: Sequence[Interval], times: Mapping[Place, Times]
     ) -> "Tally":
         """The same with the counts of some hours made anew.
 
@@ -62,7 +62,7 @@ class Tally:
         fresh = [_counted(times, period) for period in hours]
         return _joined([Tally(self.places, self.first_ms, kept), *fresh])
 
-    def _inside(self, hours: Sequence[Period]) -> NDArray[np.bool_]:
+    def _inside(self, hours: Sequence[Interval]) -> NDArray[np.bool_]:
         """Which of its hours lie in periods."""
         starts = self.first_ms + np.arange(self.counts.shape[1]) * HOUR_MS
         inside = np.zeros(len(starts), bool)
@@ -71,7 +71,7 @@ class Tally:
         return inside
 
 
-def _counted(times: Mapping[Place, Times], hours: Period) -> Tally:
+def _counted(times: Mapping[Place, Times], hours: Interval) -> Tally:
     """The counts of samples in a period of whole hours."""
     inside: dict[Place, Times] = {}
     for place in sorted(times):
@@ -111,39 +111,39 @@ def _joined(tallies: Sequence[Tally]) -> Tally:
     )
 
 
-def stale_hours(before: Period, now: Period) -> list[Period]:
+def stale_hours(before: Interval, now: Interval) -> list[Interval]:
     """The hours in which what lies in a hold is another, whole: at both of its ends.
 
     Args:
         before: the hold when its samples were counted.
         now: the hold.
     """
-    found: list[Period] = []
+    found: list[Interval] = []
     for low, high in (
         sorted((before.start_ms, now.start_ms)),
         sorted((before.end_ms, now.end_ms)),
     ):
         if low < high:
-            found.append(whole_hours(Period(low, high)))
+            found.append(whole_hours(Interval(low, high)))
     if len(found) == 2 and found[1].start_ms < found[0].end_ms:
-        return [Period(found[0].start_ms, max(part.end_ms for part in found))]
+        return [Interval(found[0].start_ms, max(part.end_ms for part in found))]
     return found
 
 
-def whole_hours(period: Period) -> Period:
+def whole_hours(period: Interval) -> Interval:
     """The hours that a period touches."""
     start = period.start_ms - period.start_ms % HOUR_MS
-    return Period(start, -(-period.end_ms // HOUR_MS) * HOUR_MS)
+    return Interval(start, -(-period.end_ms // HOUR_MS) * HOUR_MS)
 
 
-def without(hours: Sequence[Period], hole: Period) -> list[Period]:
+def without(hours: Sequence[Interval], hole: Interval) -> list[Interval]:
     """What of some periods lies outside another one."""
-    found: list[Period] = []
+    found: list[Interval] = []
     for period in hours:
         if period.start_ms < min(period.end_ms, hole.start_ms):
             end = min(period.end_ms, hole.start_ms)
-            found.append(Period(period.start_ms, end))
+            found.append(Interval(period.start_ms, end))
         if max(period.start_ms, hole.end_ms) < period.end_ms:
             start = max(period.start_ms, hole.end_ms)
-            found.append(Period(start, period.end_ms))
+            found.append(Interval(start, period.end_ms))
     return found

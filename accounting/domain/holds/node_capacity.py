@@ -9,17 +9,17 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, union, without
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, union, without
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.gpu_location import in_one_place
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.inventory.nodes import node_facts
-from accounting.domain.inventory.records import Inventory, NodeRecord, Span
+from accounting.domain.inventory.records import Inventory, NodeRecord, SampleSpan
 from accounting.domain.inventory.resource_claims import is_behind_resource
 from accounting.domain.units.gpu_units import gpu_count
 
 Added = Mapping[str, Fraction]
-Spans = Mapping[str, Sequence[Span]]  # of one node, by UUID
+Spans = Mapping[str, Sequence[SampleSpan]]  # of one node, by UUID
 Claimed = Mapping[str, set[str]]  # UUIDs, by node
 
 
@@ -74,8 +74,8 @@ def room_of(
 
 
 def within_capacity(
-    presences: Sequence[Presence], spans: Spans, room: int | None
-) -> list[Presence]:
+    presences: Sequence[PresenceRecord], spans: Spans, room: int | None
+) -> list[PresenceRecord]:
     """The presences of a node, at no time of more UUIDs than its capacity ever stood for.
 
     Those with the latest first sample on the node are left out, then the larger UUID; a
@@ -90,7 +90,7 @@ def within_capacity(
     first = {uuid: found[0].first_ms for uuid, found in spans.items()}
     edges = {FAR_MS if p.end_ms is None else p.end_ms for p in presences}
     edges.update(p.start_ms for p in presences)
-    kept: dict[str, list[Presence]] = defaultdict(list)
+    kept: dict[str, list[PresenceRecord]] = defaultdict(list)
     for start, end in pairwise(sorted(edges)):
         there = [p for p in presences if _covers(p, start)]
         there.sort(key=lambda p: (first[p.uuid], p.uuid))
@@ -107,7 +107,7 @@ def within_capacity(
     ]
 
 
-def _covers(presence: Presence, instant_ms: int) -> bool:
+def _covers(presence: PresenceRecord, instant_ms: int) -> bool:
     end_ms = FAR_MS if presence.end_ms is None else presence.end_ms
     return presence.start_ms <= instant_ms < end_ms
 
@@ -126,7 +126,7 @@ def unknown_nodes(inventory: Inventory, sampled: Mapping[str, Spans]) -> set[str
     if not any(record.spans for record in inventory.nodes.values()):
         return set()
     scraped = [
-        Period(span.first_ms, span.last_ms + span.step_ms)
+        Interval(span.first_ms, span.last_ms + span.step_ms)
         for scraper in inventory.scrapers.values()
         for span in scraper.spans
     ]
@@ -143,14 +143,14 @@ def _is_shown(record: NodeRecord | None) -> bool:
     return record is not None and bool(record.spans)
 
 
-def _together_ms(spans: Sequence[Span], seen: Sequence[Period]) -> int:
+def _together_ms(spans: Sequence[SampleSpan], seen: Sequence[Interval]) -> int:
     """How long a GPU was sampled while kube-state was seen."""
     return sum(
         common.length_ms
         for span in spans
         for period in seen
         if (
-            common := Period(span.first_ms, span.last_ms + span.step_ms).intersection(
+            common := Interval(span.first_ms, span.last_ms + span.step_ms).intersection(
                 period
             )
         )
@@ -158,15 +158,15 @@ def _together_ms(spans: Sequence[Span], seen: Sequence[Period]) -> int:
 
 
 def beyond_capacity(
-    inventory: Inventory, presences: Iterable[Presence], period: Period
+    inventory: Inventory, presences: Iterable[PresenceRecord], period: Interval
 ) -> list[Issue]:
     """The GPUs that were sampled in a period on a node that has no room for them."""
-    there: dict[tuple[str, str], list[Period]] = defaultdict(list)
+    there: dict[tuple[str, str], list[Interval]] = defaultdict(list)
     for presence in presences:
         end_ms = FAR_MS if presence.end_ms is None else presence.end_ms
         key = (presence.node, presence.uuid)
-        there[key].append(Period(presence.start_ms, end_ms))
-    uuids: dict[str, dict[str, list[Span]]] = defaultdict(dict)
+        there[key].append(Interval(presence.start_ms, end_ms))
+    uuids: dict[str, dict[str, list[SampleSpan]]] = defaultdict(dict)
     for gpu in inventory.gpus.values():
         for node, spans in in_one_place(gpu.nodes()).items():
             uuids[node][gpu.uuid] = spans
@@ -185,16 +185,16 @@ def beyond_capacity(
 def _beyond(
     node: str,
     uuid: str,
-    spans: Iterable[Span],
-    there: Iterable[Period],
-    period: Period,
+    spans: Iterable[SampleSpan],
+    there: Iterable[Interval],
+    period: Interval,
     room: int,
 ) -> Iterable[Issue]:
     sampled = [
         part
         for span in spans
         if (
-            part := Period(span.first_ms, span.last_ms + span.step_ms).intersection(
+            part := Interval(span.first_ms, span.last_ms + span.step_ms).intersection(
                 period
             )
         )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Presence:
+class PresenceRecord:
     """One GPU on one node in [start_ms, end_ms); `end_ms` None: still there.
 
     Attributes:

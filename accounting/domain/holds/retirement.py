@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.presence_record import PresenceRecord
 
 RETIRED = "retired"  # how such holds ended
 
@@ -29,7 +29,9 @@ def holds_until(holds: Iterable[Hold], retired_ms: int) -> list[Hold]:
     return found
 
 
-def presences_until(presences: Iterable[Presence], retired_ms: int) -> list[Presence]:
+def presences_until(
+    presences: Iterable[PresenceRecord], retired_ms: int
+) -> list[PresenceRecord]:
     """The presences that began before a cluster was retired, ended there at the latest."""
     return [
         presence

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.lifetime import bound_ms
 from accounting.domain.inventory.fractional_requests import annotated_share
@@ -13,7 +13,7 @@ from accounting.domain.inventory.resource_claims import Claims
 from accounting.domain.units.gpu_units import share_of, unit_of
 
 
-def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
+def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
     """Pods and instances of a period that cannot be booked: nothing of it reaches a bill."""
     yield from _unknown_instances(inventory, period)
     claims = Claims.of(inventory)
@@ -65,13 +65,13 @@ def unbooked(inventory: Inventory, period: Period) -> Iterable[Issue]:
                 )
 
 
-def _held_ms(pod: PodRecord, period: Period) -> int:
+def _held_ms(pod: PodRecord, period: Interval) -> int:
     """How long a pod held something in a period: at stake as the time of one GPU."""
     start = max(bound_ms(pod), period.start_ms)
     return max(0, min(pod.last_ms, period.end_ms) - start)
 
 
-def _unknown_instances(inventory: Inventory, period: Period) -> Iterable[Issue]:
+def _unknown_instances(inventory: Inventory, period: Interval) -> Iterable[Issue]:
     for uuid, gpu in inventory.gpus.items():
         places = gpu.nodes() if gpu.geometry else {}
         latest = max(places, key=lambda name: places[name][-1].last_ms, default="")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.counters import Energy
 from accounting.domain.samples.gauges import Gathered, Samples
@@ -29,7 +29,7 @@ def checked(
     metric: str,
     names: Sequence[tuple[str, str]],
     found: Gathered,
-    whole: Period,
+    whole: Interval,
     issues: list[Issue],
 ) -> Samples:
     """Samples of a metric; what it cannot be is no data, with an issue (trap T5)."""
@@ -73,7 +73,7 @@ def _by_owner(
 
 
 def energy_issues(
-    energy: Energy, names: Sequence[tuple[str, str]], whole: Period
+    energy: Energy, names: Sequence[tuple[str, str]], whole: Interval
 ) -> list[Issue]:
     """Counters that went back or rose too fast in a period, one issue for each GPU."""
     issues: list[Issue] = []

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.intensity.checks import (
     ENERGY,
@@ -33,12 +33,12 @@ from accounting.domain.intensity.measures import (
     IntensityTable,
     zeros,
 )
-from accounting.domain.intensity.stretches import Stretch, Work
+from accounting.domain.intensity.stretches import CutIntervals, GpuInterval
 from accounting.domain.intensity.totals import rows_of
 from accounting.domain.samples.counters import Energy
 from accounting.domain.samples.gauges import Gathered
 from accounting.domain.samples.series import Reading
-from accounting.domain.samples.validity import Integers, Keys, Speech
+from accounting.domain.samples.validity import Integers, Keys, SampleCoverage
 
 MILLION = 1_000_000
 MEBIBYTE = 1 << 20
@@ -51,9 +51,9 @@ Changes = Mapping[tuple[str, str, int], Sequence[int]]  # of (node, uuid, instan
 
 
 def intensities(
-    windows: Sequence[Period],
+    windows: Sequence[Interval],
     readings: Sequence[Reading],
-    stretches: Sequence[Stretch],
+    stretches: Sequence[GpuInterval],
     changes: Changes,
 ) -> tuple[list[IntensityTable], list[Issue]]:
     """The second column of adjoining windows.
@@ -70,9 +70,9 @@ def intensities(
     found = Gathered.of(readings, OF_PART, OF_GPU)
     if not found.series or not stretches:
         return [NOTHING for _ in windows], []
-    work = Work.of(windows, stretches)
+    work = CutIntervals.of(windows, stretches)
     axis = Keys(windows[0].start_ms)
-    whole = Period(windows[0].start_ms, windows[-1].end_ms)
+    whole = Interval(windows[0].start_ms, windows[-1].end_ms)
     issues: list[Issue] = []
     held = zeros(len(work.held))
     total = zeros(len(work.cut))
@@ -88,12 +88,12 @@ def intensities(
 
 
 def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
-    work: Work,
+    work: CutIntervals,
     into: "np.ndarray",
     found: Gathered,
     changes: Changes,
     axis: Keys,
-    whole: Period,
+    whole: Interval,
     issues: list[Issue],
 ) -> None:
     """Activity and memory of each held part."""
@@ -124,12 +124,12 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
 
 
 def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
-    work: Work,
+    work: CutIntervals,
     into: "np.ndarray",
     found: Gathered,
     changes: Changes,
     axis: Keys,
-    whole: Period,
+    whole: Interval,
     issues: list[Issue],
 ) -> None:
     """What belongs to a whole GPU, over each cut stretch of it."""
@@ -170,7 +170,7 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
 
 
 def _over(
-    said: Speech, numbers: Integers, start: Integers, end: Integers
+    said: SampleCoverage, numbers: Integers, start: Integers, end: Integers
 ) -> tuple[Integers, Integers]:
     """Observed microseconds, and milliseconds x amount, of each stretch."""
     before, after = said.upto(numbers, start), said.upto(numbers, end)
@@ -178,7 +178,11 @@ def _over(
 
 
 def _peak(
-    said: Speech, values: Integers, numbers: Integers, start: Integers, end: Integers
+    said: SampleCoverage,
+    values: Integers,
+    numbers: Integers,
+    start: Integers,
+    end: Integers,
 ) -> Integers:
     """The largest value that speaks in each stretch; 0 where none does."""
     peaks = np.zeros(len(numbers), np.int64)

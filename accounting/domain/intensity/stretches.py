@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import PLATFORM
 from accounting.domain.intensity.measures import WHOLE
 from accounting.domain.samples.validity import Integers
 
 
-class Part(NamedTuple):
+class HeldPart(NamedTuple):
     """What somebody has of a GPU; `instance` is -1 for the whole, `share` is num / den."""
 
     uid: str
@@ -21,14 +21,14 @@ class Part(NamedTuple):
     den: int
 
 
-class Stretch(NamedTuple):
+class GpuInterval(NamedTuple):
     """A stretch of one GPU's time on a node, and who has which part of it."""
 
     node: str
     uuid: str
     start_ms: int
     end_ms: int
-    parts: tuple[Part, ...]
+    parts: tuple[HeldPart, ...]
 
 
 _CUT = np.dtype([(name, "i8") for name in ("window", "gpu", "start", "end", "source")])
@@ -36,7 +36,7 @@ _HELD = np.dtype([(n, "i8") for n in ("cut", "uid", "instance", "part", "num", "
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CutIntervals:
     """Stretches cut at the windows, and what somebody has of each.
 
     Attributes:
@@ -51,7 +51,9 @@ class Work:
     held: "np.ndarray"
 
     @classmethod
-    def of(cls, windows: Sequence[Period], stretches: Sequence[Stretch]) -> "Work":
+    def of(
+        cls, windows: Sequence[Interval], stretches: Sequence[GpuInterval]
+    ) -> "CutIntervals":
         """Cut what is disjoint for each GPU and node at adjoining windows."""
         gpus = sorted({(s.node, s.uuid) for s in stretches})
         number = {gpu: n for n, gpu in enumerate(gpus)}
@@ -91,7 +93,9 @@ def _label(instance: int) -> str:
 
 
 def _cut(
-    windows: Sequence[Period], stretches: Sequence[Stretch], numbers: Sequence[int]
+    windows: Sequence[Interval],
+    stretches: Sequence[GpuInterval],
+    numbers: Sequence[int],
 ) -> "np.ndarray":
     low = np.array([s.start_ms for s in stretches], np.int64)
     high = np.array([s.end_ms for s in stretches], np.int64)
@@ -107,7 +111,7 @@ def _cut(
 
 
 def _expanded(
-    cut: "np.ndarray", owned: Integers, stretches: Sequence[Stretch]
+    cut: "np.ndarray", owned: Integers, stretches: Sequence[GpuInterval]
 ) -> "np.ndarray":
     """A row for each part that somebody has of each cut stretch."""
     counts = np.array([len(s.parts) for s in stretches], np.int64)

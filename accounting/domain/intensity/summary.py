@@ -8,7 +8,7 @@ POINTLESS = 0.02  # of tensor and of DRAM activity: less is no work worth the na
 
 
 @dataclass(frozen=True, slots=True)
-class Hardness:
+class Intensity:
     """Sums over lines and time, weighted by shares; peaks are the largest.
 
     `*_seen_us` is the time for which something is known: nothing was observed where it is 0.
@@ -111,20 +111,20 @@ def _share(active_us: int, seen_us: int) -> float | None:
     return round(active_us / seen_us, 6) if seen_us else None
 
 
-NOT_OBSERVED = Hardness()
+NOT_OBSERVED = Intensity()
 _PEAKS = ("memory_peak_bytes", "temperature_peak_c")
 
 
-def together(parts: Iterable[Hardness]) -> Hardness:
+def together(parts: Iterable[Intensity]) -> Intensity:
     """Several as one."""
     several = [part for part in parts if part is not NOT_OBSERVED]
     if not several:
         return NOT_OBSERVED
     values: dict[str, int] = {}
-    for item in fields(Hardness):
+    for item in fields(Intensity):
         each = [getattr(part, item.name) for part in several]
         values[item.name] = max(each) if item.name in _PEAKS else sum(each)
     values["flags"] = 0
     for part in several:
         values["flags"] |= part.flags
-    return Hardness(**values)
+    return Intensity(**values)

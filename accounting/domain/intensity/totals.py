@@ -14,11 +14,13 @@ from accounting.domain.intensity.measures import (
     table,
     zeros,
 )
-from accounting.domain.intensity.stretches import Work
+from accounting.domain.intensity.stretches import CutIntervals
 from accounting.domain.samples.validity import Integers
 
 
-def rows_of(work: Work, held: "np.ndarray", total: "np.ndarray") -> "np.ndarray":
+def rows_of(
+    work: CutIntervals, held: "np.ndarray", total: "np.ndarray"
+) -> "np.ndarray":
     """One row for each (window, GPU, pod, instance), and the platform's."""
     cut, owned = work.cut, work.held
     for name in ("flags", *OF_WHOLE):

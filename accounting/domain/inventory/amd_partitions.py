@@ -15,7 +15,7 @@ from accounting.domain.inventory.records import (
     Inventory,
     NodeRecord,
     SampledPartition,
-    Span,
+    SampleSpan,
 )
 from accounting.domain.samples.scraper_series import far_apart
 from accounting.domain.units.geometry import Instances
@@ -75,7 +75,9 @@ def _history(node: str, records: Sequence[GpuRecord]) -> list[SampledPartition]:
     return found
 
 
-def _of_gpu(record: GpuRecord, spans: Sequence[Span]) -> Iterator[tuple[int, str, int]]:
+def _of_gpu(
+    record: GpuRecord, spans: Sequence[SampleSpan]
+) -> Iterator[tuple[int, str, int]]:
     """From when on a GPU is divided how, while it is on a node, and the step of that sample."""
     first, last = spans[0].first_ms, spans[-1].last_ms
     times = [at for at, _ in record.geometry]

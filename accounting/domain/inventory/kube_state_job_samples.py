@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.inventory.kube_state_jobs import (
     JobRecord,
-    Role,
+    JobRole,
     Roles,
     Run,
     counted_periods,
@@ -25,7 +25,7 @@ from accounting.domain.inventory.merge import within
 from accounting.domain.samples.series import Reading, Series, Times
 from accounting.domain.units.resources import kubernetes_resource
 
-EVER = Period(0, FAR_MS)
+EVER = Interval(0, FAR_MS)
 NO_JOB = "no job"  # subject of an issue about samples without one
 
 
@@ -55,7 +55,7 @@ Judge = Callable[[Reading], bool]  # whether a reading is of a file that came la
 
 
 def records(
-    readings: Iterable[Reading], period: Period, is_late: Judge
+    readings: Iterable[Reading], period: Interval, is_late: Judge
 ) -> dict[Side, JobRecord]:
     """When each job of kube-state was sampled in a period, and when it showed a node first."""
     arrays: dict[Side, dict[bytes, Times]] = defaultdict(dict)
@@ -94,7 +94,7 @@ def merged(one: JobRecord, other: JobRecord) -> JobRecord:
 
 
 def objects(
-    readings: Iterable[Reading], period: Period, is_late: Judge
+    readings: Iterable[Reading], period: Interval, is_late: Judge
 ) -> dict[Side, dict[Object, int]]:
     """What each job of kube-state shows in a period, and refers to, with its first sample."""
     found: dict[Side, dict[Object, int]] = defaultdict(dict)
@@ -156,7 +156,7 @@ def counting(readings: Iterable[Reading], roles: Roles) -> list[Reading]:
 
 
 def _counted(
-    found: Iterable[Series], periods: Mapping[str, Sequence[Period]]
+    found: Iterable[Series], periods: Mapping[str, Sequence[Interval]]
 ) -> Iterable[Series]:
     for series in found:
         allowed = periods.get(series.scraper.job, ()) if is_kube(series) else [EVER]
@@ -169,7 +169,7 @@ def _counted(
             yield replace(series, times_ms=times, values=values)
 
 
-def _inside(times: Times, periods: Iterable[Period]) -> "np.ndarray":
+def _inside(times: Times, periods: Iterable[Interval]) -> "np.ndarray":
     chosen = np.zeros(len(times), bool)
     for period in periods:
         chosen |= (times >= period.start_ms) & (times < period.end_ms)
@@ -177,9 +177,9 @@ def _inside(times: Times, periods: Iterable[Period]) -> "np.ndarray":
 
 
 _CODES = {
-    Role.SHARD: ("kube_state_shard", "warning"),
-    Role.TOOK_OVER: ("kube_state_renamed", "warning"),
-    Role.OTHER: ("other_kube_state", "error"),
+    JobRole.SHARD: ("kube_state_shard", "warning"),
+    JobRole.TOOK_OVER: ("kube_state_renamed", "warning"),
+    JobRole.OTHER: ("other_kube_state", "error"),
 }
 
 
@@ -194,7 +194,7 @@ def codes_of(roles: Roles, jobs: Mapping[str, JobRecord]) -> set[tuple[str, str]
         for stretch in roles.get(job, ())
         if stretch.role in _CODES
         and any(
-            stretch.period.intersection(Period(run.first_ms, run.last_ms + 1))
+            stretch.period.intersection(Interval(run.first_ms, run.last_ms + 1))
             for run in record.runs
         )
     }
@@ -203,7 +203,7 @@ def codes_of(roles: Roles, jobs: Mapping[str, JobRecord]) -> set[tuple[str, str]
 def told(
     readings: Sequence[Reading],
     roles: Roles,
-    period: Period,
+    period: Interval,
     shared: Mapping[str, str],
     added: Mapping[str, str],
 ) -> list[Issue]:
@@ -216,7 +216,9 @@ def told(
         shared: an object that a job shows and that those that lead know, by job.
         added: resources that an administrator added, by kube-state's spelling.
     """
-    leading = sorted(job or NO_JOB for job in roles if roles[job][0].role is Role.LEADS)
+    leading = sorted(
+        job or NO_JOB for job in roles if roles[job][0].role is JobRole.LEADS
+    )
     found: list[Issue] = []
     for job, stretches in sorted(roles.items()):
         for role, (code, severity) in _CODES.items():
@@ -253,18 +255,18 @@ def told(
 _REQUESTS = "kube_pod_container_resource_requests"
 
 
-def _message(role: Role, leading: str, shared: str) -> str:
-    if role is Role.SHARD:
+def _message(role: JobRole, leading: str, shared: str) -> str:
+    if role is JobRole.SHARD:
         return f"It shows only objects that {leading} does not show, so it counts."
-    if role is Role.TOOK_OVER:
+    if role is JobRole.TOOK_OVER:
         return f"{leading} was silent for an hour, so it counts instead."
     what = f" It shows {shared}, as {leading} does." if shared else ""
     return f"Nothing of it counts.{what}"
 
 
 def _bounds(
-    readings: Iterable[Reading], job: str, parts: Collection[Period]
-) -> Period | None:
+    readings: Iterable[Reading], job: str, parts: Collection[Interval]
+) -> Interval | None:
     """From the first to the last sample of a job in some periods; None without any."""
     if not parts:
         return None
@@ -277,10 +279,10 @@ def _bounds(
                 if len(times):
                     firsts.append(int(times[0]))
                     lasts.append(int(times[-1]))
-    return Period(min(firsts), max(lasts)) if firsts else None
+    return Interval(min(firsts), max(lasts)) if firsts else None
 
 
-def _asked_ms(series: Series, period: Period, added: Mapping[str, str]) -> int:
+def _asked_ms(series: Series, period: Interval, added: Mapping[str, str]) -> int:
     """The GPU time that a pod asks for, from its first to its last sample in a period."""
     if kubernetes_resource(series.labels.get("resource", ""), added) is None:
         return 0

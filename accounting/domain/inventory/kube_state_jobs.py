@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, without
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, without
 
 
-class Role(Enum):
+class JobRole(Enum):
     """What a job of kube-state is at an instant; all but `OTHER` count."""
 
     LEADS = "leads"
@@ -48,15 +48,15 @@ class JobRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class RoleInterval:
     """A period in which a job has one role."""
 
-    period: Period
-    role: Role
+    period: Interval
+    role: JobRole
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedJobs:
     """The jobs that people named.
 
     Attributes:
@@ -70,15 +70,15 @@ class Named:
     is_closed: bool = False
 
 
-NOBODY = Named()
+NOBODY = NamedJobs()
 
-_ALWAYS = (Stretch(Period(0, FAR_MS), Role.LEADS),)
-_NEVER = (Stretch(Period(0, FAR_MS), Role.OTHER),)
+_ALWAYS = (RoleInterval(Interval(0, FAR_MS), JobRole.LEADS),)
+_NEVER = (RoleInterval(Interval(0, FAR_MS), JobRole.OTHER),)
 
 Jobs = Mapping[str, JobRecord]
 Overlaps = Mapping[tuple[str, str], int]
 """(job, other) -> since when the job has shown an object that the other one knows."""
-Roles = Mapping[str, tuple[Stretch, ...]]  # ascending and whole, by job
+Roles = Mapping[str, tuple[RoleInterval, ...]]  # ascending and whole, by job
 
 
 def joined(runs: Iterable[Run]) -> list[Run]:
@@ -93,7 +93,7 @@ def joined(runs: Iterable[Run]) -> list[Run]:
     return found
 
 
-def leaders(jobs: Jobs, named: Named) -> set[str]:
+def leaders(jobs: Jobs, named: NamedJobs) -> set[str]:
     """The jobs that sources list, and those that were accepted.
 
     Where no listed one was sampled, those that showed nodes in the first hour of all stand in
@@ -113,7 +113,7 @@ def leaders(jobs: Jobs, named: Named) -> set[str]:
     return found | chosen
 
 
-def roles_of(jobs: Jobs, overlaps: Overlaps, named: Named = NOBODY) -> Roles:
+def roles_of(jobs: Jobs, overlaps: Overlaps, named: NamedJobs = NOBODY) -> Roles:
     """What each job is at any time.
 
     Args:
@@ -127,7 +127,7 @@ def roles_of(jobs: Jobs, overlaps: Overlaps, named: Named = NOBODY) -> Roles:
     lead = leaders(jobs, named)
     runs = joined(run for job in lead for run in jobs[job].runs)
     taken = _Handover(jobs, lead).play(runs)
-    found: dict[str, tuple[Stretch, ...]] = {}
+    found: dict[str, tuple[RoleInterval, ...]] = {}
     for job in jobs:
         if job in lead:
             found[job] = _ALWAYS
@@ -141,8 +141,8 @@ def changed_at(roles: Roles, later: Roles, at_ms: int) -> Roles:
     """Some roles up to an instant, and others from there on."""
     return {
         job: (
-            *_within(roles.get(job, ()), Period(0, at_ms)),
-            *_within(later.get(job, _NEVER), Period(at_ms, FAR_MS)),
+            *_within(roles.get(job, ()), Interval(0, at_ms)),
+            *_within(later.get(job, _NEVER), Interval(at_ms, FAR_MS)),
         )
         for job in {*roles, *later}
     }
@@ -150,19 +150,19 @@ def changed_at(roles: Roles, later: Roles, at_ms: int) -> Roles:
 
 def differences(
     before: Roles, after: Roles, jobs: Jobs
-) -> tuple[dict[str, list[Period]], dict[str, list[Period]]]:
+) -> tuple[dict[str, list[Interval]], dict[str, list[Interval]]]:
     """When samples of jobs counted and do not any more, and the other way round, by job.
 
     Args:
         before, after: the roles.
         jobs: what was sampled when the roles were those before.
     """
-    lost: dict[str, list[Period]] = {}
-    gained: dict[str, list[Period]] = {}
+    lost: dict[str, list[Interval]] = {}
+    gained: dict[str, list[Interval]] = {}
     for job, record in jobs.items():
         if not record.runs:
             continue
-        sampled = [Period(run.first_ms, run.last_ms + 1) for run in record.runs]
+        sampled = [Interval(run.first_ms, run.last_ms + 1) for run in record.runs]
         was = _common(sampled, counted_periods(before, job))
         now = _common(sampled, counted_periods(after, job))
         if left := without(was, now):
@@ -172,7 +172,7 @@ def differences(
     return lost, gained
 
 
-def _common(periods: Iterable[Period], others: Sequence[Period]) -> list[Period]:
+def _common(periods: Iterable[Interval], others: Sequence[Interval]) -> list[Interval]:
     return [
         part
         for period in periods
@@ -181,16 +181,18 @@ def _common(periods: Iterable[Period], others: Sequence[Period]) -> list[Period]
     ]
 
 
-def counted_periods(roles: Roles, job: str) -> list[Period]:
+def counted_periods(roles: Roles, job: str) -> list[Interval]:
     """When samples of a job count."""
-    return [s.period for s in roles.get(job, ()) if s.role is not Role.OTHER]
+    return [s.period for s in roles.get(job, ()) if s.role is not JobRole.OTHER]
 
 
-def _within(stretches: Iterable[Stretch], period: Period) -> Iterable[Stretch]:
+def _within(
+    stretches: Iterable[RoleInterval], period: Interval
+) -> Iterable[RoleInterval]:
     for stretch in stretches:
         common = stretch.period.intersection(period)
         if common is not None:
-            yield Stretch(common, stretch.role)
+            yield RoleInterval(common, stretch.role)
 
 
 @dataclass(slots=True)
@@ -199,9 +201,9 @@ class _Handover:
 
     jobs: Jobs
     lead: Collection[str]
-    found: dict[str, list[Period]] = field(default_factory=dict)
+    found: dict[str, list[Interval]] = field(default_factory=dict)
 
-    def play(self, runs: Iterable[Run]) -> Mapping[str, list[Period]]:
+    def play(self, runs: Iterable[Run]) -> Mapping[str, list[Interval]]:
         """When each of the other jobs speaks in place of silent ones, ascending."""
         others = frozenset(self.jobs) - frozenset(self.lead)
         self._silences(list(runs), FAR_MS, [], others)
@@ -219,9 +221,9 @@ class _Handover:
             back_ms = end_ms if following is None else following.first_ms
             start_ms = run.last_ms + HOUR_MS
             if start_ms < back_ms:
-                self._fill(Period(start_ms, back_ms), led, others)
+                self._fill(Interval(start_ms, back_ms), led, others)
 
-    def _fill(self, silence: Period, led: list[Run], others: frozenset[str]) -> None:
+    def _fill(self, silence: Interval, led: list[Run], others: frozenset[str]) -> None:
         """Let those take over that were never sampled beside the ones before them.
 
         All that are there when the hour is over do; else whoever comes first.
@@ -251,7 +253,7 @@ class _Handover:
         if not there or begin_ms >= silence.end_ms:
             return
         for job in there:
-            period = Period(begin_ms, silence.end_ms)
+            period = Interval(begin_ms, silence.end_ms)
             self.found.setdefault(job, []).append(period)
         runs = joined(
             Run(max(run.first_ms, begin_ms - HOUR_MS), min(run.last_ms, silence.end_ms))
@@ -276,7 +278,7 @@ def _first_after(runs: Iterable[Run], at_ms: int) -> int | None:
 def _shared_since(
     job: str,
     lead: Iterable[str],
-    taken: Mapping[str, list[Period]],
+    taken: Mapping[str, list[Interval]],
     overlaps: Overlaps,
 ) -> int:
     """Since when a job has shown what those that lead know: it is no shard from then on."""
@@ -287,16 +289,16 @@ def _shared_since(
     return min(found, default=FAR_MS)
 
 
-def _stretches(since_ms: int, taken: Iterable[Period]) -> Iterable[Stretch]:
+def _stretches(since_ms: int, taken: Iterable[Interval]) -> Iterable[RoleInterval]:
     """A shard up to an instant, another job from there on, and in between taking over."""
     start_ms = 0
-    for period in [*taken, Period(FAR_MS, FAR_MS)]:
+    for period in [*taken, Interval(FAR_MS, FAR_MS)]:
         for role, low, high in (
-            (Role.SHARD, start_ms, min(since_ms, period.start_ms)),
-            (Role.OTHER, max(start_ms, since_ms), period.start_ms),
+            (JobRole.SHARD, start_ms, min(since_ms, period.start_ms)),
+            (JobRole.OTHER, max(start_ms, since_ms), period.start_ms),
         ):
             if low < high:
-                yield Stretch(Period(low, high), role)
+                yield RoleInterval(Interval(low, high), role)
         if period.length_ms:
-            yield Stretch(period, Role.TOOK_OVER)
+            yield RoleInterval(period, JobRole.TOOK_OVER)
         start_ms = period.end_ms

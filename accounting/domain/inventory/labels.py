@@ -7,9 +7,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from accounting.domain.core.interval import FAR_MS
-from accounting.domain.inventory.records import Inventory, LabelKey, Naming, Place
-from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series, Times
-from accounting.domain.units.geometry import Part, part_in
+from accounting.domain.inventory.records import (
+    Inventory,
+    LabelKey,
+    Naming,
+    ScrapeLocation,
+)
+from accounting.domain.samples.series import (
+    GpuKey,
+    PodName,
+    ScraperIdentity,
+    Series,
+    Times,
+)
+from accounting.domain.units.geometry import GpuPart, part_in
 from accounting.domain.units.gpu_units import part_of
 
 NO_TIMES: Times = np.empty(0, np.int64)
@@ -25,10 +36,10 @@ class Ownership:
         own_pods: (namespace, pod) of pods that an `up` series names.
     """
 
-    renaming: frozenset[Scraper] = frozenset()
+    renaming: frozenset[ScraperIdentity] = frozenset()
     own_pods: frozenset[tuple[str, str]] = frozenset()
 
-    def workload(self, gpu: GpuKey, scraper: Scraper) -> PodName | None:
+    def workload(self, gpu: GpuKey, scraper: ScraperIdentity) -> PodName | None:
         """The workload that a series names; None where it names nobody."""
         if gpu.exported is not None:
             return gpu.exported
@@ -57,7 +68,7 @@ def label_of(series: Series) -> LabelKey | None:
     pod = gpu.exported or gpu.plain
     if pod is None:
         return None
-    place = Place(gpu.node, series.scraper)
+    place = ScrapeLocation(gpu.node, series.scraper)
     return LabelKey(
         gpu.uuid,
         place,
@@ -98,10 +109,10 @@ def union_of(parts: Iterable[Naming]) -> Naming:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class LabeledSlot:
     """One place (GPU or instance, vgpu) of a node that names a pod."""
 
-    part: Part
+    part: GpuPart
     node: str
     vgpu: str
     pod: PodName
@@ -124,23 +135,23 @@ class Labels:
 
     whose: Ownership = Ownership()
     binds: Binds = field(default_factory=dict)
-    _by_name: dict[tuple[str, str], list[Named]] = field(default_factory=dict)
-    _by_part: dict[tuple[str, Part], list[Named]] = field(default_factory=dict)
-    _several: dict[tuple[str, Part], Times] = field(default_factory=dict)
+    _by_name: dict[tuple[str, str], list[LabeledSlot]] = field(default_factory=dict)
+    _by_part: dict[tuple[str, GpuPart], list[LabeledSlot]] = field(default_factory=dict)
+    _several: dict[tuple[str, GpuPart], Times] = field(default_factory=dict)
 
-    def put(self, named: Named) -> None:
+    def put(self, named: LabeledSlot) -> None:
         """Add a place."""
         name = (named.pod.namespace, named.pod.pod)
         self._by_name.setdefault(name, []).append(named)
         self._by_part.setdefault((named.node, named.part), []).append(named)
 
-    def of(self, namespace: str, pod: str, uid: str, node: str) -> list[Named]:
+    def of(self, namespace: str, pod: str, uid: str, node: str) -> list[LabeledSlot]:
         """The places of a node that name a pod: by uid where a sample carries one.
 
         Where it carries none, the samples from the bind of its hold to that of the next one
         of its name, on whatever node.
         """
-        found: list[Named] = []
+        found: list[LabeledSlot] = []
         for named in self._by_name.get((namespace, pod), ()):
             if named.node != node or named.pod.uid not in {"", uid}:
                 continue
@@ -160,12 +171,12 @@ class Labels:
             if other == uid
         ]
 
-    def all(self) -> Iterable[Named]:
+    def all(self) -> Iterable[LabeledSlot]:
         """Every place that names anybody."""
         for named in self._by_name.values():
             yield from named
 
-    def counting(self, named: Named, *, is_shared: bool) -> Naming:
+    def counting(self, named: LabeledSlot, *, is_shared: bool) -> Naming:
         """The samples of a place whose label counts (N17).
 
         On a shared GPU each time is judged for itself: a label counts where it carries
@@ -180,7 +191,7 @@ class Labels:
         return Naming(named.shown.times[keep], named.shown.steps[keep])
 
 
-def _within(named: Named, spans: Sequence[tuple[int, int]]) -> Named:
+def _within(named: LabeledSlot, spans: Sequence[tuple[int, int]]) -> LabeledSlot:
     """A place with only the samples of some spans [start, end)."""
     shown = named.shown
     keep = np.zeros(len(shown.times), bool)
@@ -190,7 +201,7 @@ def _within(named: Named, spans: Sequence[tuple[int, int]]) -> Named:
     return replace(named, shown=Naming(shown.times[keep], shown.steps[keep]))
 
 
-def _several(places: Sequence[Named]) -> Times:
+def _several(places: Sequence[LabeledSlot]) -> Times:
     """The times at which samples of one GPU name more than one pod."""
     by_pod: dict[tuple[str, str], list[Times]] = defaultdict(list)
     for named in places:
@@ -210,15 +221,15 @@ def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:
         inventory: evidence.
         is_far: those that are further away, too.
     """
-    parts: dict[tuple[Part, str, str, PodName], list[Naming]] = defaultdict(list)
+    parts: dict[tuple[GpuPart, str, str, PodName], list[Naming]] = defaultdict(list)
     for labels in (inventory.gpu_labels, inventory.far_labels if is_far else {}):
         for label, shown in labels.items():
             if len(shown.times) and not is_own(label, inventory):
                 number = part_of(label.instance)
                 kind = label.profile if number >= 0 else ""
-                part = Part(label.uuid, number, kind)
+                part = GpuPart(label.uuid, number, kind)
                 parts[part, label.place.node, label.vgpu, label.pod].append(shown)
     found = Labels(ownership(inventory))
     for (part, node, vgpu, pod), shown_by in sorted(parts.items()):
-        found.put(Named(part, node, vgpu, pod, union_of(shown_by)))
+        found.put(LabeledSlot(part, node, vgpu, pod, union_of(shown_by)))
     return found

@@ -11,16 +11,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.records import (
     Inventory,
     LabelKey,
+    SampleSpan,
     ScraperRecord,
-    Span,
     merged,
 )
 from accounting.domain.samples.scraper_series import far_apart
-from accounting.domain.samples.series import Reading, Scraper, Series, Times
+from accounting.domain.samples.series import Reading, ScraperIdentity, Series, Times
 
 Value = TypeVar("Value")
 
@@ -32,12 +32,12 @@ class Touched:
     pods: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
     gpus: set[str] = field(default_factory=set)
-    scrapers: set[Scraper] = field(default_factory=set)
+    scrapers: set[ScraperIdentity] = field(default_factory=set)
     labels: set[LabelKey] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
     owners: set[tuple[str, str, str]] = field(default_factory=set)
     claims: set[tuple[str, str]] = field(default_factory=set)
-    renaming: set[Scraper] = field(
+    renaming: set[ScraperIdentity] = field(
         default_factory=set
     )  # known before, and found out to rename labels
     own_pods: set[tuple[str, str]] = field(default_factory=set)
@@ -46,34 +46,34 @@ class Touched:
 Everything = Sequence[tuple[Series, Reading]]
 
 
-def within(series: Series, period: Period) -> slice:
+def within(series: Series, period: Interval) -> slice:
     """The samples of a series that lie in a period."""
     low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
     return slice(int(low), int(high))
 
 
-def scraper_record(inventory: Inventory, scraper: Scraper) -> ScraperRecord:
+def scraper_record(inventory: Inventory, scraper: ScraperIdentity) -> ScraperRecord:
     """The record of a scraper, made where it is missing."""
     return inventory.scrapers.setdefault(scraper, ScraperRecord(scraper))
 
 
-def spans_of(times: Iterable[int], step_at: Callable[[int], int]) -> list[Span]:
+def spans_of(times: Iterable[int], step_at: Callable[[int], int]) -> list[SampleSpan]:
     """Sample times, ascending, as spans.
 
     Two samples belong to one span when the gap between them is at most 1.5 steps of the
     earlier one.
     """
-    found: list[Span] = []
+    found: list[SampleSpan] = []
     for at in times:
         top = found[-1] if found else None
         if top is None or far_apart(at - top.last_ms, top.step_ms):
-            found.append(Span(at, at, step_at(at)))
+            found.append(SampleSpan(at, at, step_at(at)))
         else:
             top.last_ms, top.step_ms = at, step_at(at)
     return found
 
 
-def put_spans(spans: list[Span], fresh: Sequence[Span]) -> bool:
+def put_spans(spans: list[SampleSpan], fresh: Sequence[SampleSpan]) -> bool:
     """Replace what spans say of the time of fresh ones; True when anything changed.
 
     All samples of a period are read together, so that what is fresh knows better: a step
@@ -91,16 +91,16 @@ def put_spans(spans: list[Span], fresh: Sequence[Span]) -> bool:
     return True
 
 
-def _before(span: Span, fresh: Span) -> Span:
+def _before(span: SampleSpan, fresh: SampleSpan) -> SampleSpan:
     """The part of a span before the first fresh sample, which knows its own step."""
     if span.last_ms < fresh.first_ms:
         return span
-    return Span(span.first_ms, fresh.first_ms, 0)
+    return SampleSpan(span.first_ms, fresh.first_ms, 0)
 
 
-def _after(span: Span, fresh: Span) -> Span:
+def _after(span: SampleSpan, fresh: SampleSpan) -> SampleSpan:
     """The part of a span after the last fresh sample."""
-    return Span(max(span.first_ms, fresh.last_ms), span.last_ms, span.step_ms)
+    return SampleSpan(max(span.first_ms, fresh.last_ms), span.last_ms, span.step_ms)
 
 
 def changes_of(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.labels import is_own, label_of, union_of
 from accounting.domain.inventory.merge import (
     Everything,
@@ -24,22 +24,24 @@ from accounting.domain.inventory.records import (
     Inventory,
     LabelKey,
     Naming,
-    Place,
-    Span,
+    SampleSpan,
+    ScrapeLocation,
 )
-from accounting.domain.samples.scraper_series import Steps, steps_at
+from accounting.domain.samples.scraper_series import ScrapeSteps, steps_at
 from accounting.domain.samples.series import GpuKey, Times
-from accounting.domain.units.geometry import Part, observed, part_in
+from accounting.domain.units.geometry import GpuPart, observed, part_in
 
 
 def observe_gpus(
-    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
 ) -> None:
     """Fold every exporter sample and every exporter's own pod of a period."""
     _own_pods(inventory, everything, touched)
     _scrapers(inventory, everything, touched)
     steps = _steps(everything)
-    fresh: dict[int, list[Span]] = {}  # the GPUs of one exporter share their times
+    fresh: dict[
+        int, list[SampleSpan]
+    ] = {}  # the GPUs of one exporter share their times
     for (uuid, place), track in steps.items():
         if id(track) not in fresh:
             low = bisect_left(track.times, period.start_ms)
@@ -57,20 +59,22 @@ def observe_gpus(
     _labels(inventory, everything, steps, period, touched)
 
 
-Tracks = dict[tuple[str, Place], Steps]  # by UUID and place: samples of any metric
+Tracks = dict[
+    tuple[str, ScrapeLocation], ScrapeSteps
+]  # by UUID and place: samples of any metric
 
 
 def _steps(everything: Everything) -> Tracks:
     """The steps of every GPU at every place, from all its metrics together (N4, N14)."""
-    arrays: dict[tuple[str, Place], dict[bytes, Times]] = defaultdict(dict)
-    intervals: dict[tuple[str, Place], int | None] = {}
+    arrays: dict[tuple[str, ScrapeLocation], dict[bytes, Times]] = defaultdict(dict)
+    intervals: dict[tuple[str, ScrapeLocation], int | None] = {}
     for series, reading in everything:
         if series.gpu is not None:
-            key = (series.gpu.uuid, Place(series.gpu.node, series.scraper))
+            key = (series.gpu.uuid, ScrapeLocation(series.gpu.node, series.scraper))
             arrays[key].setdefault(series.times_ms.tobytes(), series.times_ms)
             intervals[key] = reading.interval_ms
-    known: dict[tuple[str, bytes], Steps] = {}
-    others: dict[str, list[Steps]] = defaultdict(list)
+    known: dict[tuple[str, bytes], ScrapeSteps] = {}
+    others: dict[str, list[ScrapeSteps]] = defaultdict(list)
     found: Tracks = {}
     for key, parts in arrays.items():
         node = key[1].node
@@ -78,7 +82,9 @@ def _steps(everything: Everything) -> Tracks:
         same = (node, times.tobytes())
         steps = known.get(same)
         if steps is None:
-            steps = known[same] = Steps(times.tolist(), intervals[key], others[node])
+            steps = known[same] = ScrapeSteps(
+                times.tolist(), intervals[key], others[node]
+            )
         others[node].append(steps)
         found[key] = steps
     return found
@@ -94,7 +100,7 @@ def _together(parts: Sequence[Times]) -> Times:
 
 
 def _claims(
-    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
 ) -> None:
     """Which devices exporters show for which claim; what the API said knows better."""
     for series, _ in everything:
@@ -126,7 +132,7 @@ def _claims(
 
 
 def _geometries(
-    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
 ) -> None:
     """How each GPU that is or was partitioned is divided."""
     divided = {
@@ -135,7 +141,9 @@ def _geometries(
         if series.gpu is not None and series.gpu.instance
     }
     divided.update(uuid for uuid, record in inventory.gpus.items() if record.geometry)
-    shown: dict[str, dict[Part, list[Times]]] = defaultdict(lambda: defaultdict(list))
+    shown: dict[str, dict[GpuPart, list[Times]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for series, _ in everything:
         gpu = series.gpu
         if gpu is not None and gpu.uuid in divided:
@@ -153,7 +161,7 @@ def _labels(
     inventory: Inventory,
     everything: Everything,
     steps: Tracks,
-    period: Period,
+    period: Interval,
     touched: Touched,
 ) -> None:
     """When samples named which pod."""

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.label_names import object_labels
 from accounting.domain.inventory.merge import (
     Touched,
@@ -15,8 +15,8 @@ from accounting.domain.inventory.merge import (
     within,
 )
 from accounting.domain.inventory.records import Inventory, NodeRecord
-from accounting.domain.samples.scraper_series import Steps
-from accounting.domain.samples.series import Scraper, Series, Times
+from accounting.domain.samples.scraper_series import ScrapeSteps
+from accounting.domain.samples.series import ScraperIdentity, Series, Times
 from accounting.domain.units.resources import kubernetes_resource
 
 
@@ -24,8 +24,8 @@ def observe_node(
     inventory: Inventory,
     name: str,
     found: Sequence[Series],
-    period: Period,
-    steps: dict[Scraper, Steps],
+    period: Interval,
+    steps: dict[ScraperIdentity, ScrapeSteps],
     touched: Touched,
 ) -> None:
     """Fold a node's series of a period.
@@ -40,7 +40,7 @@ def observe_node(
     """
     node = inventory.nodes.setdefault(name, NodeRecord(name))
     times: dict[int, int] = {}
-    seen: set[tuple[Scraper, bytes]] = set()
+    seen: set[tuple[ScraperIdentity, bytes]] = set()
     for series in found:
         inside = series.times_ms[within(series, period)]
         key = (series.scraper, inside.tobytes())
@@ -69,7 +69,7 @@ CORDONED = {"unschedulable": "true"}  # beside a node's labels while it is cordo
 
 
 def _node_labels(
-    found: Sequence[Series], period: Period
+    found: Sequence[Series], period: Interval
 ) -> list[tuple[int, dict[str, str]]]:
     """The labels of a node at each change in the period, and whether it is cordoned."""
     parts: list[tuple[Times, dict[str, str]]] = []
@@ -98,7 +98,7 @@ def _node_labels(
 
 
 def _capacities(
-    found: Sequence[Series], period: Period, added: Mapping[str, str]
+    found: Sequence[Series], period: Interval, added: Mapping[str, str]
 ) -> list[tuple[int, dict[str, int]]]:
     """The GPU capacity of a node at each change in the period.
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.fractional_requests import FRACTIONS
 from accounting.domain.inventory.label_names import object_labels
 from accounting.domain.inventory.merge import (
@@ -23,7 +23,7 @@ TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 def observe_pod(
-    inventory: Inventory, series: Series, period: Period, touched: Touched
+    inventory: Inventory, series: Series, period: Interval, touched: Touched
 ) -> None:
     """Fold one series of a pod; a sample outside the period is left."""
     inside = within(series, period)
@@ -63,7 +63,7 @@ def _pod_owner(pod: PodRecord, series: Series, inside: slice) -> None:
         pod.owner_kind, pod.owner_name = kind, labels.get("owner_name", "")
 
 
-def pod_labels(inventory: Inventory, everything: Everything, period: Period) -> None:
+def pod_labels(inventory: Inventory, everything: Everything, period: Interval) -> None:
     """Fold the labels of pods that `observe_pod` has seen."""
     parts: dict[str, list[tuple[Times, dict[str, str]]]] = defaultdict(list)
     for series, _ in everything:

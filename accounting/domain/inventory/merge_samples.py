@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.amd_partitions import note_partitions
 from accounting.domain.inventory.label_names import object_labels
 from accounting.domain.inventory.merge import (
@@ -23,13 +23,13 @@ from accounting.domain.inventory.merge import (
 from accounting.domain.inventory.merge_gpus import observe_gpus
 from accounting.domain.inventory.merge_nodes import observe_node
 from accounting.domain.inventory.merge_pods import observe_pod, pod_labels
-from accounting.domain.inventory.records import ClaimRecord, Inventory, Span
-from accounting.domain.samples.scraper_series import Steps
-from accounting.domain.samples.series import Reading, Scraper, Series
+from accounting.domain.inventory.records import ClaimRecord, Inventory, SampleSpan
+from accounting.domain.samples.scraper_series import ScrapeSteps
+from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 
 
 def observe(
-    inventory: Inventory, readings: Sequence[Reading], period: Period
+    inventory: Inventory, readings: Sequence[Reading], period: Interval
 ) -> Touched:
     """Fold every sample of `readings` that lies in `period` into `inventory`.
 
@@ -65,11 +65,11 @@ def _show_claims(inventory: Inventory, touched: Touched) -> None:
 
 
 def _kube_times(
-    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
 ) -> None:
     """When each kube-state scraper was read, in the period."""
-    seen: dict[Scraper, set[bytes]] = defaultdict(set)
-    times: dict[Scraper, set[int]] = defaultdict(set)
+    seen: dict[ScraperIdentity, set[bytes]] = defaultdict(set)
+    times: dict[ScraperIdentity, set[int]] = defaultdict(set)
     for series, reading in everything:
         if not series.metric.startswith("kube_"):
             continue
@@ -96,19 +96,19 @@ def _kube_times(
             touched.scrapers.add(scraper)
 
 
-def kube_steps(inventory: Inventory) -> dict[Scraper, Steps]:
+def kube_steps(inventory: Inventory) -> dict[ScraperIdentity, ScrapeSteps]:
     """The steps of every kube-state scraper (rules.md N4, N9).
 
     With fewer than three samples that of its other scrapers, else the last step known of a
     scraper of the same job.
     """
     found = {
-        scraper: Steps(record.kube_times.tolist(), record.interval_ms)
+        scraper: ScrapeSteps(record.kube_times.tolist(), record.interval_ms)
         for scraper, record in inventory.scrapers.items()
         if record.kube_times is not None
     }
     every = list(found.values())
-    jobs: dict[str, list[tuple[Steps, Sequence[Span]]]] = defaultdict(list)
+    jobs: dict[str, list[tuple[ScrapeSteps, Sequence[SampleSpan]]]] = defaultdict(list)
     for scraper, steps in found.items():
         steps.others = [other for other in every if other is not steps]
         jobs[scraper.job].append((steps, inventory.scrapers[scraper].spans))
@@ -118,7 +118,7 @@ def kube_steps(inventory: Inventory) -> dict[Scraper, Steps]:
 
 
 def _last_known(
-    job: Sequence[tuple[Steps, Sequence[Span]]], window_start_ms: int
+    job: Sequence[tuple[ScrapeSteps, Sequence[SampleSpan]]], window_start_ms: int
 ) -> int | None:
     """The step that scrapers of a job had last before a window; None where none had any."""
     known: list[tuple[int, int]] = []
@@ -138,7 +138,7 @@ def _last_known(
 
 
 def _objects(
-    inventory: Inventory, everything: Everything, period: Period, touched: Touched
+    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
 ) -> None:
     nodes: dict[str, list[Series]] = defaultdict(list)
     namespaces: dict[str, list[Series]] = defaultdict(list)
@@ -180,7 +180,7 @@ def _namespace(
     inventory: Inventory,
     name: str,
     found: Sequence[Series],
-    period: Period,
+    period: Interval,
     touched: Touched,
 ) -> None:
     parts = [

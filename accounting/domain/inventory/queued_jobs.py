@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.merge import within
 from accounting.domain.samples.series import Reading, Series
 
@@ -45,7 +45,7 @@ class HeldJob:
     suspended_ms: int | None = None
 
 
-def held_jobs(readings: Iterable[Reading], period: Period) -> dict[JobName, HeldJob]:
+def held_jobs(readings: Iterable[Reading], period: Interval) -> dict[JobName, HeldJob]:
     """Jobs that were seen suspended, or that began later than they were made."""
     shown: dict[JobName, dict[str, int]] = {}
     for reading in readings:

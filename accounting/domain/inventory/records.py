@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import FAR_MS, Period
+from accounting.domain.core.interval import FAR_MS, Interval
 from accounting.domain.samples.scraper_series import far_apart
-from accounting.domain.samples.series import PodName, Scraper, Times
+from accounting.domain.samples.series import PodName, ScraperIdentity, Times
 from accounting.domain.units.resources import sanitised
 from accounting.domain.units.share_policy import Policies
 
-EVER = Period(0, FAR_MS)
+EVER = Interval(0, FAR_MS)
 ContainerKey = tuple[
     str, str, str
 ]  # ("main" | "init", container, resource as sanitised)
@@ -38,7 +38,7 @@ class PodRecord:
     name: str
     first_ms: int  # first and last sample of any of its series
     last_ms: int
-    scrapers: set[Scraper] = field(default_factory=set)
+    scrapers: set[ScraperIdentity] = field(default_factory=set)
     node: str = ""
     node_first_ms: int | None = None  # first sample that shows a node
     created_ms: int | None = None
@@ -96,7 +96,7 @@ class ClaimRecord:
 
 
 @dataclass(slots=True)
-class Span:
+class SampleSpan:
     """Samples from `first_ms` to `last_ms` without a gap of more than 1.5 steps."""
 
     first_ms: int
@@ -130,18 +130,18 @@ class NodeRecord:
     """
 
     name: str
-    spans: list[Span] = field(default_factory=list)
+    spans: list[SampleSpan] = field(default_factory=list)
     capacity: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     partitions: list[SampledPartition] = field(default_factory=list)
-    scrapers: set[Scraper] = field(default_factory=set)
+    scrapers: set[ScraperIdentity] = field(default_factory=set)
 
 
-class Place(NamedTuple):
+class ScrapeLocation(NamedTuple):
     """Where samples of a GPU come from."""
 
     node: str
-    scraper: Scraper
+    scraper: ScraperIdentity
 
 
 @dataclass(slots=True)
@@ -150,14 +150,14 @@ class GpuRecord:
 
     uuid: str
     model: str = ""
-    spans: dict[Place, list[Span]] = field(default_factory=dict)
+    spans: dict[ScrapeLocation, list[SampleSpan]] = field(default_factory=dict)
     geometry: list[tuple[int, tuple[tuple[int, str], ...]]] = field(
         default_factory=list
     )  # from when on, its instances as (number, profile); none while it is whole
 
-    def nodes(self) -> dict[str, list[Span]]:
+    def nodes(self) -> dict[str, list[SampleSpan]]:
         """Spans of all scrapers together, by node: proof of presence (N14)."""
-        by_node: dict[str, list[Span]] = defaultdict(list)
+        by_node: dict[str, list[SampleSpan]] = defaultdict(list)
         for place, spans in self.spans.items():
             by_node[place.node].extend(spans)
         return {node: merged(spans) for node, spans in by_node.items()}
@@ -172,7 +172,7 @@ class LabelKey(NamedTuple):
     """
 
     uuid: str
-    place: Place
+    place: ScrapeLocation
     instance: str
     vgpu: str
     pod: PodName
@@ -207,11 +207,11 @@ class ScraperRecord:
         spans: of all times at which it read kube-state, loaded or not.
     """
 
-    scraper: Scraper
+    scraper: ScraperIdentity
     shows_exported: bool = False
     kube_times: Times | None = None
     interval_ms: int | None = None
-    spans: list[Span] = field(default_factory=list)
+    spans: list[SampleSpan] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -221,12 +221,12 @@ class Inventory:
     pods: dict[str, PodRecord] = field(default_factory=dict)  # by uid
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
     gpus: dict[str, GpuRecord] = field(default_factory=dict)  # by UUID
-    scrapers: dict[Scraper, ScraperRecord] = field(default_factory=dict)
+    scrapers: dict[ScraperIdentity, ScraperRecord] = field(default_factory=dict)
     gpu_labels: dict[LabelKey, Naming] = field(default_factory=dict)
     far_labels: dict[LabelKey, Naming] = field(
         default_factory=dict
     )  # further away, in silences of kube-state: as far as holds reach by them (N13)
-    reach: Period = EVER  # the time of both
+    reach: Interval = EVER  # the time of both
     shown: set[ShownPod] = field(default_factory=set)  # beside `pods`
     claims: dict[tuple[str, str], ClaimRecord] = field(
         default_factory=dict
@@ -250,16 +250,16 @@ class Inventory:
         return {sanitised(resource): resource for resource in self.added}
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merged(spans: Iterable[SampleSpan]) -> list[SampleSpan]:
     """Spans joined where the gap between them is at most 1.5 steps of the earlier one.
 
     A function of all samples, in any order; of two that end together the longer step counts.
     """
-    found: list[Span] = []
+    found: list[SampleSpan] = []
     for span in sorted(spans, key=lambda s: (s.first_ms, s.last_ms, s.step_ms)):
         top = found[-1] if found else None
         if top is None or far_apart(span.first_ms - top.last_ms, top.step_ms):
-            found.append(Span(span.first_ms, span.last_ms, span.step_ms))
+            found.append(SampleSpan(span.first_ms, span.last_ms, span.step_ms))
         elif span.last_ms > top.last_ms:
             top.last_ms, top.step_ms = span.last_ms, span.step_ms
         elif span.last_ms == top.last_ms:

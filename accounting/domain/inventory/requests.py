@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from accounting.domain.inventory.records import PodRecord
-from accounting.domain.units.gpu_units import NodeFacts, Unit, unit_of
+from accounting.domain.units.gpu_units import GpuUnit, NodeFacts, unit_of
 from accounting.domain.units.resources import PART_RESOURCES
 
 
@@ -32,7 +32,7 @@ def effective_requests(pod: PodRecord) -> dict[str, int]:
 
 def units_of(
     pod: PodRecord, facts: NodeFacts, added: Mapping[str, Fraction]
-) -> Iterable[tuple[str, int, Unit]]:
+) -> Iterable[tuple[str, int, GpuUnit]]:
     """What a pod holds: resource, units, and what one of them is on its node."""
     for resource, units in effective_requests(pod).items():
         unit = unit_of(resource, facts, added)

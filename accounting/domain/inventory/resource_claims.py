@@ -15,7 +15,7 @@ from accounting.domain.inventory.records import (
     Inventory,
     PodRecord,
 )
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.gpu_units import WHOLE, NodeFacts, share_of
 
 _EXTENDED = "-extended-resources-"  # the scheduler's name for such claims (KEP-5004)
@@ -36,7 +36,7 @@ class HeldClaim:
     kind: str
     share: Fraction
     units: int
-    parts: tuple[Part, ...]
+    parts: tuple[GpuPart, ...]
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ def _held(
         share=whole[0] * part,
         units=len(devices),
         parts=tuple(
-            Part(device.uuid, device.instance, device.profile)
+            GpuPart(device.uuid, device.instance, device.profile)
             for device, _ in devices
             if device.uuid
         ),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.merge import within
 from accounting.domain.samples.series import Reading
 from accounting.domain.units.resources import kubernetes_resource, sanitised
@@ -87,7 +87,7 @@ class QueueFacts:
 
 
 def newest_values(
-    readings: Iterable[Reading], period: Period, added: Mapping[str, str]
+    readings: Iterable[Reading], period: Interval, added: Mapping[str, str]
 ) -> dict[QueueKey, QueueValue]:
     """The newest value of each metric of GPUs or workloads in a period.
 

@@ -10,17 +10,17 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from accounting.domain.core.interval import FAR_MS, Period, union
+from accounting.domain.core.interval import FAR_MS, Interval, union
 from accounting.domain.inventory.merge_samples import kube_steps
 from accounting.domain.inventory.records import (
     EVER,
     Inventory,
     NodeRecord,
     PodRecord,
-    Span,
+    SampleSpan,
 )
-from accounting.domain.samples.scraper_series import Steps, far_apart
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.scraper_series import ScrapeSteps, far_apart
+from accounting.domain.samples.series import ScraperIdentity
 
 
 class Shown(NamedTuple):
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
     first_ms: int
     last_ms: int
-    scrapers: Collection[Scraper]
+    scrapers: Collection[ScraperIdentity]
 
 
 def pod_shown(pod: PodRecord) -> Shown:
@@ -50,13 +50,13 @@ class KubeState:
         spans: by scraper, of all its scrapes.
     """
 
-    steps: dict[Scraper, Steps]
-    spans: dict[Scraper, list[Span]] = field(default_factory=dict)
-    _latest: list[tuple[int, Scraper]] = field(default_factory=list)
-    _ever_seen: list[Period] | None = None
+    steps: dict[ScraperIdentity, ScrapeSteps]
+    spans: dict[ScraperIdentity, list[SampleSpan]] = field(default_factory=dict)
+    _latest: list[tuple[int, ScraperIdentity]] = field(default_factory=list)
+    _ever_seen: list[Interval] | None = None
 
     def __post_init__(self) -> None:
-        last: dict[Scraper, int] = {
+        last: dict[ScraperIdentity, int] = {
             scraper: steps.times[-1]
             for scraper, steps in self.steps.items()
             if steps.times
@@ -66,7 +66,7 @@ class KubeState:
                 last[scraper] = max(last.get(scraper, 0), spans[-1].last_ms)
         self._latest = sorted(((at, key) for key, at in last.items()), reverse=True)
 
-    def step_at(self, instant_ms: int, scrapers: Iterable[Scraper]) -> int:
+    def step_at(self, instant_ms: int, scrapers: Iterable[ScraperIdentity]) -> int:
         """The longest step of the scrapers that took a sample at an instant."""
         given = [
             self.steps[scraper].at(instant_ms)
@@ -98,7 +98,7 @@ class KubeState:
                 return True
         return False
 
-    def _is_read(self, scraper: Scraper, first_ms: int, last_ms: int) -> bool:
+    def _is_read(self, scraper: ScraperIdentity, first_ms: int, last_ms: int) -> bool:
         """True when a scraper was read in [first_ms, last_ms], also before what was loaded.
 
         From the first loaded scrape on, all of them are loaded; before it, spans tell.
@@ -118,11 +118,11 @@ class KubeState:
         is_edge = span.first_ms >= first_ms or span.last_ms <= last_ms
         return is_edge or far_apart(last_ms - first_ms, span.step_ms)
 
-    def seen(self, period: Period) -> list[Period]:
+    def seen(self, period: Interval) -> list[Interval]:
         """Where kube-state is seen within a period: ascending and disjoint (N9)."""
         return _union(self._loaded(period))
 
-    def _loaded(self, period: Period) -> list[tuple[int, int]]:
+    def _loaded(self, period: Interval) -> list[tuple[int, int]]:
         """Where scrapes that were loaded are valid within a period."""
         pieces: list[tuple[int, int]] = []
         for steps in self.steps.values():
@@ -140,7 +140,7 @@ class KubeState:
 
     def is_seen(self, instant_ms: int) -> bool:
         """True where kube-state is seen."""
-        return bool(self.seen(Period(instant_ms, instant_ms + 1)))
+        return bool(self.seen(Interval(instant_ms, instant_ms + 1)))
 
     def seen_again_ms(self, instant_ms: int) -> int | None:
         """The first scrape after an instant; None without one."""
@@ -179,8 +179,8 @@ def _has(times: list[int], instant_ms: int) -> bool:
     return i > 0 and times[i - 1] == instant_ms
 
 
-def _union(pieces: Iterable[tuple[int, int]]) -> list[Period]:
-    return union(Period(low, high) for low, high in pieces if low < high)
+def _union(pieces: Iterable[tuple[int, int]]) -> list[Interval]:
+    return union(Interval(low, high) for low, high in pieces if low < high)
 
 
 def kube_state(inventory: Inventory) -> KubeState:

@@ -13,7 +13,7 @@ FLOOR_AMOUNT = Decimal(1)  # below one unit of currency a percentage says nothin
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Comparison:
     """One number against what it is compared with.
 
     Attributes:
@@ -64,7 +64,7 @@ def change(
     *,
     seen_before: float | None = None,
     seen_after: float | None = None,
-) -> Change | None:
+) -> Comparison | None:
     """How a number moved; None when one of the two is not known.
 
     Args:
@@ -81,4 +81,4 @@ def change(
         doubt = f"only {seen_after:.0%} of this range was observed"
     if seen_before is not None and seen_before < FLOOR_COVERAGE:
         doubt = f"only {seen_before:.0%} of the time before was observed"
-    return Change(base, now, ratio, doubt)
+    return Comparison(base, now, ratio, doubt)

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.hold import Hold
 
 
-def held_ms(hold: Hold, period: Period) -> int:
+def held_ms(hold: Hold, period: Interval) -> int:
     """Share-weighted milliseconds of a hold within a period, rounded down.
 
     A hold of no length, or outside the period, gives 0.
@@ -17,7 +17,7 @@ def held_ms(hold: Hold, period: Period) -> int:
     return int(max(0, end - start) * hold.units * hold.share)
 
 
-def held_ms_by(holds: Iterable[tuple[str, Hold]], period: Period) -> dict[str, int]:
+def held_ms_by(holds: Iterable[tuple[str, Hold]], period: Interval) -> dict[str, int]:
     """Held milliseconds within a period, by the key given with each hold."""
     found: dict[str, int] = defaultdict(int)
     for key, hold in holds:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
+from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 
 USAGE_DIMENSIONS = (
     "team",
@@ -47,7 +47,7 @@ class UsageRow:
     estimated: bool
     samples_expected: int = 0
     samples_used: int = 0
-    hard: Hardness = NOT_OBSERVED  # the second column, where it was asked for
+    hard: Intensity = NOT_OBSERVED  # the second column, where it was asked for
     unpriced_ms: int = 0  # the part of its time that has no price
 
     @property

@@ -14,11 +14,23 @@ from numpy.typing import NDArray
 
 from accounting.domain.core.interval import WINDOW_MS
 from accounting.domain.samples.deduplicate import Distinct, distinct
-from accounting.domain.samples.scraper_series import Steps, own_steps_at, steps_at
-from accounting.domain.samples.series import Reading, Scraper, Series, Times, Values
-from accounting.domain.samples.validity import Integers, Keys, Speech, joined, spoken
+from accounting.domain.samples.scraper_series import ScrapeSteps, own_steps_at, steps_at
+from accounting.domain.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+    Times,
+    Values,
+)
+from accounting.domain.samples.validity import (
+    Integers,
+    Keys,
+    SampleCoverage,
+    joined,
+    spoken,
+)
 
-_TrackName = tuple[Scraper, str]
+_TrackName = tuple[ScraperIdentity, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ class Samples:
 
     def spoken(
         self, axis: Keys, amounts: Integers, changes: Sequence[Sequence[int]]
-    ) -> Speech:
+    ) -> SampleCoverage:
         """For how long each sample speaks, with an integer for its value."""
         return spoken(axis, self.first, self.times, amounts, self.steps, changes)
 
@@ -199,14 +211,14 @@ def _steps_of_nodes(
     merged: Distinct,
 ) -> Integers:
     """The step of each sample, where a track with few asks the node's others (N4)."""
-    by_node: dict[str, list[Steps]] = defaultdict(list)
-    chosen: list[tuple[Steps, Times]] = []
+    by_node: dict[str, list[ScrapeSteps]] = defaultdict(list)
+    chosen: list[tuple[ScrapeSteps, Times]] = []
     for n, parts in enumerate(told):
         gpu = parts[0].gpu if parts else None
         if gpu is None:
             continue
         at = merged.of(n)[0]
-        steps = Steps(at.tolist(), intervals[n], by_node[gpu.node])
+        steps = ScrapeSteps(at.tolist(), intervals[n], by_node[gpu.node])
         by_node[gpu.node].append(steps)
         chosen.append((steps, at))
     return joined([steps_at(steps, at) for steps, at in chosen if len(at)])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.series import Reading, Series
 
@@ -35,7 +35,7 @@ _CODES = {
 }
 
 
-def conditions(readings: Sequence[Reading], period: Period) -> list[Issue]:
+def conditions(readings: Sequence[Reading], period: Interval) -> list[Issue]:
     """One issue for each error of each GPU that samples of a period show."""
     shown: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     for reading in readings:
@@ -64,12 +64,12 @@ def _condition(uuid: str, metric: str, code: int, first_ms: int, last_ms: int) -
     return Issue(name, subject, message, first_ms, last_ms, severity=severity)
 
 
-def _inside(series: Series, period: Period) -> tuple["np.ndarray", "np.ndarray"]:
+def _inside(series: Series, period: Interval) -> tuple["np.ndarray", "np.ndarray"]:
     low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
     return series.times_ms[int(low) : int(high)], series.values[int(low) : int(high)]
 
 
-def told_twice(readings: Sequence[Reading], period: Period) -> list[Issue]:
+def told_twice(readings: Sequence[Reading], period: Interval) -> list[Issue]:
     """Measures that one scraper shows under two names at one time, by scraper."""
     names: dict[tuple[str, str, str, str, str], dict[str, Series]] = defaultdict(dict)
     for reading in readings:

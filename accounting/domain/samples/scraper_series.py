@@ -11,20 +11,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import WINDOW_MS, Period, window_of
-from accounting.domain.samples.series import Scraper, Series, Values
+from accounting.domain.core.interval import WINDOW_MS, Interval, window_of
+from accounting.domain.samples.series import ScraperIdentity, Series, Values
 
 BILLION = 1_000_000_000
 STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
 DEFAULT_STEP_MS = 30_000  # N4: where no track tells
 MAX_STEP_MS = 300_000  # N4
 MAX_DUTY = 1.1  # N8: above it a value is no data
-NOBODY = Scraper()
+NOBODY = ScraperIdentity()
 
 Integers = NDArray[np.int64]
 
 
-def lower_median_gap(times: Sequence[int], period: Period) -> int | None:
+def lower_median_gap(times: Sequence[int], period: Interval) -> int | None:
     """The lower median gap of the times in a period; None with fewer than three."""
     low = bisect_left(times, period.start_ms)
     high = bisect_left(times, period.end_ms)
@@ -34,10 +34,10 @@ def lower_median_gap(times: Sequence[int], period: Period) -> int | None:
     return min(gaps[(len(gaps) - 1) // 2], MAX_STEP_MS)
 
 
-def step_period(instant_ms: int) -> Period:
+def step_period(instant_ms: int) -> Interval:
     """The samples that decide the step of a sample at `instant_ms` (N4)."""
     window = window_of(instant_ms)
-    return Period(window.start_ms - STEP_LOOKBACK_MS, window.end_ms)
+    return Interval(window.start_ms - STEP_LOOKBACK_MS, window.end_ms)
 
 
 def far_apart(gap_ms: int, step_ms: int) -> bool:
@@ -46,7 +46,7 @@ def far_apart(gap_ms: int, step_ms: int) -> bool:
 
 
 @dataclass(slots=True)
-class Steps:
+class ScrapeSteps:
     """The step of one track, by window; remembers what it has computed.
 
     Attributes:
@@ -59,7 +59,7 @@ class Steps:
 
     times: list[int]
     interval_ms: int | None = None
-    others: "Sequence[Steps]" = ()
+    others: "Sequence[ScrapeSteps]" = ()
     last_known: Callable[[int], int | None] | None = None
     _known: dict[int, int] = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class Steps:
         return None
 
 
-def steps_at(steps: Steps, times: Integers) -> Integers:
+def steps_at(steps: ScrapeSteps, times: Integers) -> Integers:
     """The step of each of a track's samples: those of a window have one (N4)."""
     windows = times - times % WINDOW_MS
     is_new = np.diff(windows, prepend=windows[:1] - 1) > 0
@@ -113,7 +113,7 @@ def steps_at(steps: Steps, times: Integers) -> Integers:
 
 def own_steps_at(times: Integers, interval_ms: int | None) -> Integers | None:
     """The same from a track's own samples; None where others have to be asked (N4)."""
-    steps = Steps(times.tolist(), interval_ms)
+    steps = ScrapeSteps(times.tolist(), interval_ms)
     if interval_ms is None:
         windows = np.unique(times - times % WINDOW_MS).tolist()
         if any(steps.own(window) is None for window in windows):
@@ -122,7 +122,7 @@ def own_steps_at(times: Integers, interval_ms: int | None) -> Integers | None:
 
 
 @dataclass(slots=True)
-class Track:
+class ScraperSeries:
     """The samples with data of one GPU (part) and metric from one scraper.
 
     Attributes:
@@ -130,17 +130,17 @@ class Track:
         duty: integer billionths, 0 to 10**9, one for each time.
     """
 
-    scraper: Scraper
+    scraper: ScraperIdentity
     times: Integers
     duty: Integers
-    steps: Steps
+    steps: ScrapeSteps
 
-    def count(self, period: Period) -> int:
+    def count(self, period: Interval) -> int:
         """Samples in the period."""
         low, high = np.searchsorted(self.times, [period.start_ms, period.end_ms])
         return int(high - low)
 
-    def valid(self, period: Period, changes: Sequence[int]) -> list["Valid"]:
+    def valid(self, period: Interval, changes: Sequence[int]) -> list["ValidInterval"]:
         """Where samples speak within a period, in order and disjoint (N5, N6).
 
         Args:
@@ -150,12 +150,12 @@ class Track:
         times, duty = self.times.tolist(), self.duty.tolist()
         first = max(0, bisect_right(times, period.start_ms - 2 * MAX_STEP_MS) - 1)
         last = bisect_left(times, period.end_ms + 2 * MAX_STEP_MS)
-        found: list[Valid] = []
+        found: list[ValidInterval] = []
         for i in range(first, last):
             start, end = self._validity(times, i, changes)
             start, end = max(start, period.start_ms), min(end, period.end_ms)
             if start < end:
-                found.append(Valid(start, end, duty[i], times[i], self.scraper))
+                found.append(ValidInterval(start, end, duty[i], times[i], self.scraper))
         return found
 
     def _validity(
@@ -179,19 +179,21 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Valid:
+class ValidInterval:
     """A stretch of time for which a sample speaks, and what it says in billionths."""
 
     start_ms: int
     end_ms: int
     duty: int
     at_ms: int = 0  # time of the sample, and who took it: for per-pod values (N22)
-    scraper: Scraper = NOBODY
+    scraper: ScraperIdentity = NOBODY
 
 
-def fill(primary: list[Valid], secondary: Iterable[Valid]) -> list[Valid]:
+def fill(
+    primary: list[ValidInterval], secondary: Iterable[ValidInterval]
+) -> list[ValidInterval]:
     """`primary`, and what of `secondary` lies where it has nothing; both in order."""
-    found: list[Valid] = []
+    found: list[ValidInterval] = []
     for piece in secondary:
         start = piece.start_ms
         for taken in primary:

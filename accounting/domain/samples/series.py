@@ -18,7 +18,7 @@ Times = NDArray[np.int64]  # milliseconds since 1970, ascending
 Values = NDArray[np.float64]
 
 
-class Scraper(NamedTuple):
+class ScraperIdentity(NamedTuple):
     """Who took the samples: `job`, `instance` and replica labels (rules.md N3)."""
 
     job: str = ""
@@ -83,7 +83,7 @@ class Series:
 
     metric: str
     name: str
-    scraper: Scraper
+    scraper: ScraperIdentity
     times_ms: Times
     values: Values
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def content_hash(readings: Iterable[Reading]) -> bytes:
 
 
 @lru_cache(maxsize=250_000)
-def _in_words(thing: Scraper | GpuKey | None) -> str:
+def _in_words(thing: ScraperIdentity | GpuKey | None) -> str:
     return repr(thing)
 
 

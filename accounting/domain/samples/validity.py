@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.samples.scraper_series import Track, steps_at
+from accounting.domain.samples.scraper_series import ScraperSeries, steps_at
 
 Integers = NDArray[np.int64]
 _REACH_MS = 1 << 34  # half a year: more than is ever read at once
@@ -29,7 +29,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class SampleCoverage:
     """What the tracks of one metric say.
 
     Attributes:
@@ -74,8 +74,8 @@ class Speech:
 
 
 def speech(
-    axis: Keys, tracks: Sequence[Track | None], changes: Sequence[Sequence[int]]
-) -> Speech:
+    axis: Keys, tracks: Sequence[ScraperSeries | None], changes: Sequence[Sequence[int]]
+) -> SampleCoverage:
     """What tracks say, where holders change at given instants.
 
     Args:
@@ -98,7 +98,7 @@ def spoken(  # all that decides what samples say
     duty: Integers,
     steps: Integers,
     changes: Sequence[Sequence[int]],
-) -> Speech:
+) -> SampleCoverage:
     """What samples say: those of number n are [first[n], first[n + 1]), in order of time.
 
     Args:
@@ -111,7 +111,7 @@ def spoken(  # all that decides what samples say
     keys = axis.of(gpus, times)
     start, end = _validity(axis, first, gpus, times, steps, changes)
     length = end - start
-    return Speech(
+    return SampleCoverage(
         axis,
         keys,
         axis.of(gpus, start),
@@ -142,7 +142,7 @@ def _before(values: NDArray[np.int64] | NDArray[np.bool_]) -> Integers:
     return sums
 
 
-def _steps(tracks: Sequence[Track]) -> Integers:
+def _steps(tracks: Sequence[ScraperSeries]) -> Integers:
     """The step of each sample; all samples of a window have one (N4)."""
     known: dict[int, Integers] = {}
     for track in tracks:

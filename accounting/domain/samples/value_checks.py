@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.scraper_series import (
     DEFAULT_STEP_MS,
@@ -18,8 +18,8 @@ WRONG_SAMPLES = 3  # N8: so many of different GPUs or times tell another scale
 
 
 def wrong_scales(
-    told: Iterable[Series], period: Period, issues: list[Issue]
-) -> dict[str, list[Period]]:
+    told: Iterable[Series], period: Interval, issues: list[Issue]
+) -> dict[str, list[Interval]]:
     """Windows, by name, in which a `_RATIO` name plainly carries percent (N8).
 
     A GPU that several pods share is shown once for each of them: its copies count once.
@@ -44,10 +44,10 @@ def wrong_scales(
         high[name] = Counter(at - at % WINDOW_MS for _, at in samples)
         pairs = {(uuid, at - at % WINDOW_MS) for uuid, at in samples}
         gpus[name] = Counter(start for _, start in pairs)
-    rejected: dict[str, list[Period]] = {}
+    rejected: dict[str, list[Interval]] = {}
     for name, counts in high.items():
         bad = sorted(start for start, count in counts.items() if count >= WRONG_SAMPLES)
-        rejected[name] = [Period(s, s + WINDOW_MS) for s in bad]
+        rejected[name] = [Interval(s, s + WINDOW_MS) for s in bad]
         inside = [s for s in bad if period.contains(s)]
         if inside:
             issues.append(
@@ -65,7 +65,7 @@ def wrong_scales(
     return rejected
 
 
-def without(series: Series, periods: Sequence[Period]) -> Series:
+def without(series: Series, periods: Sequence[Interval]) -> Series:
     """The series with no data in some periods."""
     if not periods:
         return series
@@ -85,7 +85,7 @@ def without(series: Series, periods: Sequence[Period]) -> Series:
 
 
 def out_of_range(
-    every: Sequence[Series], values: Values, period: Period
+    every: Sequence[Series], values: Values, period: Interval
 ) -> list[Issue]:
     """Duty that is no share (N8): one issue for each series with such samples in a period.
 
@@ -103,7 +103,7 @@ def out_of_range(
     return [issue for n in those for issue in _out_of_range_of(every[n], period)]
 
 
-def _out_of_range_of(series: Series, period: Period) -> list[Issue]:
+def _out_of_range_of(series: Series, period: Interval) -> list[Issue]:
     with np.errstate(invalid="ignore"):
         odd = (series.values > 1) | (series.values < 0)
     inside = (series.times_ms >= period.start_ms) & (series.times_ms < period.end_ms)
@@ -127,7 +127,7 @@ def _out_of_range_of(series: Series, period: Period) -> list[Issue]:
 
 
 def differing_samples(
-    uuid: str, every: Times, differing: Times, period: Period
+    uuid: str, every: Times, differing: Times, period: Interval
 ) -> list[Issue]:
     """The issue of samples of one series that differ at one time, within a period (N2).
 

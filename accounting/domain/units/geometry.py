@@ -17,7 +17,7 @@ from accounting.domain.units.mig_profiles import normal
 NO_INSTANCE = -1  # the whole GPU
 
 
-class Part(NamedTuple):
+class GpuPart(NamedTuple):
     """A GPU, or one instance of it: (UUID, GPU_I_ID, profile)."""
 
     uuid: str
@@ -29,15 +29,15 @@ Instances = tuple[tuple[int, str], ...]  # (number, profile), ascending; () is w
 Geometries = Sequence[tuple[int, Instances]]  # from when on
 
 
-def part_in(gpu: GpuKey) -> Part:
+def part_in(gpu: GpuKey) -> GpuPart:
     """Which part of its GPU an exporter's series speaks of."""
     number = part_of(gpu.instance)
     if number == NO_INSTANCE:
-        return Part(gpu.uuid)
-    return Part(gpu.uuid, number, normal(gpu.profile))
+        return GpuPart(gpu.uuid)
+    return GpuPart(gpu.uuid, number, normal(gpu.profile))
 
 
-def observed(shown: Mapping[Part, Sequence[Times]]) -> list[tuple[int, Instances]]:
+def observed(shown: Mapping[GpuPart, Sequence[Times]]) -> list[tuple[int, Instances]]:
     """The geometries of one GPU at each change, from the sample times of its parts."""
     parts = sorted(part for part in shown if part.instance != NO_INSTANCE)
     every = [times for found in shown.values() for times in found if len(times)]
@@ -65,19 +65,19 @@ def observed(shown: Mapping[Part, Sequence[Times]]) -> list[tuple[int, Instances
 
 def shares_of(
     uuid: str, instances: Instances, model: str
-) -> tuple[dict[Part, Fraction], Fraction]:
+) -> tuple[dict[GpuPart, Fraction], Fraction]:
     """The parts of a GPU with their shares of it, and what they leave (stranded).
 
     A profile that cannot be is no part. Instances that come to more than the GPU, which no
     driver allows, are scaled to it.
     """
     if not instances:
-        return {Part(uuid): Fraction(1)}, Fraction(0)
-    found: dict[Part, Fraction] = {}
+        return {GpuPart(uuid): Fraction(1)}, Fraction(0)
+    found: dict[GpuPart, Fraction] = {}
     for number, kind in instances:
         share = share_of(kind, model) if kind else None
         if share is not None:
-            found[Part(uuid, number, kind)] = share[0]
+            found[GpuPart(uuid, number, kind)] = share[0]
     total = sum(found.values(), Fraction(0))
     if total > 1:
         return {part: share / total for part, share in found.items()}, Fraction(0)

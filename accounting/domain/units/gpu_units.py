@@ -33,7 +33,7 @@ SAMPLED_PARTITION, SAMPLED_MODEL = "sampled_partition", "sampled_model"
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class GpuUnit:
     """One unit of a resource on a node.
 
     Attributes:
@@ -144,7 +144,7 @@ class NodeFacts:
 
 def unit_of(
     resource: str, facts: NodeFacts, added: Mapping[str, Fraction] | None = None
-) -> Unit | None:
+) -> GpuUnit | None:
     """What one unit of a resource is on such a node.
 
     Args:
@@ -156,7 +156,7 @@ def unit_of(
         None for a profile that is none, or more than a GPU: nothing is booked for it.
     """
     if added and resource in added:
-        return Unit(WHOLE, added[resource], added[resource])
+        return GpuUnit(WHOLE, added[resource], added[resource])
     if "/mig-" in resource:
         name = resource.partition("/mig-")[2]
         kind = normal(name.removesuffix(".shared"))
@@ -173,15 +173,15 @@ def unit_of(
         name = resource.removeprefix("amd.com/").partition("_")[0]
         kind = name if name in _AMD_PARTITIONS else facts.amd_partition
         return _part(WHOLE if kind == "spx" else kind, facts, 1)
-    return Unit(WHOLE, Fraction(1), Fraction(1))
+    return GpuUnit(WHOLE, Fraction(1), Fraction(1))
 
 
-def _part(kind: str, facts: NodeFacts, replicas: int) -> Unit | None:
+def _part(kind: str, facts: NodeFacts, replicas: int) -> GpuUnit | None:
     found = share_of(kind, facts.product or facts.labels.get(SAMPLED_MODEL, ""))
     if found is None:
         return None
     compute, memory = found
-    return Unit(kind, compute / replicas, memory / replicas, replicas)
+    return GpuUnit(kind, compute / replicas, memory / replicas, replicas)
 
 
 def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:

@@ -41,7 +41,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ProfileShape:
     """What a profile is of one GPU.
 
     Attributes:
@@ -105,7 +105,7 @@ def slices_of(model: str) -> int:
     return 4 if "a30" in words or {"rtx", "pro"} <= words else 7
 
 
-def shape_of(name: str, model: str) -> Shape | None:
+def shape_of(name: str, model: str) -> ProfileShape | None:
     """What a profile is of one GPU of a model.
 
     Of a model that is not in the table a profile counts by its own numbers.
@@ -124,13 +124,13 @@ def shape_of(name: str, model: str) -> Shape | None:
     for base, most, memory in rows:
         if base == profile.base:
             has_only_one = "+me" in profile.attributes
-            return Shape(compute, memory * part, 1 if has_only_one else most)
+            return ProfileShape(compute, memory * part, 1 if has_only_one else most)
     if rows:
         return None
     eighths = Fraction(_MEMORY_SLICES.get(profile.slices, profile.slices), 8)
     memory = eighths if total == 7 else Fraction(profile.slices, total)
     most = total // profile.slices
-    return Shape(compute, memory * part, most, is_known=False)
+    return ProfileShape(compute, memory * part, most, is_known=False)
 
 
 def fault_of(name: str, model: str) -> str:
@@ -152,7 +152,7 @@ def known_models() -> list[str]:
     return list(dict.fromkeys(name for name, _ in (*_SEVENTHS, *_QUARTERS)))
 
 
-def profiles_of(model: str) -> list[tuple[str, Shape]]:
+def profiles_of(model: str) -> list[tuple[str, ProfileShape]]:
     """Every profile of a model of the table, with what it is of the GPU."""
     found = [(base, shape_of(base, model)) for base, _, _ in _rows(model)]
     return [(base, shape) for base, shape in found if shape is not None]
@@ -212,7 +212,7 @@ class Policy(StrEnum):
     DOMINANT = "dominant"  # max of both, made to add up to the GPU
 
 
-def weights(shapes: Sequence[Shape], policy: Policy) -> list[Fraction]:
+def weights(shapes: Sequence[ProfileShape], policy: Policy) -> list[Fraction]:
     """The weight of every instance of one GPU's geometry (traps T12, T13).
 
     The larger of compute and memory does not add up to a card (a shipped layout comes to

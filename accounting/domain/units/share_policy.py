@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
 
-from accounting.domain.units.geometry import Instances, Part
+from accounting.domain.units.geometry import GpuPart, Instances
 from accounting.domain.units.gpu_units import share_of
-from accounting.domain.units.mig_profiles import Policy, Shape, weights
+from accounting.domain.units.mig_profiles import Policy, ProfileShape, weights
 
 Policies = Sequence[tuple[int, Policy]]  # from when on (ms), ascending
-Factors = Mapping[Part, Fraction]
+Factors = Mapping[GpuPart, Fraction]
 
 
 def policy_at(policies: Policies, at_ms: int) -> Policy:
@@ -25,19 +25,21 @@ def policy_at(policies: Policies, at_ms: int) -> Policy:
     return policies[i - 1][1] if i else Policy.COMPUTE
 
 
-def memory_of(uuid: str, instances: Instances, model: str) -> dict[Part, Fraction]:
+def memory_of(uuid: str, instances: Instances, model: str) -> dict[GpuPart, Fraction]:
     """The memory share of each part of a divided GPU; empty for a whole one."""
-    found: dict[Part, Fraction] = {}
+    found: dict[GpuPart, Fraction] = {}
     for number, kind in instances:
         share = share_of(kind, model) if kind else None
         if share is not None:
-            found[Part(uuid, number, kind)] = share[1]
+            found[GpuPart(uuid, number, kind)] = share[1]
     return found
 
 
 def factors_of(
-    compute: Mapping[Part, Fraction], memory: Mapping[Part, Fraction], policy: Policy
-) -> dict[Part, Fraction]:
+    compute: Mapping[GpuPart, Fraction],
+    memory: Mapping[GpuPart, Fraction],
+    policy: Policy,
+) -> dict[GpuPart, Fraction]:
     """What turns the compute share of each part of one GPU into its weight.
 
     Args:
@@ -46,7 +48,7 @@ def factors_of(
     """
     if policy is Policy.COMPUTE or not memory:
         return {}
-    shapes = [Shape(compute[part], memory[part], 1) for part in memory]
+    shapes = [ProfileShape(compute[part], memory[part], 1) for part in memory]
     raw = weights(shapes, policy)
     total = max(Fraction(1), sum(raw, Fraction(0)))  # more than a GPU: no driver allows
     return {

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from accounting.domain.attribution.attribute import WindowLedger
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.gpu_location import misplaced
 from accounting.domain.holds.node_capacity import beyond_capacity
@@ -20,7 +20,7 @@ def issues_of(
     ledgers: Sequence[WindowLedger],
     readings: Sequence[Reading],
     state: State,
-    period: Period,
+    period: Interval,
 ) -> list[Issue]:
     """What windows found; after the end of a cluster nothing of them matters (N38)."""
     at = state.inventory.retired_ms
@@ -40,7 +40,7 @@ def issues_of(
 
 
 def _of_sources(
-    ledgers: Sequence[WindowLedger], readings: Sequence[Reading], period: Period
+    ledgers: Sequence[WindowLedger], readings: Sequence[Reading], period: Interval
 ) -> Iterable[Issue]:
     """What sources and their samples were at fault; an answer that was not whole has at
     stake what nothing is known of in its windows, once however often it was said."""
@@ -61,7 +61,7 @@ def _of_sources(
             )
 
 
-def source_failed(cluster: Cluster, period: Period, error: SourceError) -> None:
+def source_failed(cluster: Cluster, period: Interval, error: SourceError) -> None:
     """Record that the windows of a period wait for their source, with what is at stake."""
     issue = Issue(
         code="source_failed",

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.issue_catalogue import ADDING_UP, OF_WINDOWS, text_of
 
@@ -55,7 +55,7 @@ _ANY_OPEN = """
 """
 
 
-def resolve_gone(cluster_id: int, period: Period, found: Iterable[Issue]) -> None:
+def resolve_gone(cluster_id: int, period: Interval, found: Iterable[Issue]) -> None:
     """Resolve what computing windows found once, and now does not find any more.
 
     That is: what lies within a period that was computed without finding it, what a day of

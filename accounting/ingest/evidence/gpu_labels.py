@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, to_instant, to_ms
 from accounting.domain.holds.label_counts import whole_hours
 from accounting.domain.inventory.labels import is_own, union_of
 from accounting.domain.inventory.nodes import node_facts
@@ -17,9 +17,9 @@ from accounting.domain.inventory.records import (
     Inventory,
     LabelKey,
     Naming,
-    Place,
+    SampleSpan,
+    ScrapeLocation,
     ShownPod,
-    Span,
     merged,
 )
 from accounting.domain.samples.series import PodName
@@ -30,29 +30,29 @@ from accounting.models import Cluster
 LABEL_REACH_MS = HOUR_MS
 
 
-def label_period(period: Period) -> Period:
+def label_period(period: Interval) -> Interval:
     """The hours whose GPU labels are all loaded for a period."""
     hours = whole_hours(period)
     start_ms = max(0, hours.start_ms - LABEL_REACH_MS)
-    return Period(start_ms, hours.end_ms + LABEL_REACH_MS)
+    return Interval(start_ms, hours.end_ms + LABEL_REACH_MS)
 
 
-def reach_of(inventory: Inventory, near: Period) -> Period:
+def reach_of(inventory: Inventory, near: Interval) -> Interval:
     """Some hours, and every silence of kube-state that touches them, whole."""
     spans = [
-        Span(span.first_ms, span.last_ms + span.step_ms, 1)
+        SampleSpan(span.first_ms, span.last_ms + span.step_ms, 1)
         for record in inventory.scrapers.values()
         for span in record.spans
     ]
     seen = merged(spans)
     start_ms, end_ms = near.start_ms, near.end_ms
     silent_ms, last_ms = 0, FAR_MS - FAR_MS % HOUR_MS
-    for span in [*seen, Span(last_ms, last_ms, 1)]:
+    for span in [*seen, SampleSpan(last_ms, last_ms, 1)]:
         if silent_ms < near.end_ms and span.first_ms > near.start_ms:
             start_ms = min(start_ms, silent_ms)
             end_ms = max(end_ms, span.first_ms)
         silent_ms = span.last_ms
-    return Period(start_ms, end_ms)
+    return Interval(start_ms, end_ms)
 
 
 _FIELDS = """
@@ -72,7 +72,7 @@ _NEAR = f"""
 """
 
 
-def load_near(cluster: Cluster, near: Period, inventory: Inventory, ids: Ids) -> None:
+def load_near(cluster: Cluster, near: Interval, inventory: Inventory, ids: Ids) -> None:
     """Every label of some hours."""
     rows = rows_of(_NEAR, cluster, since=near.start, until=near.end)
     inventory.gpu_labels = _labels(rows, ids)
@@ -86,7 +86,7 @@ def _labels(rows: Iterable[tuple[Any, ...]], ids: Ids) -> dict[LabelKey, Naming]
         hour, times, steps = row[-3:]
         key = LabelKey(
             uuid,
-            Place(node, by_id[scraper]),
+            ScrapeLocation(node, by_id[scraper]),
             instance,
             vgpu,
             PodName(*named),
@@ -111,7 +111,7 @@ _OF_NAMES = f"""
 def labels_of_names(
     cluster: Cluster,
     names: Collection[tuple[str, str]],
-    hours: Period,
+    hours: Interval,
     ids: Ids,
     nodes: Iterable[str] = (),
 ) -> dict[LabelKey, Naming]:
@@ -164,7 +164,7 @@ _FAR_WHOLE = f"""
 
 def load_far(
     cluster: Cluster,
-    near: Period,
+    near: Interval,
     names: Collection[tuple[str, str]],
     inventory: Inventory,
     ids: Ids,

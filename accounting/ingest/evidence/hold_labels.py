@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from accounting.domain.core.interval import FAR_MS, Period
+from accounting.domain.core.interval import FAR_MS, Interval
 from accounting.domain.holds.derive import Derived
 from accounting.domain.holds.gpu_assignment import (
     Place,
@@ -45,7 +45,7 @@ class _Counting:
 
     one: Settled
     tally: Tally
-    stale: list[Period]
+    stale: list[Interval]
 
     @property
     def hold(self) -> Hold:
@@ -60,7 +60,7 @@ def complete(
     derived: Derived,
     ids: Ids,
     *,
-    near: Period,
+    near: Interval,
     touched: Touched,
 ) -> Derived:
     """Give every hold the samples of the hours that are not at hand.
@@ -111,10 +111,10 @@ class _Evidence:
     inventory: Inventory
     touched: Touched
 
-    def counting(self, one: Settled, near: Period) -> _Counting | None:
+    def counting(self, one: Settled, near: Interval) -> _Counting | None:
         """How a hold is counted; None where nothing of it is at hand and all is kept."""
         hold, before = one.hold, one.before
-        held = Period(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
+        held = Interval(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
         kept = None
         if before is not None and before.label_counts is not None:
             kept = unpack_labels(bytes(before.label_counts))
@@ -148,7 +148,7 @@ class _Evidence:
             for place in record.spans
         )
 
-    def _sampled(self, node: str) -> Period:
+    def _sampled(self, node: str) -> Interval:
         """The hours in which GPUs of a node were sampled: other hours have no labels."""
         spans = [
             span
@@ -159,7 +159,7 @@ class _Evidence:
         ]
         first_ms = min((span.first_ms for span in spans), default=FAR_MS)
         last_ms = max((span.last_ms for span in spans), default=FAR_MS)
-        return whole_hours(Period(min(first_ms, last_ms), last_ms + 1))
+        return whole_hours(Interval(min(first_ms, last_ms), last_ms + 1))
 
 
 def _labels_of_stale(
@@ -182,7 +182,7 @@ def _labels_of_stale(
     labels = replace(inventory, gpu_labels={}, far_labels={})
     if some:
         stale = [period for found in some for period in found.stale]
-        hours = Period(
+        hours = Interval(
             min(period.start_ms for period in stale),
             max(period.end_ms for period in stale),
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.holds.derive import Derived
 from accounting.domain.holds.gpu_assignment import mapped_places
 from accounting.domain.holds.hold import Hold
@@ -64,16 +64,16 @@ def settle(
     return found, list(known.values())
 
 
-def _open_end(before: PodHold, booked_until_ms: int, near: Period) -> int:
+def _open_end(before: PodHold, booked_until_ms: int, near: Interval) -> int:
     """Until when a hold without an end is booked, as far as anybody looked there."""
     if near.contains(booked_until_ms):
         return booked_until_ms
     return max(booked_until_ms, before.booked_until_ms or 0)
 
 
-def store_shown(settled: Sequence[Settled], gone: Sequence[PodHold]) -> list[Period]:
+def store_shown(settled: Sequence[Settled], gone: Sequence[PodHold]) -> list[Interval]:
     """Write the holds that kube-state shows; where somebody's time changed."""
-    changed: list[Period] = []
+    changed: list[Interval] = []
     rows: list[PodHold] = []
     for one in settled:
         row, before = one.row, one.before
@@ -94,7 +94,7 @@ def _over(hold: Hold, row: PodHold) -> Hold:
 
 def store_inferred(
     cluster: Cluster, derived: Derived, inventory: Inventory, ids: Ids
-) -> list[Period]:
+) -> list[Interval]:
     """Put inferred holds in place of what is stored of them in the reach of the labels.
 
     Only of pods whose labels are at hand: what is stored of others nobody looked at. Labels
@@ -117,7 +117,7 @@ def store_inferred(
         if hold.is_inferred and _touches(hold, inventory.reach)
     ]
     _ensure_inferred_pods(cluster, holds, ids)
-    changed: list[Period] = []
+    changed: list[Interval] = []
     rows: list[PodHold] = []
     for hold in holds:
         row = _hold_row(hold, ids)
@@ -134,7 +134,7 @@ def store_inferred(
     return changed
 
 
-def overlapping(cluster: Cluster, period: Period) -> QuerySet[PodHold]:
+def overlapping(cluster: Cluster, period: Interval) -> QuerySet[PodHold]:
     """The stored holds that only labels show and that touch a period, with their pods."""
     rows = PodHold.objects.filter(
         pod__cluster=cluster,
@@ -145,7 +145,7 @@ def overlapping(cluster: Cluster, period: Period) -> QuerySet[PodHold]:
     return rows.select_related("pod__namespace")
 
 
-def _touches(hold: Hold, period: Period) -> bool:
+def _touches(hold: Hold, period: Interval) -> bool:
     """As `overlapping` asks of what is stored."""
     return hold.bound_ms < period.end_ms and hold.booked_until_ms >= period.start_ms
 
@@ -236,7 +236,7 @@ def _span(row: PodHold) -> tuple[int, int]:
     return row.bound_ms, row.booked_until_ms
 
 
-def _moved(before: PodHold, after: PodHold) -> Iterable[Period]:
+def _moved(before: PodHold, after: PodHold) -> Iterable[Interval]:
     """Where somebody's time changes: all of both where they hold something else."""
     if _holding(before) != _holding(after) or _has_moved(before, after):
         return [*_all_of(before), *_all_of(after)]
@@ -256,15 +256,15 @@ def _has_moved(before: PodHold, after: PodHold) -> bool:
     return unpack_labels(bytes(had)).places != unpack_labels(bytes(has)).places
 
 
-def _all_of(row: PodHold) -> list[Period]:
+def _all_of(row: PodHold) -> list[Interval]:
     start, end = _span(row)
-    return [Period(start, end)] if start < end else []
+    return [Interval(start, end)] if start < end else []
 
 
-def _between(before: tuple[int, int], after: tuple[int, int]) -> Iterable[Period]:
+def _between(before: tuple[int, int], after: tuple[int, int]) -> Iterable[Interval]:
     """Where exactly one of two spans lies."""
     return [
-        Period(min(low, high), max(low, high))
+        Interval(min(low, high), max(low, high))
         for low, high in zip(before, after, strict=True)
         if low != high
     ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.samples.series import Scraper as ScraperKey
+from accounting.domain.samples.series import ScraperIdentity
 from accounting.models import Cluster, Namespace, Node
 
 BATCH = 2000
@@ -20,7 +20,7 @@ class Ids:
     gpus: dict[str, int] = field(default_factory=dict)
     pods: dict[str, int] = field(default_factory=dict)
     namespaces: dict[str, int] = field(default_factory=dict)
-    scrapers: dict[ScraperKey, int] = field(default_factory=dict)
+    scrapers: dict[ScraperIdentity, int] = field(default_factory=dict)
 
 
 def ensure_nodes(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:

@@ -11,19 +11,18 @@ from collections.abc import Container, Iterable
 import msgspec
 import numpy as np
 
-from accounting.domain.core.interval import HOUR_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
 from accounting.domain.inventory.amd_partitions import note_partitions
 from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
-    Place,
     PodRecord,
+    SampleSpan,
+    ScrapeLocation,
     ScraperRecord,
-    Span,
 )
-from accounting.domain.samples.series import Scraper as ScraperKey
-from accounting.domain.samples.series import Times
+from accounting.domain.samples.series import ScraperIdentity, Times
 from accounting.domain.units.gpu_units import SAMPLED_MODEL, SAMPLED_PARTITION
 from accounting.domain.units.resources import is_counted
 from accounting.ingest.evidence import gpu_labels, gpu_models, resource_claims
@@ -38,7 +37,7 @@ POD_REACH_MS = 2 * HOUR_MS  # wider than labels: a label must find its pod
 
 
 def load(
-    cluster: Cluster, period: Period, uids: Iterable[str] = ()
+    cluster: Cluster, period: Interval, uids: Iterable[str] = ()
 ) -> tuple[Inventory, Ids]:
     """The evidence that decides about a period, and all there is of the pods `uids`."""
     inventory = Inventory(
@@ -87,7 +86,7 @@ def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
         ids.nodes[name] = pk
         inventory.nodes[name] = NodeRecord(name)
     for name, first, last, step in rows_of(_NODE_SPANS, cluster):
-        inventory.nodes[name].spans.append(Span(first, last, step))
+        inventory.nodes[name].spans.append(SampleSpan(first, last, step))
     for name, at, units, shown in rows_of(_NODE_FACTS, cluster):
         labels = {
             key: value
@@ -141,8 +140,10 @@ def _load_gpus(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
             inventory.gpus[uuid] = GpuRecord(uuid, model)
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     for uuid, node, scraper, first, last, step in rows_of(_GPU_SPANS, cluster):
-        place = Place(node, by_id[scraper])
-        inventory.gpus[uuid].spans.setdefault(place, []).append(Span(first, last, step))
+        place = ScrapeLocation(node, by_id[scraper])
+        inventory.gpus[uuid].spans.setdefault(place, []).append(
+            SampleSpan(first, last, step)
+        )
 
 
 def _load_geometries(cluster: Cluster, inventory: Inventory) -> None:
@@ -174,7 +175,7 @@ _NAMESPACE_LABELS = """
 
 def _load_pods(
     cluster: Cluster,
-    near: Period,
+    near: Interval,
     uids: Iterable[str],
     inventory: Inventory,
     ids: Ids,
@@ -224,7 +225,7 @@ def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     for pk, job, instance, replica, shows_exported, interval in rows_of(
         _SCRAPERS, cluster
     ):
-        key = ScraperKey(job, instance, replica)
+        key = ScraperIdentity(job, instance, replica)
         ids.scrapers[key] = pk
         inventory.scrapers[key] = ScraperRecord(
             key, shows_exported, interval_ms=interval
@@ -232,7 +233,7 @@ def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     for pk, first, last, step in rows_of(_SCRAPE_SPANS, cluster):
         record = inventory.scrapers[by_id[pk]]
-        record.spans.append(Span(first, last, step))
+        record.spans.append(SampleSpan(first, last, step))
         if record.kube_times is None:
             record.kube_times = np.empty(0, np.int64)
     for name, pk in rows_of(_NODE_SCRAPERS, cluster):
@@ -240,7 +241,7 @@ def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
 
 
 def _load_scrapes(
-    cluster: Cluster, near: Period, inventory: Inventory, ids: Ids
+    cluster: Cluster, near: Interval, inventory: Inventory, ids: Ids
 ) -> None:
     """The scrapes from before the last sample of every pod at hand, and of the reach, on."""
     oldest = min(

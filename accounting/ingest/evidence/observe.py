@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from accounting.domain.core.interval import FAR_MS, Period, to_ms
+from accounting.domain.core.interval import FAR_MS, Interval, to_ms
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.derive import Derived, data_end_ms, derive
 from accounting.domain.inventory.merge import Touched
@@ -51,10 +51,10 @@ def observe_period(
     cluster: Cluster,
     reader: "ClusterReader",
     readings: Sequence[Reading],
-    period: Period,
+    period: Interval,
     *,
     is_observed: bool = False,
-    computed: Sequence[Period] = (),
+    computed: Sequence[Interval] = (),
 ) -> State:
     """Fold a period's samples into the evidence and derive holds and presence from it.
 
@@ -89,7 +89,7 @@ def observe_period(
         until = data_end_ms(inventory)
         if reader.is_live:  # it answers to the window's end, and never for the future
             until = max(until, min(period.end_ms, to_ms(database_now())))
-        wide = Period(
+        wide = Interval(
             max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
         )
         near = label_period(period)
@@ -108,7 +108,7 @@ def observe_period(
     return State(inventory, ids, now, until, found)
 
 
-def derive_again(cluster: Cluster, period: Period) -> None:
+def derive_again(cluster: Cluster, period: Interval) -> None:
     """Derive holds and presence near a period from what is known; reads no samples.
 
     In the current transaction. Windows in which somebody's time changed become due again,
@@ -123,13 +123,13 @@ def derive_again(cluster: Cluster, period: Period) -> None:
     now = derive(inventory, period, until)
     near = label_period(period)
     _, changed = store_derived.store(cluster, inventory, now, ids, near, touched)
-    kept = Period(0, inventory.retired_ms or FAR_MS)
+    kept = Interval(0, inventory.retired_ms or FAR_MS)
     there = [part for span in changed if (part := span.intersection(kept))]
     window_schedule.mark_existing(cluster.pk, there, "late")
 
 
 def _load_far(
-    cluster: Cluster, period: Period, inventory: Inventory, ids: Ids, touched: Touched
+    cluster: Cluster, period: Interval, inventory: Inventory, ids: Ids, touched: Touched
 ) -> None:
     """Load what labels say far away of the pods that somebody's samples speak of now.
 
@@ -138,7 +138,7 @@ def _load_far(
     """
     names = gpu_labels.names_of(inventory)
     if touched.scrapers:
-        wide = Period(
+        wide = Interval(
             max(0, period.start_ms - MAX_STEP_MS), period.end_ms + MAX_STEP_MS
         )
         pods = (row.pod for row in overlapping(cluster, wide))
@@ -148,7 +148,7 @@ def _load_far(
     gpu_labels.load_shown(cluster, inventory)
 
 
-def _moved_end(cluster: Cluster, until_ms: int) -> list[Period]:
+def _moved_end(cluster: Cluster, until_ms: int) -> list[Interval]:
     """Remember where a cluster's data end (rules.md N1); from where to where that moved.
 
     What lies between was computed as after the end of the data, if it was computed.
@@ -158,7 +158,7 @@ def _moved_end(cluster: Cluster, until_ms: int) -> list[Period]:
     if before is not None and before >= until_ms:
         return []
     known.update(data_end_ms=until_ms)
-    return [] if before is None else [Period(before, until_ms)]
+    return [] if before is None else [Interval(before, until_ms)]
 
 
 def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:
@@ -170,18 +170,20 @@ def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> Non
                 record.interval_ms = reading.interval_ms
 
 
-def _stretches(windows: Sequence[Period]) -> list[Period]:
+def _stretches(windows: Sequence[Interval]) -> list[Interval]:
     """Windows, ascending, with those that follow each other as one."""
-    found: list[Period] = []
+    found: list[Interval] = []
     for window in windows:
         if found and found[-1].end_ms == window.start_ms:
-            found[-1] = Period(found[-1].start_ms, window.end_ms)
+            found[-1] = Interval(found[-1].start_ms, window.end_ms)
         else:
             found.append(window)
     return found
 
 
-def _outside(changed: Sequence[Period], computed: Sequence[Period]) -> list[Period]:
+def _outside(
+    changed: Sequence[Interval], computed: Sequence[Interval]
+) -> list[Interval]:
     """The parts of changed periods that lie outside what is computed.
 
     Args:
@@ -190,13 +192,13 @@ def _outside(changed: Sequence[Period], computed: Sequence[Period]) -> list[Peri
     """
     left = list(changed)
     for done in computed:
-        parts: list[Period] = []
+        parts: list[Interval] = []
         for span in left:
             if span.start_ms < done.start_ms:
                 end_ms = min(span.end_ms, done.start_ms)
-                parts.append(Period(span.start_ms, end_ms))
+                parts.append(Interval(span.start_ms, end_ms))
             if span.end_ms > done.end_ms:
                 start_ms = max(span.start_ms, done.end_ms)
-                parts.append(Period(start_ms, span.end_ms))
+                parts.append(Interval(start_ms, span.end_ms))
         left = parts
     return left

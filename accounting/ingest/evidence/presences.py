@@ -4,13 +4,15 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from accounting.domain.core.interval import FAR_MS, Period
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.core.interval import FAR_MS, Interval
+from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.ingest.evidence.ids import BATCH, Ids, ensure_nodes
 from accounting.models import Cluster, Gpu, GpuPresence, NodeFact
 
 
-def store(cluster: Cluster, presences: Sequence[Presence], ids: Ids) -> list[Period]:
+def store(
+    cluster: Cluster, presences: Sequence[PresenceRecord], ids: Ids
+) -> list[Interval]:
     _ensure_placeholders(cluster, presences, ids)
     ensure_nodes(cluster, ids, {presence.node for presence in presences})
     wanted = {
@@ -46,7 +48,7 @@ def store(cluster: Cluster, presences: Sequence[Presence], ids: Ids) -> list[Per
 Spans = Mapping[tuple[int, int, int], int | None]  # (gpu, node, start) -> end
 
 
-def _differing(before: Spans, after: Spans) -> list[Period]:
+def _differing(before: Spans, after: Spans) -> list[Interval]:
     """Where a GPU is on a node by exactly one of two accounts."""
     edges: dict[tuple[int, int], Counter[int]] = defaultdict(Counter)
     for spans, sign in ((before, 1), (after, -1)):
@@ -55,19 +57,19 @@ def _differing(before: Spans, after: Spans) -> list[Period]:
                 continue
             edges[gpu, node][start] += sign
             edges[gpu, node][end or FAR_MS] -= sign
-    found: set[Period] = set()
+    found: set[Interval] = set()
     for changes in edges.values():
         level = 0
         ordered = sorted(changes)
         for at, following in pairwise(ordered):
             level += changes[at]
             if level:
-                found.add(Period(at, following))
+                found.add(Interval(at, following))
     return sorted(found)
 
 
 def _ensure_placeholders(
-    cluster: Cluster, presences: Sequence[Presence], ids: Ids
+    cluster: Cluster, presences: Sequence[PresenceRecord], ids: Ids
 ) -> None:
     missing = {
         p.uuid: p for p in presences if p.is_placeholder and p.uuid not in ids.gpus

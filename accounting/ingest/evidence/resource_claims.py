@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.inventory.records import ClaimRecord, Device, Inventory
 from accounting.ingest import window_schedule
 from accounting.locks import lock
@@ -39,7 +39,7 @@ class ObservedClaim:
 
 
 def observe_claims(
-    cluster: Cluster, seen: Sequence[ObservedClaim], period: Period
+    cluster: Cluster, seen: Sequence[ObservedClaim], period: Interval
 ) -> int:
     """Keep what the API says of claims; returns how many were new or changed.
 
@@ -67,13 +67,13 @@ def observe_claims(
                 starts.append(_touched_from(claim, old, period))
         _write(rows)
         if rows:
-            touched = Period(min(starts), period.end_ms)
+            touched = Interval(min(starts), period.end_ms)
             window_schedule.mark_existing(cluster.pk, [touched], "claims")
     return len(rows)
 
 
 def _touched_from(
-    claim: ObservedClaim, known: ResourceClaim | None, period: Period
+    claim: ObservedClaim, known: ResourceClaim | None, period: Interval
 ) -> int:
     """Since when what changed of a claim may matter; other pods of it are of the last hour."""
     before = {Device(*parts) for parts in known.devices} if known is not None else set()

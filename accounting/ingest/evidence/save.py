@@ -5,7 +5,7 @@ Callers hold the cluster's `evidence` lock.
 
 from collections.abc import Iterable, Sequence
 
-from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.inventory.amd_partitions import sampled_partition
 from accounting.domain.inventory.merge import Touched
 from accounting.domain.inventory.records import Inventory, NodeRecord
@@ -29,7 +29,7 @@ from accounting.sources.catalogue import lifecycle_of
 
 
 def save(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Period
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Interval
 ) -> None:
     """Write what a fold changed. Rows that are there already are updated."""
     _save_nodes(cluster, inventory, ids, touched)

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.inventory.merge import Touched
 from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import Scraper as ScraperKey
-from accounting.domain.samples.series import Times
+from accounting.domain.samples.series import ScraperIdentity, Times
 from accounting.ingest import bulk_copy
 from accounting.ingest.evidence import gpu_models
 from accounting.ingest.evidence.ids import BATCH, Ids
@@ -71,7 +70,7 @@ def save_gpus(
 
 
 def save_scrapers(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Period
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Interval
 ) -> None:
     Scraper.objects.bulk_create(
         [
@@ -91,7 +90,7 @@ def save_scrapers(
         update_fields=["shows_exported", "is_kube_state", "interval_ms"],
     )
     for row in Scraper.objects.filter(cluster=cluster):
-        ids.scrapers[ScraperKey(row.job, row.instance, row.replica)] = row.pk
+        ids.scrapers[ScraperIdentity(row.job, row.instance, row.replica)] = row.pk
     _save_scrape_spans(inventory, ids, touched)
     hours: list[ScrapeHour] = []
     for key in touched.scrapers:
@@ -140,7 +139,7 @@ def _save_scrape_spans(inventory: Inventory, ids: Ids, touched: Touched) -> None
     )
 
 
-def _by_hour(times: Times, period: Period) -> Iterable[tuple[int, slice]]:
+def _by_hour(times: Times, period: Interval) -> Iterable[tuple[int, slice]]:
     """The hours that a period touches, each with where its times are."""
     for hour in period.hours():
         low, high = np.searchsorted(times, [hour.start_ms, hour.end_ms])
@@ -149,7 +148,7 @@ def _by_hour(times: Times, period: Period) -> Iterable[tuple[int, slice]]:
 
 
 def save_labels(
-    inventory: Inventory, ids: Ids, touched: Touched, period: Period
+    inventory: Inventory, ids: Ids, touched: Touched, period: Interval
 ) -> None:
     bulk_copy.merge(
         GpuLabelHour,

@@ -1,6 +1,6 @@
 """Stores what the evidence says (holds, presences) and tells whose time changed."""
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import Derived
 from accounting.domain.inventory.merge import Touched
 from accounting.domain.inventory.records import Inventory
@@ -14,9 +14,9 @@ def store(
     inventory: Inventory,
     derived: Derived,
     ids: Ids,
-    near: Period,
+    near: Interval,
     touched: Touched,
-) -> tuple[Derived, list[Period]]:
+) -> tuple[Derived, list[Interval]]:
     """Bring holds and presences up to date.
 
     Args:

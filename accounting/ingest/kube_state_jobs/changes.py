@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Period, union
+from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, union
 from accounting.domain.core.issue import Issue
 from accounting.domain.inventory.kube_state_job_samples import (
     ISSUES,
@@ -21,7 +21,7 @@ from accounting.domain.inventory.kube_state_job_samples import (
 )
 from accounting.domain.inventory.kube_state_jobs import (
     JobRecord,
-    Role,
+    JobRole,
     Roles,
     counted_periods,
     differences,
@@ -38,7 +38,7 @@ from accounting.queries.data_health.known_kube_state_jobs import (
     stored_named,
 )
 
-Changes = Mapping[str, Sequence[Period]]  # by job
+Changes = Mapping[str, Sequence[Interval]]  # by job
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +51,28 @@ class Judged:
     """
 
     readings: Sequence[Reading]
-    again: Sequence[Period]
+    again: Sequence[Interval]
     _known: KnownJobs
     _roles: Roles
     _all: Sequence[Reading]
 
-    def issues(self, period: Period, added: Mapping[str, str]) -> list[Issue]:
+    def issues(self, period: Interval, added: Mapping[str, str]) -> list[Issue]:
         """The jobs beside those that lead, in a period.
 
         Args:
             period: half-open.
             added: resources that an administrator added, by kube-state's spelling.
         """
-        if all(s.role is Role.LEADS for found in self._roles.values() for s in found):
+        if all(
+            s.role is JobRole.LEADS for found in self._roles.values() for s in found
+        ):
             return []
         shared = self._known.shared(self._roles)
         return told(self._all, self._roles, period, shared, added)
 
 
 def judge(
-    cluster: Cluster, readings: Sequence[Reading], period: Period, *, is_known: bool
+    cluster: Cluster, readings: Sequence[Reading], period: Interval, *, is_known: bool
 ) -> Judged:
     """Fold the jobs of readings into what is known of them, and leave out what does not count.
 
@@ -88,7 +90,7 @@ def judge(
     return Judged(counting(readings, roles), again, now, roles, readings)
 
 
-def bring_about(cluster: Cluster) -> Period | None:
+def bring_about(cluster: Cluster) -> Interval | None:
     """Let the jobs count that people name now; nothing is read.
 
     Windows whose samples are at hand become due again.
@@ -104,12 +106,12 @@ def bring_about(cluster: Cluster) -> Period | None:
         known = known_jobs(cluster.pk)
         _, again = _bring_about(cluster, known, known)
         window_schedule.mark_existing(cluster.pk, again, "jobs")
-    return Period(again[0].start_ms, again[-1].end_ms) if again else None
+    return Interval(again[0].start_ms, again[-1].end_ms) if again else None
 
 
 def _bring_about(
     cluster: Cluster, known: KnownJobs, now: KnownJobs
-) -> tuple[Roles, list[Period]]:
+) -> tuple[Roles, list[Interval]]:
     """The roles of jobs as they are known now, and the time that these change."""
     before = known.roles()
     if not known.is_in_force:
@@ -124,7 +126,7 @@ def _bring_about(
 
 def changed(
     cluster: Cluster, before: Roles, after: Roles, jobs: Mapping[str, JobRecord]
-) -> list[Period]:
+) -> list[Interval]:
     """Bring about that other samples count; the time that must be computed again.
 
     In the current transaction, under the cluster's `evidence` lock.
@@ -138,7 +140,7 @@ def changed(
     if not lost and not gained:
         return []
     _resolve(cluster.pk, codes_of(after, jobs))
-    at_hand = Period(window_schedule.at_hand_from(cluster.pk), FAR_MS)
+    at_hand = Interval(window_schedule.at_hand_from(cluster.pk), FAR_MS)
     found = _at_hand(gained, at_hand)
     for job, periods in lost.items():
         kept = _at_hand({job: periods}, at_hand)
@@ -155,11 +157,11 @@ def changed(
     return again
 
 
-def _widened(period: Period) -> Period:
-    return Period(max(0, period.start_ms - HOUR_MS), period.end_ms + HOUR_MS)
+def _widened(period: Interval) -> Interval:
+    return Interval(max(0, period.start_ms - HOUR_MS), period.end_ms + HOUR_MS)
 
 
-def _at_hand(changes: Changes, at_hand: Period) -> list[Period]:
+def _at_hand(changes: Changes, at_hand: Interval) -> list[Interval]:
     return [
         part
         for periods in changes.values()

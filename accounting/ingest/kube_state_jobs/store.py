@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.kube_state_job_samples import (
     Side,
     merged,
@@ -23,7 +23,7 @@ from accounting.queries.data_health.known_kube_state_jobs import KnownJobs
 
 
 def fold(
-    cluster: Cluster, known: KnownJobs, readings: Sequence[Reading], period: Period
+    cluster: Cluster, known: KnownJobs, readings: Sequence[Reading], period: Interval
 ) -> KnownJobs:
     """What is known after the samples of a period, which is stored; `known` stays."""
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, Period, to_instant, to_ms
-from accounting.domain.inventory.records import Span
+from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
+from accounting.domain.inventory.records import SampleSpan
 from accounting.mapping import pack_times, unpack_times
 from accounting.models import NodeSpan, ScrapeHour, ScrapeSpan
 
@@ -18,11 +18,11 @@ from accounting.models import NodeSpan, ScrapeHour, ScrapeSpan
 def withdraw(
     cluster_id: int,
     job: str,
-    periods: Sequence[Period],
-    wide: Sequence[Period],
+    periods: Sequence[Interval],
+    wide: Sequence[Interval],
     *,
     is_gone: bool,
-) -> list[Period]:
+) -> list[Interval]:
     """Take what a job showed in some periods out of the evidence; where it may be missing.
 
     What others showed of the same nodes and namespaces in `wide` is taken out as well: it is
@@ -36,7 +36,7 @@ def withdraw(
         nodes = [row[0] for row in cursor.fetchall()]
     _cut_scrapes(scrapers, wide)
     _cut_node_spans(nodes, wide)
-    found: list[Period] = []
+    found: list[Interval] = []
     with connection.cursor() as cursor:
         for period in wide:
             values |= {"nodes": nodes, "start": period.start, "end": period.end}
@@ -45,9 +45,9 @@ def withdraw(
         for period in periods:
             values |= {"start_ms": period.start_ms, "end_ms": period.end_ms}
             cursor.execute(_HOLDS, values)
-            found += [Period(a, max(a, b)) for a, b in cursor.fetchall()]
+            found += [Interval(a, max(a, b)) for a, b in cursor.fetchall()]
             cursor.execute(_PODS, values)
-            found += [Period(a, b + 1) for a, b in cursor.fetchall()]
+            found += [Interval(a, b + 1) for a, b in cursor.fetchall()]
         cursor.execute(_OWNERS, values)
         if is_gone:
             cursor.execute(_NODE_SCRAPERS, {"scrapers": scrapers})
@@ -100,7 +100,7 @@ _OWNERS = """
 """
 
 
-def _cut_scrapes(scrapers: Sequence[int], periods: Sequence[Period]) -> None:
+def _cut_scrapes(scrapers: Sequence[int], periods: Sequence[Interval]) -> None:
     """Forget when scrapers read kube-state in some periods."""
     low = min(period.start_ms for period in periods)
     high = max(period.end_ms for period in periods)
@@ -125,18 +125,18 @@ def _cut_scrapes(scrapers: Sequence[int], periods: Sequence[Period]) -> None:
         _cut(spans, periods, scraper_id=scraper)
 
 
-def _cut_node_spans(nodes: Iterable[int], periods: Sequence[Period]) -> None:
+def _cut_node_spans(nodes: Iterable[int], periods: Sequence[Interval]) -> None:
     """Forget when nodes were shown in some periods."""
     for node in nodes:
         _cut(NodeSpan.objects.filter(node_id=node), periods, node_id=node)
 
 
-def _cut(rows: Any, periods: Sequence[Period], **owner: int) -> None:
+def _cut(rows: Any, periods: Sequence[Interval], **owner: int) -> None:
     """Replace spans by what lies outside of some periods."""
     low = min(period.start_ms for period in periods)
     high = max(period.end_ms for period in periods)
     for row in rows.filter(first_ms__lt=high, last_ms__gte=low):
-        left = _outside(Span(row.first_ms, row.last_ms, row.step_ms), periods)
+        left = _outside(SampleSpan(row.first_ms, row.last_ms, row.step_ms), periods)
         row.delete()
         for span in left:
             rows.model.objects.create(
@@ -147,7 +147,7 @@ def _cut(rows: Any, periods: Sequence[Period], **owner: int) -> None:
             )
 
 
-def _outside(span: Span, periods: Sequence[Period]) -> list[Span]:
+def _outside(span: SampleSpan, periods: Sequence[Interval]) -> list[SampleSpan]:
     """What is left of a span; its last sample before a period is not known any more."""
     pieces = [span]
     for period in periods:
@@ -155,12 +155,14 @@ def _outside(span: Span, periods: Sequence[Period]) -> list[Span]:
             part
             for piece in pieces
             for part in (
-                Span(
+                SampleSpan(
                     piece.first_ms,
                     min(piece.last_ms, period.start_ms - 1),
                     piece.step_ms,
                 ),
-                Span(max(piece.first_ms, period.end_ms), piece.last_ms, piece.step_ms),
+                SampleSpan(
+                    max(piece.first_ms, period.end_ms), piece.last_ms, piece.step_ms
+                ),
             )
             if part.first_ms <= part.last_ms
         ]

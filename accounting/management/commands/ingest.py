@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from django.db import InterfaceError, OperationalError, connection
 
 from accounting.audit import SYSTEM, act
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.ingest import scheduler, window_schedule
 from accounting.ingest.catch_up import CaughtUp, catch_up
 from accounting.ingest.expired_hours import widened
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             sys.exit(FINDING)
 
     def _ingest(
-        self, clusters: Sequence[Cluster], period: Period | None, *, is_endless: bool
+        self, clusters: Sequence[Cluster], period: Interval | None, *, is_endless: bool
     ) -> int:
         """How many windows wait for their source; without end where it is to follow."""
         while is_endless:
@@ -118,7 +118,7 @@ class Command(BaseCommand):
             self._say(cluster, done)
         return self._say_left(cluster, done)
 
-    def _range(self, cluster: Cluster, period: Period) -> int:
+    def _range(self, cluster: Cluster, period: Interval) -> int:
         """One range, and nothing else."""
         asked, period = period, widened(cluster.pk, period)
         if period != asked:
@@ -145,7 +145,7 @@ class Command(BaseCommand):
             )
         return self._say_left(cluster, done)
 
-    def _compute(self, cluster: Cluster, period: Period | None) -> CaughtUp:
+    def _compute(self, cluster: Cluster, period: Interval | None) -> CaughtUp:
         with Progress(self.stderr) as progress:
             return catch_up(
                 cluster,
@@ -195,7 +195,7 @@ class Command(BaseCommand):
         return waiting
 
 
-def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Period | None:
+def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Interval | None:
     """The range that is asked for.
 
     Raises:

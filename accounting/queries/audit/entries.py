@@ -66,7 +66,7 @@ class AuditRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AuditFilter:
     """Which changes; empty texts and None choose all."""
 
     what: str = ""
@@ -93,14 +93,14 @@ class Head:
     hash: str
 
 
-def audit_page(wish: Wish, limit: int) -> AuditPage:
+def audit_page(wish: AuditFilter, limit: int) -> AuditPage:
     """One page of changes; a page stays what it was, for nothing before it ever changes."""
     found = list(islice(audit_rows(wish, chunk=limit + 1), limit + 1))
     rows = found[:limit]
     return AuditPage(rows, rows[-1].id if len(found) > limit else None)
 
 
-def audit_rows(wish: Wish, chunk: int = CHUNK) -> Iterator[AuditRow]:
+def audit_rows(wish: AuditFilter, chunk: int = CHUNK) -> Iterator[AuditRow]:
     """Every change, newest first; two queries for each chunk of them.
 
     A worker that only keeps its lease is in the chain, and left out here.
@@ -117,7 +117,7 @@ def audit_rows(wish: Wish, chunk: int = CHUNK) -> Iterator[AuditRow]:
         links = links.filter(id__lt=chosen[-1][0])
 
 
-def _links(wish: Wish) -> QuerySet[AuditLink]:
+def _links(wish: AuditFilter) -> QuerySet[AuditLink]:
     links = AuditLink.objects.order_by("-id")
     if wish.what:
         links = links.filter(body__source__endswith=f"_{wish.what}event")

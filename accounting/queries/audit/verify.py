@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.queries.audit.checks import audit_checks
 from accounting.queries.audit.invariant import Check, Verdict
 from accounting.rating.charge_sql import INTENSITY_COLUMNS, over
@@ -264,7 +264,7 @@ CHECKS: Sequence[Check] = (
 )
 
 
-def verdicts(period: Period) -> list[Verdict]:
+def verdicts(period: Interval) -> list[Verdict]:
     """Run every check over a period, in one snapshot of the database."""
     parameters = {"start": period.start, "end": period.end}
     found: list[Verdict] = []

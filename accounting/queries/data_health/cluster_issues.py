@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Interval
 
 SILENT_WINDOWS = (
     DAY_MS // WINDOW_MS
@@ -20,7 +20,7 @@ class Silence(NamedTuple):
         at_stake_ms: their time in that period.
     """
 
-    period: Period
+    period: Interval
     gpus: int
     at_stake_ms: int
 
@@ -73,13 +73,13 @@ def silence(cluster_id: int) -> Silence | None:
         values = {"cluster": cluster_id, "start": last, "end": end}
         cursor.execute(_THERE, values)
         gpus, at_stake_ms = cursor.fetchone()
-    return Silence(Period(last, end), gpus, at_stake_ms)
+    return Silence(Interval(last, end), gpus, at_stake_ms)
 
 
 class Sampled(NamedTuple):
     """Samples after the end of a cluster; `at_stake_ms` is the time of the GPUs in them."""
 
-    period: Period
+    period: Interval
     gpus: int
     at_stake_ms: int
 
@@ -112,7 +112,7 @@ def sampled_after(cluster_id: int, at_ms: int) -> Sampled | None:
         first, last, gpus, at_stake_ms = cursor.fetchone()
     if first is None:
         return None
-    return Sampled(Period(first, last), gpus, at_stake_ms)
+    return Sampled(Interval(first, last), gpus, at_stake_ms)
 
 
 class SharedGpu(NamedTuple):
@@ -120,7 +120,7 @@ class SharedGpu(NamedTuple):
 
     uuid: str
     others: tuple[str, ...]
-    period: Period
+    period: Interval
     at_stake_ms: int
 
 
@@ -159,6 +159,6 @@ def shared_gpus(cluster_id: int) -> list[SharedGpu]:
         cursor.execute(_SHARED, [cluster_id])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return [
-        SharedGpu(uuid, tuple(others), Period(first, last), at_stake_ms)
+        SharedGpu(uuid, tuple(others), Interval(first, last), at_stake_ms)
         for uuid, others, first, last, at_stake_ms in rows
     ]

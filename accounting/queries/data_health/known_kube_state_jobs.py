@@ -10,8 +10,8 @@ from accounting.domain.inventory.kube_state_job_samples import Side, merged
 from accounting.domain.inventory.kube_state_jobs import (
     NOBODY,
     JobRecord,
-    Named,
-    Role,
+    JobRole,
+    NamedJobs,
     Roles,
     Run,
     changed_at,
@@ -38,8 +38,8 @@ class KnownJobs:
     ids: dict[Side, int] = field(default_factory=dict)
     overlaps: dict[tuple[Side, Side], tuple[int, str]] = field(default_factory=dict)
     live_ms: int | None = None
-    named: Named = NOBODY
-    wanted: Named = NOBODY
+    named: NamedJobs = NOBODY
+    wanted: NamedJobs = NOBODY
     is_in_force: bool = False
 
     @property
@@ -88,7 +88,7 @@ class KnownJobs:
         found: dict[str, tuple[int, str]] = {}
         for (one, other), (at, name) in self.overlaps.items():
             leads = roles.get(other.job, ())[:1]
-            if leads and leads[0].role is Role.LEADS and one.job != other.job:
+            if leads and leads[0].role is JobRole.LEADS and one.job != other.job:
                 found[one.job] = min((at, name), found.get(one.job, (at, name)))
         return {job: name for job, (_, name) in found.items()}
 
@@ -150,23 +150,23 @@ def _put_named(found: Mapping[int, KnownJobs]) -> None:
         own.is_in_force = in_force is not None and own.named == own.wanted
 
 
-def _named(accepted: Iterable[str], settings: Iterable[Mapping[str, Any]]) -> Named:
+def _named(accepted: Iterable[str], settings: Iterable[Mapping[str, Any]]) -> NamedJobs:
     lists = [one.get("jobs") or () for one in settings]
-    return Named(
+    return NamedJobs(
         frozenset(accepted),
         frozenset(job for jobs in lists for job in jobs),
         is_closed=bool(lists) and all(lists),
     )
 
 
-def named_from(stored: Mapping[str, Any]) -> Named:
+def named_from(stored: Mapping[str, Any]) -> NamedJobs:
     """The jobs that people named, as `Cluster.kube_jobs_in_force` keeps them."""
-    return Named(
+    return NamedJobs(
         frozenset(stored["accepted"]), frozenset(stored["listed"]), stored["is_closed"]
     )
 
 
-def stored_named(named: Named) -> dict[str, Any]:
+def stored_named(named: NamedJobs) -> dict[str, Any]:
     """The same, to be kept."""
     return {
         "accepted": sorted(named.accepted),

@@ -7,7 +7,7 @@ from typing import Any
 
 from accounting.access import Scope
 from accounting.domain.core.interval import to_instant, to_ms
-from accounting.domain.inventory.kube_state_jobs import JobRecord, Role, Roles
+from accounting.domain.inventory.kube_state_jobs import JobRecord, JobRole, Roles
 from accounting.models import Cluster
 from accounting.queries.data_health.known_kube_state_jobs import (
     KnownJobs,
@@ -44,7 +44,7 @@ class KubeStateJobRow:
     @property
     def counts(self) -> bool:
         """True where its last sample counts."""
-        return self.role != Role.OTHER.name.lower()
+        return self.role != JobRole.OTHER.name.lower()
 
     def fields(self) -> dict[str, Any]:
         """As the API and CSV print it."""

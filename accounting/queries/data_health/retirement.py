@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.db import connection
 
 from accounting.access import EVERYTHING
-from accounting.domain.core.interval import WINDOW_MS, Period, to_instant, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.models import Cluster
 from accounting.queries.selection import Selection
@@ -90,7 +90,7 @@ class RetirementEffect:
     wall_charge: Decimal = Decimal(0)
     charge: Decimal = Decimal(0)
     currency: str = ""
-    again: Period | None = None
+    again: Interval | None = None
 
 
 def retirement_effect(cluster: Cluster, at: datetime | None) -> RetirementEffect:
@@ -109,13 +109,13 @@ def retirement_effect(cluster: Cluster, at: datetime | None) -> RetirementEffect
     old, new = cluster.retired_at or known.end, at or known.end
     again = None
     if min(old, known.end) < min(new, known.end):
-        again = Period.of(old, min(new, known.end))
+        again = Interval.of(old, min(new, known.end))
     if at is None or at >= known.end:
         return RetirementEffect(None, again=again)
     floor = to_instant(to_ms(at) - to_ms(at) % WINDOW_MS)
     start = max(floor, known.first_hour)
     chosen = Selection(
-        EVERYTHING, Period.of(start, known.end), {"cluster": (cluster.name,)}
+        EVERYTHING, Interval.of(start, known.end), {"cluster": (cluster.name,)}
     )
     ledger, usage = ledger_total(chosen), usage_total(chosen)
     return RetirementEffect(

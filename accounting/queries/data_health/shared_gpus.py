@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 
 
-class Presence(NamedTuple):
+class ClusterPresence(NamedTuple):
     """A GPU that was in a cluster in a period, up to where that cluster's data end."""
 
     cluster: str
     uuid: str
-    period: Period
+    period: Interval
 
 
 _PRESENCES = """
@@ -32,7 +32,7 @@ _PRESENCES = """
 """
 
 
-def presences_of(uuids: Collection[str], period: Period) -> list[Presence]:
+def presences_of(uuids: Collection[str], period: Interval) -> list[ClusterPresence]:
     """Where GPUs were in a period, in the order in which their clusters became known.
 
     Args:
@@ -47,7 +47,7 @@ def presences_of(uuids: Collection[str], period: Period) -> list[Presence]:
     with connection.cursor() as cursor:
         cursor.execute(_PRESENCES, values)
         return [
-            Presence(name, uuid, Period(low, high))
+            ClusterPresence(name, uuid, Interval(low, high))
             for name, uuid, low, high in cursor.fetchall()
         ]
 

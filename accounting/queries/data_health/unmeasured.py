@@ -2,11 +2,11 @@
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.models import DutyMetric
 
 
-def unmeasured_ms(cluster_id: int, period: Period) -> dict[str, int]:
+def unmeasured_ms(cluster_id: int, period: Interval) -> dict[str, int]:
     """Unknown milliseconds of holds that no metric was read for, by node; none that has 0."""
     with connection.cursor() as cursor:
         cursor.execute(

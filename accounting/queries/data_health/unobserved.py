@@ -6,7 +6,7 @@ from datetime import date, datetime
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.core.interval import DAY_MS, Period
+from accounting.domain.core.interval import DAY_MS, Interval
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage.usage import usage_rows
@@ -23,7 +23,7 @@ class DataGap:
     @property
     def length_ms(self) -> int | None:
         """How long it was; None while it lasts."""
-        return None if self.end is None else Period.of(self.start, self.end).length_ms
+        return None if self.end is None else Interval.of(self.start, self.end).length_ms
 
 
 _GAPS = """
@@ -43,7 +43,7 @@ _GAPS = """
 """
 
 
-def data_gaps(scope: Scope, period: Period, cluster: str = "") -> list[DataGap]:
+def data_gaps(scope: Scope, period: Interval, cluster: str = "") -> list[DataGap]:
     """Times without data between the first facts of a period and its end, newest first.
 
     Each cluster for itself. Nothing for people who see no usage at all.
@@ -60,15 +60,15 @@ def data_gaps(scope: Scope, period: Period, cluster: str = "") -> list[DataGap]:
         return [DataGap(*row) for row in cursor.fetchall()]
 
 
-def newest_day() -> Period | None:
+def newest_day() -> Interval | None:
     """The last 24 hours of five-minute facts; None without any."""
     stored = stored_period()
     if stored is None:
         return None
-    return Period(max(stored.start_ms, stored.end_ms - DAY_MS), stored.end_ms)
+    return Interval(max(stored.start_ms, stored.end_ms - DAY_MS), stored.end_ms)
 
 
-def unobserved_gpus(selection: Selection, period: Period) -> list[UsageRow]:
+def unobserved_gpus(selection: Selection, period: Interval) -> list[UsageRow]:
     """GPUs with held time that was not observed, most of it first.
 
     By cluster, node, GPU and team, over five-minute facts: `period` must be kept.
@@ -79,7 +79,7 @@ def unobserved_gpus(selection: Selection, period: Period) -> list[UsageRow]:
     return sorted(found, key=lambda row: (-row.unknown_ms, row.key["gpu"]))
 
 
-def held_by_day(selection: Selection, period: Period) -> dict[date, UsageRow]:
+def held_by_day(selection: Selection, period: Interval) -> dict[date, UsageRow]:
     """Held time of each billing day of a period; its `coverage` is what was observed."""
     rows = usage_rows(replace(selection, period=period), ("day",))
     return {date.fromisoformat(row.key["day"]): row for row in rows}

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.rounding import half_even
 from accounting.domain.reports.rows import LedgerRow, UsageRow
@@ -252,12 +252,12 @@ def _metrics(selection: Selection) -> list[tuple[DutyMetric, int]]:
         return [(DutyMetric(metric), count) for metric, count in cursor.fetchall()]
 
 
-def _newest_hour(selection: Selection) -> Period:
-    stored = stored_period() or Period(0, 0)
+def _newest_hour(selection: Selection) -> Interval:
+    stored = stored_period() or Interval(0, 0)
     end = stored.end_ms
     if selection.period is not None:
         end = min(end, selection.period.end_ms)
-    return Period(max(0, end - HOUR_MS), end)
+    return Interval(max(0, end - HOUR_MS), end)
 
 
 def _promql(selection: Selection, metrics: Sequence[DutyMetric]) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.rows import LedgerRow
 from accounting.models import DataIssue
 from accounting.queries.fields import Fields, amount, gpu_hours, instant
 from accounting.queries.gpus.drivers import drivers
 from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS
-from accounting.queries.gpus.holders import Holding, holders_now
+from accounting.queries.gpus.holders import GpuHolder, holders_now
 from accounting.queries.selection import Selection, refuse_others, stored_period
 from accounting.queries.usage.ledger import HiddenError, ledger_rows
 from accounting.queries.usage.usage import HELD
@@ -41,7 +41,7 @@ class GpuRow:
     driver: str
     is_present: bool
     first_seen: datetime
-    holders: tuple[Holding, ...]
+    holders: tuple[GpuHolder, ...]
     errors: tuple[str, ...]
     ledger: LedgerRow | None
 
@@ -91,7 +91,7 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
     if not selection.scope.sees_all:
         raise HiddenError("GPUs of all teams are for finance and admins")
     refuse_others(selection, GPU_FILTERS, "GPUs")
-    period = selection.period or stored_period() or Period(0, 1)
+    period = selection.period or stored_period() or Interval(0, 1)
     names = {"cluster": "clusters", "model": "models", "node": "nodes", "gpu": "uuids"}
     filters = {
         key: list(selection.filters.get(name, ())) or None
@@ -142,7 +142,7 @@ _STATES = f"""
 """  # column names of this project
 
 
-def _states(period: Period, uuids: Sequence[str] | None) -> dict[str, LedgerRow]:
+def _states(period: Interval, uuids: Sequence[str] | None) -> dict[str, LedgerRow]:
     """The states of GPUs in a period, without money: sums of their facts alone."""
     parameters: dict[str, Any] = {
         "since": period.start,
@@ -164,7 +164,7 @@ def _states(period: Period, uuids: Sequence[str] | None) -> dict[str, LedgerRow]
         }
 
 
-def gpu_errors(period: Period) -> dict[tuple[str, str], tuple[str, ...]]:
+def gpu_errors(period: Interval) -> dict[tuple[str, str], tuple[str, ...]]:
     """(cluster, GPU) -> the errors of its hardware that samples of a period showed.
 
     From the data issues: an XID is one error for as long as its code stays (trap T4).

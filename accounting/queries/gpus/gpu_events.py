@@ -19,7 +19,7 @@ HARDWARE_ERRORS = {"gpu_xid": "XID", "gpu_ecc": "ECC", "gpu_row_remap": "Row rem
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class GpuEvent:
     """One thing that happened; `until` where it lasted."""
 
     at: datetime
@@ -29,7 +29,7 @@ class Event:
     is_error: bool = False  # of the hardware
 
 
-def gpu_events(selection: Selection, uuid: str) -> list[Event]:
+def gpu_events(selection: Selection, uuid: str) -> list[GpuEvent]:
     """The newest events of one GPU, newest first, whatever the period.
 
     Raises:
@@ -48,19 +48,19 @@ def gpu_events(selection: Selection, uuid: str) -> list[Event]:
     return sorted(events, key=lambda event: event.at, reverse=True)[:MOST]
 
 
-def _places(presences: list[GpuPresence]) -> Iterator[Event]:
+def _places(presences: list[GpuPresence]) -> Iterator[GpuEvent]:
     last: GpuPresence | None = None
     for presence in presences:
         name = presence.node.name
         at = to_instant(presence.start_ms)
         if last is None:
-            yield Event(at, "First seen", f"on {name}")
+            yield GpuEvent(at, "First seen", f"on {name}")
         elif last.node_id != presence.node_id:
-            yield Event(at, "Moved", f"from {last.node.name} to {name}")
+            yield GpuEvent(at, "Moved", f"from {last.node.name} to {name}")
         else:
-            yield Event(at, "Came back", f"on {name}")
+            yield GpuEvent(at, "Came back", f"on {name}")
         if presence.end_ms is not None:
-            yield Event(to_instant(presence.end_ms), "Gone", f"from {name}")
+            yield GpuEvent(to_instant(presence.end_ms), "Gone", f"from {name}")
         last = presence
 
 
@@ -75,7 +75,7 @@ _LABELS = {  # of nodes, as kube-state spells them: what a change of them means
 }
 
 
-def _facts(presences: list[GpuPresence]) -> Iterator[Event]:
+def _facts(presences: list[GpuPresence]) -> Iterator[GpuEvent]:
     """Changes of the facts of its nodes while it was there."""
     by_node: dict[int, list[NodeFact]] = {}
     nodes = {presence.node_id for presence in presences}
@@ -89,20 +89,22 @@ def _facts(presences: list[GpuPresence]) -> Iterator[Event]:
                 yield from _changes(before, after)
 
 
-def _changes(before: NodeFact, after: NodeFact) -> Iterator[Event]:
+def _changes(before: NodeFact, after: NodeFact) -> Iterator[GpuEvent]:
     at = after.valid_from
     for resource in sorted({*before.capacity, *after.capacity}):
         old, new = before.capacity.get(resource, 0), after.capacity.get(resource, 0)
         if old != new:
-            yield Event(
+            yield GpuEvent(
                 at, "Capacity of its node changed", f"{resource}: {old} → {new}"
             )
     if before.labels.get("unschedulable") != after.labels.get("unschedulable"):
         is_cordoned = after.labels.get("unschedulable") == "true"
         title = "Node cordoned" if is_cordoned else "Node schedulable again"
-        yield Event(at, title, "New pods are kept away" if is_cordoned else "")
+        yield GpuEvent(at, title, "New pods are kept away" if is_cordoned else "")
     if before.lifecycle != after.lifecycle:
-        yield Event(at, "Lifecycle changed", f"{before.lifecycle} → {after.lifecycle}")
+        yield GpuEvent(
+            at, "Lifecycle changed", f"{before.lifecycle} → {after.lifecycle}"
+        )
     for label, title in _LABELS.items():
         yield from _change(at, title, before.labels.get(label), after.labels.get(label))
     yield from _change(
@@ -112,17 +114,17 @@ def _changes(before: NodeFact, after: NodeFact) -> Iterator[Event]:
 
 def _change(
     at: datetime, title: str, old: str | None, new: str | None
-) -> Iterator[Event]:
+) -> Iterator[GpuEvent]:
     if old != new and (old or new):
-        yield Event(at, title, f"{old or 'none'} → {new or 'none'}")
+        yield GpuEvent(at, title, f"{old or 'none'} → {new or 'none'}")
 
 
-def _issues(presences: list[GpuPresence], uuid: str) -> Iterator[Event]:
+def _issues(presences: list[GpuPresence], uuid: str) -> Iterator[GpuEvent]:
     """What data health says of it: hardware errors and doubtful samples."""
     about = Q(subject=uuid) | Q(subject__startswith=f"{uuid} ")
     cluster = presences[0].gpu.cluster_id
     for issue in DataIssue.objects.filter(about, cluster_id=cluster):
-        yield Event(
+        yield GpuEvent(
             issue.first_seen,
             text_of(issue.code).title,
             issue.message,

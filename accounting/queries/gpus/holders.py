@@ -7,14 +7,14 @@ from typing import Any
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.queries.selection import Selection
 
 Gpu = tuple[str, str]  # cluster, UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class GpuHolder:
     """One pod that has a GPU."""
 
     pod: str
@@ -50,7 +50,7 @@ _NOW = """
 
 def holders_now(
     scope: Scope, uuids: Collection[str] | None = None
-) -> dict[Gpu, tuple[Holding, ...]]:
+) -> dict[Gpu, tuple[GpuHolder, ...]]:
     """Who has each GPU in the newest window of its cluster; nobody's are left out.
 
     Everybody gets the same answer for the pods of the teams that they may see.
@@ -59,11 +59,11 @@ def holders_now(
         "uuids": None if uuids is None else list(uuids),
         "scope": None if scope.team_ids is None else sorted(scope.team_ids),
     }
-    found: dict[Gpu, tuple[Holding, ...]] = {}
+    found: dict[Gpu, tuple[GpuHolder, ...]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_NOW, parameters)
         for cluster, gpu, pod, namespace, team, inferred in cursor.fetchall():
-            one = Holding(pod, namespace, team, bool(inferred))
+            one = GpuHolder(pod, namespace, team, bool(inferred))
             found[cluster, gpu] = (*found.get((cluster, gpu), ()), one)
     return found
 
@@ -99,12 +99,12 @@ _FOUND = f"""
 
 def held_in(
     selection: Selection, uuids: Sequence[str]
-) -> Mapping[Gpu, tuple[Holding, ...]]:
+) -> Mapping[Gpu, tuple[GpuHolder, ...]]:
     """Who had some GPUs in a period of five-minute facts, those that had most of it first.
 
     Ask for those that are shown: it reads every window of them.
     """
-    found: dict[Gpu, tuple[Holding, ...]] = {}
+    found: dict[Gpu, tuple[GpuHolder, ...]] = {}
     period = selection.period
     if not uuids or period is None or not period.length_ms:
         return found
@@ -113,7 +113,7 @@ def held_in(
         cursor.execute(_HELD, parameters)
         for cluster, gpu, *rest in cursor.fetchall():
             held = found.get((cluster, gpu), ())
-            found[cluster, gpu] = (*held, Holding(*rest))
+            found[cluster, gpu] = (*held, GpuHolder(*rest))
     return found
 
 
@@ -128,7 +128,7 @@ def gpus_held_by(selection: Selection, words: str) -> set[Gpu]:
         return {(cluster, gpu) for cluster, gpu in cursor.fetchall()}
 
 
-def _parameters(selection: Selection, period: Period) -> dict[str, Any]:
+def _parameters(selection: Selection, period: Interval) -> dict[str, Any]:
     scope = selection.scope.team_ids
     return {
         "start": period.start,

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_ms
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
+from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.queries.fields import Fields, instant
 from accounting.queries.selection import (
     Selection,
@@ -35,7 +35,7 @@ class GpuStep:
     milliseconds: Mapping[str, int]
     samples_used: int
     samples_expected: int
-    hard: Hardness
+    hard: Intensity
 
     @property
     def efficiency(self) -> float | None:
@@ -71,7 +71,7 @@ class GpuStep:
         }
 
 
-_HARD = tuple(item.name for item in fields(Hardness))
+_HARD = tuple(item.name for item in fields(Intensity))
 _SUMS = {
     "usage_window": (
         *(f"sum(w.{state}_ms)::bigint" for state in STATES),
@@ -111,7 +111,7 @@ def gpu_steps(selection: Selection, step_ms: int) -> list[GpuStep]:
     uuids = selection.filters.get("gpu", ())
     if len(uuids) != 1:
         raise SelectionError("name one GPU: gpu=<uuid>", parameter="gpu")
-    period = selection.period or stored_period() or Period(0, 1)
+    period = selection.period or stored_period() or Interval(0, 1)
     asked = {
         "gpu": uuids[0],
         "clusters": list(selection.filters.get("cluster", ())) or None,
@@ -128,7 +128,7 @@ def gpu_steps(selection: Selection, step_ms: int) -> list[GpuStep]:
             step_ms,
             dict(zip(STATES, row[:count], strict=True)),
             *(row[count], row[count + 1]),
-            Hardness(**dict(zip(_HARD, hard[at], strict=True)))
+            Intensity(**dict(zip(_HARD, hard[at], strict=True)))
             if at in hard
             else NOT_OBSERVED,
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.models import GpuGeometry
 from accounting.queries.fields import Fields, instant
@@ -74,7 +74,7 @@ class HeldStretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class PresenceInterval:
     """Adjoining windows in which a GPU (or instance) was there.
 
     Attributes:
@@ -159,7 +159,7 @@ def held_stretches(selection: Selection) -> list[HeldStretch]:
 
 def _asked(selection: Selection) -> dict[str, Any]:
     """Which facts: ids rather than names, so that the table's key finds them."""
-    period = selection.period or stored_period() or Period(0, 1)
+    period = selection.period or stored_period() or Interval(0, 1)
     names = ("cluster", "gpu", "model")
     filters = {name: list(selection.filters.get(name, ())) or None for name in names}
     with connection.cursor() as cursor:
@@ -197,7 +197,9 @@ _PRESENT = """
 _KNOWN = " + ".join(f"w.{state}_ms" for state in STATES if state != "dark")
 
 
-def presences(selection: Selection, *, by_instance: bool = False) -> list[Presence]:
+def presences(
+    selection: Selection, *, by_instance: bool = False
+) -> list[PresenceInterval]:
     """When some GPUs were there, and when it is not known who held them.
 
     Args:
@@ -214,7 +216,7 @@ def presences(selection: Selection, *, by_instance: bool = False) -> list[Presen
     )  # column names of this project
     with connection.cursor() as cursor:
         cursor.execute(text, _asked(selection))
-        return [Presence(*row) for row in cursor.fetchall()]
+        return [PresenceInterval(*row) for row in cursor.fetchall()]
 
 
 def profiles(uuid: str, end_ms: int) -> dict[int, str]:

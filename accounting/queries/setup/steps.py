@@ -44,7 +44,7 @@ _WEEK = """
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     """One step: done, not done yet, or wrong.
 
     Attributes:
@@ -66,7 +66,7 @@ class Step:
     found_at: datetime | None = None
 
 
-def setup_steps() -> list[Step]:
+def setup_steps() -> list[SetupStep]:
     """All of them, in the order in which they are done; three queries."""
     with connection.cursor() as cursor:
         cursor.execute(_ADMINISTRATORS)
@@ -86,15 +86,15 @@ def setup_steps() -> list[Step]:
     ]
 
 
-def is_complete(steps: Sequence[Step]) -> bool:
+def is_complete(steps: Sequence[SetupStep]) -> bool:
     """True when nothing is left to do."""
     return all(step.state == "done" for step in steps)
 
 
-def _administrator(names: str | None) -> Step:
+def _administrator(names: str | None) -> SetupStep:
     looked_for = "An active account with the role admin and a password."
     if not names:
-        return Step(
+        return SetupStep(
             "An administrator can sign in",
             "todo",
             "No administrator has chosen a password yet.",
@@ -102,16 +102,16 @@ def _administrator(names: str | None) -> Step:
             "manage.py person NAME --role admin",
             "Run the command on the server and open the link that it prints.",
         )
-    return Step(
+    return SetupStep(
         "An administrator can sign in", "done", f"Administrators: {names}.", looked_for
     )
 
 
-def _source(found: tuple[int, int, str | None]) -> Step:
+def _source(found: tuple[int, int, str | None]) -> SetupStep:
     active, answering, errors = found
     looked_for = "A source that was read without an error, in the list of sources."
     if not active:
-        return Step(
+        return SetupStep(
             "A source answers",
             "todo",
             "No source is configured.",
@@ -120,7 +120,7 @@ def _source(found: tuple[int, int, str | None]) -> Step:
             "Name a Prometheus, the exporters or a metrics file under clusters: sources.",
         )
     if errors or answering < active:
-        return Step(
+        return SetupStep(
             "A source answers",
             "bad" if errors else "todo",
             errors or f"{answering} of {active} sources have been read.",
@@ -128,7 +128,7 @@ def _source(found: tuple[int, int, str | None]) -> Step:
             "up",
             "Check the address, the token and the network between the two.",
         )
-    return Step(
+    return SetupStep(
         "A source answers",
         "done",
         f"{answering} of {active} sources answer.",
@@ -136,7 +136,7 @@ def _source(found: tuple[int, int, str | None]) -> Step:
     )
 
 
-def _gpu_metrics(gpus: int, placeholders: int, present: int) -> Step:
+def _gpu_metrics(gpus: int, placeholders: int, present: int) -> SetupStep:
     looked_for = (
         "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else "
         "DCGM_FI_DEV_GPU_UTIL."
@@ -144,7 +144,7 @@ def _gpu_metrics(gpus: int, placeholders: int, present: int) -> Step:
     query = 'count by (modelName) ({__name__=~"DCGM_FI_(PROF_GR_ENGINE_ACTIVE|DEV_GPU_UTIL)"})'
     if gpus:
         more = f"; {placeholders:,} are known from nodes only" if placeholders else ""
-        return Step(
+        return SetupStep(
             "GPU metrics are seen",
             "done",
             f"{present:,} GPUs are there now, {gpus:,} have been sampled at some time{more}.",
@@ -153,7 +153,7 @@ def _gpu_metrics(gpus: int, placeholders: int, present: int) -> Step:
         )
     state = "bad" if placeholders else "todo"
     found = f"{placeholders:,} GPUs are known from nodes, none from an exporter."
-    return Step(
+    return SetupStep(
         "GPU metrics are seen",
         state,
         found if placeholders else "No GPU has been sampled.",
@@ -163,18 +163,18 @@ def _gpu_metrics(gpus: int, placeholders: int, present: int) -> Step:
     )
 
 
-def _kube_state(scrapers: int, holds: int) -> Step:
+def _kube_state(scrapers: int, holds: int) -> SetupStep:
     looked_for = "Scrapes of kube-state-metrics that show pods and their requests."
     query = 'kube_pod_container_resource_requests{resource=~"nvidia_com_.*|amd_com_.*"}'
     if scrapers:
-        return Step(
+        return SetupStep(
             "kube-state-metrics is seen",
             "done",
             f"{holds:,} GPU allocations of pods are known.",
             looked_for,
             query,
         )
-    return Step(
+    return SetupStep(
         "kube-state-metrics is seen",
         "todo",
         "No scrape of kube-state-metrics. Which pods hold GPUs is not known, so time is dark.",
@@ -184,13 +184,13 @@ def _kube_state(scrapers: int, holds: int) -> Step:
     )
 
 
-def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
+def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> SetupStep:
     held, unmapped = week[0], week[1]
     looked_for = (
         "Held time of the last seven days of data whose namespace or label has a rule."
     )
     if not teams:
-        return Step(
+        return SetupStep(
             "Namespaces belong to teams",
             "todo",
             "No team yet.",
@@ -200,7 +200,7 @@ def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
             "attribution",
         )
     if not held:
-        return Step(
+        return SetupStep(
             "Namespaces belong to teams",
             "todo",
             f"{teams} teams; nothing was held yet.",
@@ -209,7 +209,7 @@ def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
         )
     share = 1 - float(unmapped / held)
     if unmapped:
-        return Step(
+        return SetupStep(
             "Namespaces belong to teams",
             "bad" if share < 0.5 else "todo",
             f"{share:.1%} of held time has a team.",
@@ -217,7 +217,7 @@ def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
             advice="Map the namespaces that are left.",
             route="attribution",
         )
-    return Step(
+    return SetupStep(
         "Namespaces belong to teams",
         "done",
         f"All held time belongs to one of {teams} teams.",
@@ -226,13 +226,13 @@ def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> Step:
     )
 
 
-def _priced(week: tuple[int, int, int, int, str | None]) -> Step:
+def _priced(week: tuple[int, int, int, int, str | None]) -> SetupStep:
     everything, unpriced, models = week[2], week[3], week[4]
     looked_for = "A price for each GPU model of the last seven days of data."
     if everything and not unpriced:
-        return Step("Prices are set", "done", "Every GPU has a price.", looked_for)
+        return SetupStep("Prices are set", "done", "Every GPU has a price.", looked_for)
     found = f"No price for {models}." if unpriced else "No hour to price yet."
-    return Step(
+    return SetupStep(
         "Prices are set",
         "todo",
         found,
@@ -244,16 +244,16 @@ def _priced(week: tuple[int, int, int, int, str | None]) -> Step:
     )
 
 
-def _computed(newest: datetime | None) -> Step:
+def _computed(newest: datetime | None) -> SetupStep:
     looked_for = "An hour in the rollups."
     if newest is None:
-        return Step(
+        return SetupStep(
             "The first hour is computed",
             "todo",
             "No hour yet. The first is computed within minutes of the first samples.",
             looked_for,
         )
-    return Step(
+    return SetupStep(
         "The first hour is computed",
         "done",
         "The newest hour begins at",

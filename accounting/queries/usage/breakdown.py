@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.reports.comparison import (
     COMPARABLE,
-    Change,
+    Comparison,
     average_gpus,
     change,
     refusal,
@@ -28,7 +28,7 @@ from accounting.queries.usage.usage import usage_rows
 class Sides:
     """What a period is compared with, and how much of both sides has data (0 to 1)."""
 
-    before: Period
+    before: Interval
     seen_before: float | None
     seen_after: float | None
 
@@ -37,7 +37,7 @@ class Sides:
         """Why nothing is compared; "" where it is."""
         return refusal(self.seen_before, self.seen_after)
 
-    def change(self, then: UsageRow, now: UsageRow, name: str) -> Change | None:
+    def change(self, then: UsageRow, now: UsageRow, name: str) -> Comparison | None:
         """How one field of a row moved, doubtful where too little was observed.
 
         None where so little was that nothing can be said.
@@ -77,10 +77,10 @@ class Summary:
     average: float | None
     idle_average: float | None
     idle_share: float | None
-    charge: Change | None = None
-    allocated: Change | None = None
-    efficiency: Change | None = None
-    idle_charge: Change | None = None
+    charge: Comparison | None = None
+    allocated: Comparison | None = None
+    efficiency: Comparison | None = None
+    idle_charge: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,4 +263,4 @@ class Mover:
     team: str
     namespace: str
     workload: str
-    change: Change
+    change: Comparison

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import WINDOW_MS, Period, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
 
 _QUERY = """
     SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
@@ -58,7 +58,7 @@ def day_coverage(
     return {day: found.get(day, DayCoverage(day, 0, 0, 0, 0)) for day in days.each()}
 
 
-def hours_with_data(period: Period, cluster: str = "") -> set[int]:
+def hours_with_data(period: Interval, cluster: str = "") -> set[int]:
     """The UTC hours of a period in which any window holds facts, as their start in ms."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -90,7 +90,7 @@ def covered_length_ms(coverage: dict[date, DayCoverage]) -> int:
     return sum(c.windows for c in coverage.values()) * WINDOW_MS
 
 
-def data_share(period: Period, cluster: str = "") -> float | None:
+def data_share(period: Interval, cluster: str = "") -> float | None:
     """How much of a period has data: its windows that hold facts / all of its windows."""
     windows = period.length_ms // WINDOW_MS
     if not windows:

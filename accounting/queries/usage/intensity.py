@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 from django.db import connection
 
-from accounting.domain.intensity.summary import NOT_OBSERVED, Hardness
+from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.relation import hard_relation
 from accounting.queries.selection import Selection, check_word
@@ -13,7 +13,7 @@ from accounting.queries.usage.usage import key_columns, usage_rows
 from accounting.rating.charge_sql import over
 
 ONLY = ("pointless",)
-_NAMES = tuple(item.name for item in fields(Hardness))
+_NAMES = tuple(item.name for item in fields(Intensity))
 _SUMS = ", ".join(f"{over(f'u.{name}', name)} AS {name}" for name in _NAMES)
 
 
@@ -76,7 +76,7 @@ def pointless_workloads(selection: Selection) -> list[UsageRow]:
     return sorted(found, key=lambda row: -row.busy_ms)
 
 
-def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Hardness]:
+def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Intensity]:
     chosen = hard_relation(selection, by)
     held = "u.pod_id <> 0" if "pod_id" in chosen.finer else "u.namespace_id <> 0"
     columns = key_columns(by)
@@ -90,7 +90,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Har
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)
         return {
-            tuple(value or "" for value in row[:count]): Hardness(
+            tuple(value or "" for value in row[:count]): Intensity(
                 **dict(zip(_NAMES, map(int, row[count:]), strict=True))
             )
             for row in cursor.fetchall()

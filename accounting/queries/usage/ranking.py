@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.core.rounding import half_even, split_money
 from accounting.domain.reports.comparison import change
 from accounting.domain.reports.rows import UsageRow
@@ -114,7 +114,7 @@ _NAMES = ("team", "workload")  # what tells movers apart: team, namespace, kind,
 
 
 def moved_most(
-    selection: Selection, before: Period, count: int, places: int
+    selection: Selection, before: Interval, count: int, places: int
 ) -> list[Mover]:
     """The workloads whose charge moved most between two periods; one query.
 

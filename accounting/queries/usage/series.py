@@ -3,7 +3,7 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.reports.hour_of_week import WeekHour, fold_week
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
@@ -33,7 +33,9 @@ def use_by_step(selection: Selection, step: str) -> dict[str, UsageRow]:
     return {key: total_of(rows) for key, rows in grouped.items()}
 
 
-def week_hours(selection: Selection, zone: ZoneInfo, elapsed: Period) -> list[WeekHour]:
+def week_hours(
+    selection: Selection, zone: ZoneInfo, elapsed: Interval
+) -> list[WeekHour]:
     """Held time by hour of the local week; two queries over hours.
 
     `elapsed` is the part of the selection's period that data can be there for.

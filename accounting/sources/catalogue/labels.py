@@ -7,7 +7,7 @@ Versions are told apart by the labels that are there, never by a version number:
 import re
 from collections.abc import Iterable, Mapping
 
-from accounting.domain.samples.series import Claimed, GpuKey, PodName, Scraper
+from accounting.domain.samples.series import Claimed, GpuKey, PodName, ScraperIdentity
 from accounting.domain.units.gpu_units import number_in, share_of
 from accounting.sources.catalogue.node import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
@@ -103,10 +103,10 @@ def _longest(key: str) -> int:
     return LONGEST.get(key.removeprefix("exported_"), LONGEST_VALUE)
 
 
-def scraper_of(labels: Mapping[str, str]) -> Scraper:
+def scraper_of(labels: Mapping[str, str]) -> ScraperIdentity:
     """`job`, `instance` and the replica labels of a series."""
     replica = ",".join(f"{key}={labels[key]}" for key in _REPLICA if labels.get(key))
-    return Scraper(labels.get("job", ""), labels.get("instance", ""), replica)
+    return ScraperIdentity(labels.get("job", ""), labels.get("instance", ""), replica)
 
 
 def node_of(labels: Mapping[str, str]) -> str:

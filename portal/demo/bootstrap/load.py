@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 from django.core.cache import cache
 
 from accounting.audit import SYSTEM
-from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Interval
 from accounting.ingest.imports import import_files, keep_files
 from accounting.ingest.window_backlog import backlog
 from accounting.models import Cluster
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
-from portal.demo.metrics.history import Stretch, write
+from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
 
 PROGRESS = "demo-history"  # cache key: (stretches that are in, of how many)
@@ -39,7 +39,7 @@ def keep_next(engine: Engine, memory: Memory) -> None:
 
 
 @contextmanager
-def _written(engine: Engine, stretch: Stretch) -> Iterator[Path]:
+def _written(engine: Engine, stretch: FileInterval) -> Iterator[Path]:
     """The file of a stretch, until it is imported."""
     engine.advance(max(engine.now_s, stretch.last_s))
     with TemporaryDirectory(prefix="gpu-ledger-demo-") as folder:
@@ -50,7 +50,7 @@ def _written(engine: Engine, stretch: Stretch) -> Iterator[Path]:
 
 def waiting_days(memory: Memory) -> int:
     """Whole days of history that are kept and not computed yet."""
-    history = Period(0, memory.until_s * 1000)
+    history = Interval(0, memory.until_s * 1000)
     found = backlog(Cluster.objects.get(name=CLUSTER).pk, history)
     return (found.due + found.claimed) * WINDOW_MS // DAY_MS
 
@@ -70,7 +70,7 @@ def progress() -> tuple[int, int] | None:
     return found
 
 
-def words_of(stretch: Stretch) -> str:
+def words_of(stretch: FileInterval) -> str:
     """A stretch, for people."""
     day = time.strftime("%d %b", time.gmtime(stretch.last_s))
     hours = (stretch.last_s - stretch.start_s) / 3600

@@ -18,7 +18,7 @@ from portal.demo.bootstrap.load import load_next, progress, share, words_of
 from portal.demo.bootstrap.ports import Ports, claim
 from portal.demo.bootstrap.quotas import is_due
 from portal.demo.bootstrap.server import HOST
-from portal.demo.bootstrap.setup import CLUSTER, Api, set_up, table
+from portal.demo.bootstrap.setup import CLUSTER, ApiAddress, set_up, table
 from portal.demo.bootstrap.state import Memory
 from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
@@ -61,7 +61,7 @@ class Demo:
         """Everything up to the first page, then the rest of the history behind it."""
         began = time.monotonic()
         story, plan = self.memory.story, self.plan
-        api = Api(self.ports.cluster + 1, plan.home)
+        api = ApiAddress(self.ports.cluster + 1, plan.home)
         self._serve_cluster(story, api)
         sign_ins = set_up(story, self.ports.cluster, plan.secret, api)
         self._load_newest(story)
@@ -95,7 +95,7 @@ class Demo:
             self.supervisor.children.append(self.filler)
         self.supervisor.stop()
 
-    def _serve_cluster(self, story: Story, api: Api) -> None:
+    def _serve_cluster(self, story: Story, api: ApiAddress) -> None:
         server = [sys.executable, "-m", "portal.demo.bootstrap.server"]
         server += ["--story", json.dumps(asdict(story))]
         server += ["--port", str(self.ports.cluster)]

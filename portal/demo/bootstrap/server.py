@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from portal.demo.kube_api.mirror import Mirror
-from portal.demo.kube_api.server import Api
+from portal.demo.kube_api.server import SimulatedApiServer
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from portal.demo.metrics.exposition import kube_text, node_text
@@ -48,7 +48,7 @@ def places(story: Story) -> list[tuple[Pool, str]]:
 
 
 @dataclass(slots=True)
-class Cluster:
+class SimulatedCluster:
     """The engine, kept at the present moment for several readers at once."""
 
     engine: Engine
@@ -104,7 +104,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64  # all exporters are read at once
 
-    def __init__(self, cluster: Cluster, port: int) -> None:
+    def __init__(self, cluster: SimulatedCluster, port: int) -> None:
         self.cluster = cluster
         super().__init__((HOST, port), _Handler)
 
@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     edits = load(options.home) if options.home else []
     engine = Engine(Story(**json.loads(options.story)), edits)
     engine.advance(int(time.time()))
-    cluster = Cluster(engine)
+    cluster = SimulatedCluster(engine)
     if options.home:
         cluster.mirror = Mirror(engine, options.home)
         _serve_api(cluster, cluster.mirror.store, options)
@@ -150,7 +150,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _serve_api(cluster: Cluster, store: Store, options: argparse.Namespace) -> None:
+def _serve_api(
+    cluster: SimulatedCluster, store: Store, options: argparse.Namespace
+) -> None:
     users = {
         (options.home / file).read_text().strip(): User(name, is_pusher=is_pusher)
         for name, file, is_pusher in (
@@ -158,7 +160,7 @@ def _serve_api(cluster: Cluster, store: Store, options: argparse.Namespace) -> N
             ("gpu-ledger-pusher", PUSHER_TOKEN, True),
         )
     }
-    api = Api(store, users, options.api_port)
+    api = SimulatedApiServer(store, users, options.api_port)
     for work in (api.serve_forever, lambda: cluster.keep_api_up(FOLLOW_S)):
         threading.Thread(target=work, daemon=True).start()
 

@@ -36,7 +36,7 @@ FILE = Path(__file__).with_name("demo.yaml")
 
 
 @dataclass(frozen=True, slots=True)
-class SignIn:
+class DemoSignIn:
     """One person of the demo and what they may do."""
 
     name: str
@@ -48,15 +48,17 @@ class SignIn:
 
 
 PEOPLE = (
-    SignIn("ana", OrganisationRole.ADMIN, words="administrator: sees and edits all"),
-    SignIn("finn", OrganisationRole.FINANCE, words="finance: reads every team"),
-    SignIn("luis", OrganisationRole.NONE, "vision", TeamRole.LEAD, "leads Vision"),
-    SignIn("mia", OrganisationRole.NONE, "search", TeamRole.VIEWER, "views Search"),
+    DemoSignIn(
+        "ana", OrganisationRole.ADMIN, words="administrator: sees and edits all"
+    ),
+    DemoSignIn("finn", OrganisationRole.FINANCE, words="finance: reads every team"),
+    DemoSignIn("luis", OrganisationRole.NONE, "vision", TeamRole.LEAD, "leads Vision"),
+    DemoSignIn("mia", OrganisationRole.NONE, "search", TeamRole.VIEWER, "views Search"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class ApiAddress:
     """Where the simulated Kubernetes API listens, and the home of its tokens."""
 
     port: int
@@ -80,7 +82,7 @@ class Api:
             path.write_text(token.hex())
 
 
-def configuration(story: Story, port: int, api: Api | None = None) -> str:
+def configuration(story: Story, port: int, api: ApiAddress | None = None) -> str:
     """The set-up as YAML, for a simulated cluster that listens on a port."""
     base = f"http://{HOST}:{port}"
     exporters: dict[bool, list[str]] = {False: [], True: []}
@@ -98,8 +100,8 @@ def configuration(story: Story, port: int, api: Api | None = None) -> str:
 
 
 def set_up(
-    story: Story, port: int, secret: str, api: Api | None = None
-) -> list[SignIn]:
+    story: Story, port: int, secret: str, api: ApiAddress | None = None
+) -> list[DemoSignIn]:
     """Configure the portal and its sign-ins; returns them with their passwords."""
     wanted = read_configuration(configuration(story, port, api))
     apply_configuration(wanted, actor=SYSTEM)
@@ -111,7 +113,7 @@ def set_up(
         return [_sign_in(person, secret, is_new=not is_known) for person in PEOPLE]
 
 
-def _sign_in(person: SignIn, secret: str, *, is_new: bool) -> SignIn:
+def _sign_in(person: DemoSignIn, secret: str, *, is_new: bool) -> DemoSignIn:
     password = password_of(person.name, secret)
     user, _ = get_user_model().objects.get_or_create(username=person.name)
     if is_new:
@@ -123,7 +125,7 @@ def _sign_in(person: SignIn, secret: str, *, is_new: bool) -> SignIn:
         Membership.objects.update_or_create(
             user=user, team=team, defaults={"role": person.team_role}
         )
-    return SignIn(
+    return DemoSignIn(
         person.name, person.role, person.team, person.team_role, person.words, password
     )
 
@@ -141,6 +143,6 @@ def password_of(name: str, secret: str) -> str:
     return f"{word[:4]}-{word[4:8]}-{word[8:]}"
 
 
-def table(sign_ins: Sequence[SignIn]) -> str:
+def table(sign_ins: Sequence[DemoSignIn]) -> str:
     """The sign-ins as lines for a terminal."""
     return "\n".join(f"    {s.name:6} {s.password}   {s.words}" for s in sign_ins)

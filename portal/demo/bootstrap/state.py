@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from portal.demo.metrics.history import Stretch, stretches
+from portal.demo.metrics.history import FileInterval, stretches
 from portal.demo.scenario.story import Story
 
 FILE = "demo.json"
@@ -31,7 +31,7 @@ class Memory:
     path: Path
     story: Story
     until_s: int
-    missing: list[Stretch] = field(default_factory=list)
+    missing: list[FileInterval] = field(default_factory=list)
     total: int = 0
 
     @classmethod
@@ -48,7 +48,7 @@ class Memory:
                 path,
                 Story(**found["story"]),
                 found["until_s"],
-                [Stretch(*times) for times in found["missing"]],
+                [FileInterval(*times) for times in found["missing"]],
                 found["total"],
             )
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class Memory:
         """Note that live scrapes have covered the time up to a moment."""
         self.until_s = max(self.until_s, at_s)
 
-    def done(self, stretch: Stretch) -> None:
+    def done(self, stretch: FileInterval) -> None:
         """Note that a stretch is imported."""
         self.missing.remove(stretch)
         self.save()

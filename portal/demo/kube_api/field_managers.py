@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from portal.demo.kube_api.refusals import Refusal
+from portal.demo.kube_api.refusals import StatusError
 
 Path = tuple[str, ...]
 Manifest = dict[str, Any]
@@ -102,7 +102,7 @@ def _conflicts(made: Manifest, manager: str, differing: set[Path]) -> list[Any]:
     return found
 
 
-def _conflict(body: Manifest, taken: list[tuple[str, Path]]) -> Refusal:
+def _conflict(body: Manifest, taken: list[tuple[str, Path]]) -> StatusError:
     version = body.get("apiVersion", "v1")
     causes = [
         {
@@ -114,7 +114,7 @@ def _conflict(body: Manifest, taken: list[tuple[str, Path]]) -> Refusal:
     ]
     count = f"{len(causes)} conflict{'' if len(causes) == 1 else 's'}"
     words = "; ".join(f"{c['message']}: {c['field']}" for c in causes)
-    return Refusal(409, f"Apply failed with {count}: {words}", causes=causes)
+    return StatusError(409, f"Apply failed with {count}: {words}", causes=causes)
 
 
 def _entries(made: Manifest) -> list[dict[str, Any]]:

@@ -16,10 +16,10 @@ from portal.demo.metrics.exposition import phase_at
 from portal.demo.metrics.labels import DEPARTMENT
 from portal.demo.scenario.edits import Edit, append, load
 from portal.demo.scenario.engine import Engine
-from portal.demo.scenario.fleet import Node, resource_of
+from portal.demo.scenario.fleet import NodeObject, resource_of
 from portal.demo.scenario.noise import uuid_of
 from portal.demo.scenario.organization import CLASSES, NAMESPACES
-from portal.demo.scenario.pod import Pod, Refusal
+from portal.demo.scenario.pod import QuotaRefusal, SimulatedPod
 from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.quotas.quantity import gpus_or_none
@@ -38,7 +38,7 @@ class Mirror:
         self._edit = edits[-1] if edits else None
         self._objects: list[Manifest] = []
         self._read = 0  # pods of the engine before this one are in `_open`, or gone
-        self._open: list[Pod] = []
+        self._open: list[SimulatedPod] = []
         self._shown: dict[str, tuple[Key, object]] = {}
         self._restore()
 
@@ -67,7 +67,7 @@ class Mirror:
                 self.store.put(key, made)
                 self._shown[uid] = key, state
 
-    def _why(self, pod: Pod) -> str:
+    def _why(self, pod: SimulatedPod) -> str:
         """What the scheduler says of a pod that it cannot place, in its own form."""
         if pod.node is not None:
             return ""  # it has one, and is bound in a moment
@@ -133,11 +133,11 @@ class Mirror:
         self._objects = []
 
 
-def _is_gone(pod: Pod, now_s: int) -> bool:
+def _is_gone(pod: SimulatedPod, now_s: int) -> bool:
     return pod.gone_s is not None and pod.gone_s <= now_s
 
 
-def _key_of(pod: Pod) -> Key:
+def _key_of(pod: SimulatedPod) -> Key:
     return POD, pod.request.namespace, pod.request.name
 
 
@@ -161,7 +161,7 @@ def _namespace(name: str, department: str) -> Manifest:
     )
 
 
-def _node(node: Node) -> Manifest:
+def _node(node: NodeObject) -> Manifest:
     units = node.shape.capacity(node.pool.gpus, node.pool.model)
     amounts = {resource: str(count) for resource, count in units.items()}
     return _object(
@@ -174,7 +174,7 @@ def _node(node: Node) -> Manifest:
     )
 
 
-def _event(refusal: Refusal) -> Manifest:
+def _event(refusal: QuotaRefusal) -> Manifest:
     """What a controller's refused pod leaves: `FailedCreate`, in the API server's words."""
     request = refusal.request
     key = f"requests.{resource_of(request.pools[0])}"
@@ -208,7 +208,7 @@ def _instant(at_s: int) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _pod(pod: Pod, now_s: int, words: str) -> Manifest:
+def _pod(pod: SimulatedPod, now_s: int, words: str) -> Manifest:
     request = pod.request
     amount = {resource_of(request.pools[0]): str(request.gpus)}
     spec: dict[str, Any] = {

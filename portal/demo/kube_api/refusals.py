@@ -18,7 +18,7 @@ REASONS = {
 Cause = Mapping[str, str]
 
 
-class Refusal(Exception):
+class StatusError(Exception):
     """An answer that is not a success."""
 
     def __init__(
@@ -44,18 +44,18 @@ class Refusal(Exception):
         }
 
 
-def not_found(plural: str, name: str) -> Refusal:
-    return Refusal(404, f'{plural} "{name}" not found', name=name, kind=plural)
+def not_found(plural: str, name: str) -> StatusError:
+    return StatusError(404, f'{plural} "{name}" not found', name=name, kind=plural)
 
 
-def invalid(kind: str, name: str, field: str, message: str) -> Refusal:
+def invalid(kind: str, name: str, field: str, message: str) -> StatusError:
     cause = {"reason": "FieldValueInvalid", "message": message, "field": field}
     text = f'{kind} "{name}" is invalid: {field}: {message}'
-    return Refusal(422, text, causes=[cause], name=name, kind=kind)
+    return StatusError(422, text, causes=[cause], name=name, kind=kind)
 
 
-def uid_mismatch(plural: str, name: str, wanted: str, found: str) -> Refusal:
-    return Refusal(
+def uid_mismatch(plural: str, name: str, wanted: str, found: str) -> StatusError:
+    return StatusError(
         409,
         f'Operation cannot be fulfilled on {plural} "{name}": Precondition failed: '
         f"UID in precondition: {wanted}, UID in object meta: {found}",

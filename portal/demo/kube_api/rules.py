@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from portal.demo.kube_api.refusals import Refusal, invalid
+from portal.demo.kube_api.refusals import StatusError, invalid
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
 
@@ -56,7 +56,7 @@ def check_default(made: Manifest, classes: Iterable[Manifest]) -> None:
     for other in classes:
         taken = other["metadata"]["name"]
         if made.get("globalDefault") and other.get("globalDefault") and taken != name:
-            raise Refusal(
+            raise StatusError(
                 403,
                 f'priorityclasses.scheduling.k8s.io "{name}" is forbidden: PriorityClass '
                 f"{taken} is already marked as default. Only one default can exist",
@@ -73,7 +73,7 @@ def set_priority(pod: Manifest, classes: Mapping[str, Manifest]) -> None:
     defaults = [name for name, one in classes.items() if one.get("globalDefault")]
     name = spec.get("priorityClassName") or next(iter(defaults), "")
     if name and name not in classes:
-        raise Refusal(
+        raise StatusError(
             403,
             f'pods "{pod["metadata"]["name"]}" is forbidden: '
             f"no PriorityClass with name {name} was found",
@@ -107,7 +107,7 @@ def check_room(pod: Manifest, quotas: Iterable[Manifest]) -> None:
             asked = ",".join(f"{key}={_text(wanted[key])}" for key in short)
             taken = ",".join(f"{key}={used.get(key, '0')}" for key in short)
             limit = ",".join(f"{key}={hard[key]}" for key in short)
-            raise Refusal(
+            raise StatusError(
                 403,
                 f'pods "{pod["metadata"]["name"]}" is forbidden: exceeded quota: {name}, '
                 f"requested: {asked}, used: {taken}, limited: {limit}",
@@ -145,7 +145,7 @@ def _check_quota(made: Manifest) -> None:
         try:
             amount = parse_quantity(str(value))
         except QuantityError:
-            raise Refusal(
+            raise StatusError(
                 400, f'quantities must match the regular expression: "{value}"'
             ) from None
         if amount < 0:

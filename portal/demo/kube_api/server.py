@@ -16,9 +16,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from portal.demo.kube_api.field_managers import merge
-from portal.demo.kube_api.refusals import Refusal
+from portal.demo.kube_api.refusals import StatusError
 from portal.demo.kube_api.store import Store
-from portal.demo.kube_api.target import Target, is_chosen, is_seen, target_of
+from portal.demo.kube_api.target import AddressedObject, is_chosen, is_seen, target_of
 from portal.demo.kube_api.users import User, forbidden
 from scheduler_view.cluster.kinds import KINDS
 
@@ -28,7 +28,7 @@ APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
-class Api(ThreadingHTTPServer):
+class SimulatedApiServer(ThreadingHTTPServer):
     """The server; one thread a request."""
 
     daemon_threads = True
@@ -52,9 +52,11 @@ class Api(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(store: Store, users: Mapping[str, User], port: int = 0) -> Iterator[Api]:
+def serving(
+    store: Store, users: Mapping[str, User], port: int = 0
+) -> Iterator[SimulatedApiServer]:
     """The server in a thread, for as long as it is needed."""
-    api = Api(store, users, port)
+    api = SimulatedApiServer(store, users, port)
     thread = Thread(target=api.serve_forever, args=(0.1,), daemon=True)
     thread.start()
     try:
@@ -69,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = 60  # seconds of silence after which a connection is closed
-    server: Api
+    server: SimulatedApiServer
 
     def do_GET(self) -> None:
         self._answer(self._get)
@@ -95,7 +97,7 @@ class Handler(BaseHTTPRequestHandler):
             self.user = self._user()
             self.body = self._json(raw)
             act()
-        except Refusal as refusal:
+        except StatusError as refusal:
             self._send(refusal.code, refusal.status)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
@@ -104,22 +106,22 @@ class Handler(BaseHTTPRequestHandler):
         token = self.headers.get("Authorization", "").removeprefix("Bearer ").strip()
         user = self.server.users.get(token)
         if user is None:
-            raise Refusal(401, "Unauthorized")
+            raise StatusError(401, "Unauthorized")
         return user
 
     def _json(self, raw: bytes) -> dict[str, Any]:
         try:
             found = json.loads(raw or b"{}")
         except ValueError:
-            raise Refusal(400, "the body is not JSON") from None
+            raise StatusError(400, "the body is not JSON") from None
         if not isinstance(found, dict):
-            raise Refusal(400, "the body is no object")
+            raise StatusError(400, "the body is no object")
         return found
 
-    def _target(self, verb: str) -> Target:
+    def _target(self, verb: str) -> AddressedObject:
         target = target_of(self.route)
         if target is None:
-            raise Refusal(404, "the server could not find the requested resource")
+            raise StatusError(404, "the server could not find the requested resource")
         if not self.user.may(verb, target.kind):
             raise forbidden(self.user, verb, target)
         return target
@@ -136,14 +138,14 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(200, self.server.store.get(target.key))
         return self._send(200, self._page(target))
 
-    def _page(self, target: Target) -> dict[str, Any]:
+    def _page(self, target: AddressedObject) -> dict[str, Any]:
         found, version = self.server.store.all_of(target.kind, target.namespace)
         chosen = [one for one in found if is_chosen(one, self.query)]
         after = ["", ""]
         if given := self.query.get("continue"):
             version, after = json.loads(base64.urlsafe_b64decode(given))
             if version < self.server.store.oldest - 1:
-                raise Refusal(410, "The provided continue parameter is too old")
+                raise StatusError(410, "The provided continue parameter is too old")
             chosen = [one for one in chosen if _place(one) > after]
         limit = int(self.query.get("limit") or 0) or len(chosen)
         meta: dict[str, Any] = {"resourceVersion": str(version)}
@@ -159,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
             "items": items,
         }
 
-    def _watch(self, target: Target) -> None:
+    def _watch(self, target: AddressedObject) -> None:
         seconds = float(self.query.get("timeoutSeconds") or WATCH_S)
         end = time.monotonic() + seconds
 
@@ -176,7 +178,7 @@ class Handler(BaseHTTPRequestHandler):
             for change in changes:
                 if is_seen(change, target, self.query):
                     self._chunk({"type": change.type, "object": change.manifest})
-        except Refusal as refusal:
+        except StatusError as refusal:
             self._chunk({"type": "ERROR", "object": refusal.status})
         self.wfile.write(b"0\r\n\r\n")
 
@@ -191,7 +193,7 @@ class Handler(BaseHTTPRequestHandler):
         target = self._target("create")
         name = (self.body.get("metadata") or {}).get("name")
         if not name:
-            raise Refusal(422, "metadata.name: Required value")
+            raise StatusError(422, "metadata.name: Required value")
         manager = self.query.get("fieldManager", "python-requests")
         is_dry = self.query.get("dryRun") == "All"
         key = (target.kind, target.namespace, name)
@@ -215,11 +217,11 @@ class Handler(BaseHTTPRequestHandler):
             )
             return self._send(200, made)
         if form != APPLY:
-            raise Refusal(
+            raise StatusError(
                 415, f"the body of the request was in an unknown format: {form}"
             )
         if "fieldManager" not in self.query:
-            raise Refusal(
+            raise StatusError(
                 422, "fieldManager: Required value: is required for apply patch"
             )
         made, is_new = store.apply(

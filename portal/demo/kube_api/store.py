@@ -10,7 +10,7 @@ from typing import Any
 
 from portal.demo.kube_api import rules
 from portal.demo.kube_api.field_managers import apply, merge, now, update
-from portal.demo.kube_api.refusals import Refusal, invalid, not_found, uid_mismatch
+from portal.demo.kube_api.refusals import StatusError, invalid, not_found, uid_mismatch
 from scheduler_view.cluster.kinds import KINDS, NAMESPACE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 
@@ -22,7 +22,7 @@ Key = tuple[str, str, str]  # kind, namespace, name
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoredChange:
     """One entry of the history."""
 
     version: int
@@ -40,7 +40,7 @@ class Store:
     """
 
     objects: dict[Key, Manifest] = field(default_factory=dict)
-    history: deque[Change] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    history: deque[StoredChange] = field(default_factory=lambda: deque(maxlen=HISTORY))
     version: int = 1
     oldest: int = 1
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -67,7 +67,9 @@ class Store:
         with self.changed:
             if key in self.objects:
                 plural = KINDS[key[0]].plural
-                raise Refusal(409, f'{plural} "{key[2]}" already exists', name=key[2])
+                raise StatusError(
+                    409, f'{plural} "{key[2]}" already exists', name=key[2]
+                )
             bare = self._new(key, body)
             made = update(bare, _with(bare, body), manager)
             return self._write(key, made, None, dry_run=dry_run)
@@ -128,12 +130,12 @@ class Store:
 
     def watch(
         self, kind: str, version: int, is_over: Callable[[], bool]
-    ) -> Iterator[Change]:
+    ) -> Iterator[StoredChange]:
         """Changes after a version, as they come; refused with 410 when it is too old."""
         while not is_over():
             with self.changed:
                 if version < self.oldest - 1:
-                    raise Refusal(410, f"too old resource version: {version}")
+                    raise StatusError(410, f"too old resource version: {version}")
                 found = [c for c in self.history if c.version > version]
                 if not found:
                     self.changed.wait(0.2)
@@ -167,7 +169,7 @@ class Store:
                 words = f"because namespace {namespace} is being terminated"
                 cause = {"reason": "NamespaceTerminating", "message": "", "field": ""}
                 text = f'{KINDS[kind].plural} "{name}" is forbidden: unable to create '
-                raise Refusal(403, f"{text}new content {words}", causes=[cause])
+                raise StatusError(403, f"{text}new content {words}", causes=[cause])
         meta = {"name": name, "uid": str(uuid.uuid4()), "creationTimestamp": now()}
         if namespace:
             meta["namespace"] = namespace
@@ -184,7 +186,7 @@ class Store:
         uid, version = meta.get("uid"), meta.get("resourceVersion")
         if live is None:
             if uid:
-                raise Refusal(
+                raise StatusError(
                     409,
                     f'Operation cannot be fulfilled on {plural} "{key[2]}": uid mismatch:'
                     f" the provided object specified uid {uid}, and no existing object "
@@ -196,7 +198,7 @@ class Store:
             shown = f'Invalid value: "{uid}": field is immutable'
             raise invalid(key[0], key[2], "metadata.uid", shown)
         if version and version != found["resourceVersion"]:
-            raise Refusal(
+            raise StatusError(
                 409,
                 f'Operation cannot be fulfilled on {plural} "{key[2]}": the object has '
                 "been modified; please apply your changes to the latest version and try "
@@ -263,7 +265,7 @@ class Store:
     def _record(self, type_: str, kind: str, made: Manifest) -> None:
         if len(self.history) == HISTORY:
             self.oldest = self.history[0].version + 1
-        change = Change(self.version, type_, kind, copy.deepcopy(made))
+        change = StoredChange(self.version, type_, kind, copy.deepcopy(made))
         self.history.append(change)
         self.changed.notify_all()
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from portal.demo.kube_api.store import Change, Key
+from portal.demo.kube_api.store import Key, StoredChange
 from scheduler_view.cluster.kinds import KINDS
 
 _BY_PATH = {(kind.version, kind.plural): name for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AddressedObject:
     """What an address names; an empty name is all objects of the kind."""
 
     kind: str
@@ -25,7 +25,7 @@ class Target:
         return (self.kind, self.namespace, self.name)
 
 
-def target_of(path: str) -> Target | None:
+def target_of(path: str) -> AddressedObject | None:
     """What a path names; None when there is nothing of that name."""
     parts = [unquote(part) for part in path.strip("/").split("/")]
     if parts[:2] == ["api", "v1"]:
@@ -43,10 +43,12 @@ def target_of(path: str) -> Target | None:
         return None
     if namespace and not KINDS[kind].is_namespaced:
         return None
-    return Target(kind, namespace, rest[1] if len(rest) > 1 else "", is_status)
+    return AddressedObject(kind, namespace, rest[1] if len(rest) > 1 else "", is_status)
 
 
-def is_seen(change: Change, target: Target, query: Mapping[str, str]) -> bool:
+def is_seen(
+    change: StoredChange, target: AddressedObject, query: Mapping[str, str]
+) -> bool:
     """Whether a watch of a target is told of a change."""
     meta = change.manifest["metadata"]
     is_here = target.namespace in ("", meta.get("namespace", ""))

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from portal.demo.kube_api.refusals import Refusal
-from portal.demo.kube_api.target import Target
-from scheduler_view.cluster.kinds import KINDS, Kind
+from portal.demo.kube_api.refusals import StatusError
+from portal.demo.kube_api.target import AddressedObject
+from scheduler_view.cluster.kinds import KINDS, ObjectKind
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 
 READS = frozenset({"get", "list", "watch"})
@@ -28,14 +28,14 @@ class User:
         return self.is_admin or verb in READS or writes
 
 
-def forbidden(user: User, verb: str, target: Target) -> Refusal:
+def forbidden(user: User, verb: str, target: AddressedObject) -> StatusError:
     """The refusal of what somebody may not do, in the real server's words."""
-    kind: Kind = KINDS[target.kind]
+    kind: ObjectKind = KINDS[target.kind]
     name = f'"{target.name}" ' if target.name else ""
     place = f' in the namespace "{target.namespace}"' if target.namespace else ""
     where = place or " at the cluster scope"
     full = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
-    return Refusal(
+    return StatusError(
         403,
         f'{full} {name}is forbidden: User "{user.name}" cannot {verb} resource '
         f'"{kind.plural}" in API group "{kind.group}"{where}',

@@ -22,10 +22,10 @@ from portal.demo.scenario.activity import (
     power_watts,
 )
 from portal.demo.scenario.engine import Engine
-from portal.demo.scenario.fleet import Node
+from portal.demo.scenario.fleet import NodeObject
 from portal.demo.scenario.habits import Times
 from portal.demo.scenario.hardware import Flavour
-from portal.demo.scenario.pod import Pod, Seat
+from portal.demo.scenario.pod import Seat, SimulatedPod
 
 MEBIBYTE = 1 << 20
 _RATIO = [f"{i / 1000:.3f}" for i in range(1001)]
@@ -47,7 +47,7 @@ class Row:
 
 
 def rows(
-    engine: Engine, node: Node, times_s: Times, *, is_whole: bool = True
+    engine: Engine, node: NodeObject, times_s: Times, *, is_whole: bool = True
 ) -> Iterator[Row]:
     """Rows of a node at ascending times, in which its exporter answers.
 
@@ -66,7 +66,7 @@ def rows(
 class _Piece:
     """A stretch of times with one holder, or with none."""
 
-    pod: Pod | None
+    pod: SimulatedPod | None
     at: Index
 
 
@@ -76,7 +76,7 @@ class _Gpu:
     def __init__(
         self,
         engine: Engine,
-        node: Node,
+        node: NodeObject,
         seats: list[Seat],
         times_s: Times,
         *,
@@ -135,7 +135,7 @@ class _Gpu:
                 yield Row(labels, at, self._values(seat, piece.pod, at, busy[at]))
 
     def _values(
-        self, seat: Seat, pod: Pod | None, at: Index, busy: Values
+        self, seat: Seat, pod: SimulatedPod | None, at: Index, busy: Values
     ) -> dict[str, list[str]]:
         flavour, model = self.node.pool.flavour, self.node.pool.model
         times = self.times[at]
@@ -156,7 +156,7 @@ class _Gpu:
 
 def _pieces(seat: Seat, times_s: Times) -> Iterator[_Piece]:
     """Who held a unit at which times; those with nobody in between."""
-    found: list[tuple[Pod, int, int]] = []
+    found: list[tuple[SimulatedPod, int, int]] = []
     for pod in reversed(seat.pods):
         if pod.ended_s is not None and pod.ended_s <= times_s[0]:
             break

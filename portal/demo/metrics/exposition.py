@@ -21,9 +21,9 @@ from portal.demo.metrics.labels import (
     series,
 )
 from portal.demo.scenario.engine import Engine
-from portal.demo.scenario.fleet import Node
+from portal.demo.scenario.fleet import NodeObject
 from portal.demo.scenario.organization import NAMESPACES
-from portal.demo.scenario.pod import Pod
+from portal.demo.scenario.pod import SimulatedPod
 
 HELP = {
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": "Ratio of time the graphics engine is active.",
@@ -46,7 +46,7 @@ COUNTERS = {
 }
 
 
-def node_text(engine: Engine, node: Node, at_s: int) -> str:
+def node_text(engine: Engine, node: NodeObject, at_s: int) -> str:
     """Everything that the exporter of a node says at a moment."""
     text: dict[str, list[str]] = defaultdict(list)
     for row in rows(engine, node, np.array([at_s], np.int64)):
@@ -83,7 +83,7 @@ def namespaces() -> Iterator[Constant]:
         yield namespace_facts(namespace, department)
 
 
-def phase_at(pod: Pod, at_s: int) -> str:
+def phase_at(pod: SimulatedPod, at_s: int) -> str:
     """Pending until a container runs, which takes a few seconds after the bind."""
     if pod.has_finished(at_s):
         return pod.phase

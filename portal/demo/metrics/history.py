@@ -29,8 +29,8 @@ from portal.demo.metrics.labels import (
     series,
 )
 from portal.demo.scenario.engine import Engine
-from portal.demo.scenario.fleet import Node
-from portal.demo.scenario.pod import Pod
+from portal.demo.scenario.fleet import NodeObject
+from portal.demo.scenario.pod import SimulatedPod
 from portal.demo.scenario.story import DAY_S, HOUR_S, WEEK_S
 
 STEP_S = 300
@@ -42,7 +42,7 @@ _SELDOM = HOUR_S // STEP_S  # steps between two rows of a series that never chan
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class FileInterval:
     """The time of one file: samples at `last_s`, every step before it, and at `start_s`."""
 
     start_s: int
@@ -60,24 +60,24 @@ class Stretch:
         return self.last_s + 1
 
 
-def stretches(start_s: int, last_s: int, longest_s: int = DAY_S) -> list[Stretch]:
+def stretches(start_s: int, last_s: int, longest_s: int = DAY_S) -> list[FileInterval]:
     """The time of every file, newest first.
 
     The newest sample lies at `last_s`, so that what is read live from then on joins it
     without a hole; the oldest one at `start_s`, for the same reason at the other end.
     """
-    found: list[Stretch] = []
+    found: list[FileInterval] = []
     end = last_s
     while end > start_s:
         start = end - longest_s + STEP_S
         if start - STEP_S <= start_s:
             start = start_s
-        found.append(Stretch(start, end))
+        found.append(FileInterval(start, end))
         end = start - STEP_S
     return found
 
 
-def write(engine: Engine, stretch: Stretch, path: Path) -> int:
+def write(engine: Engine, stretch: FileInterval, path: Path) -> int:
     """Write the file of a stretch, gzipped where its name says so; returns how many samples.
 
     The engine must have been advanced to the stretch's end.
@@ -98,7 +98,7 @@ def write(engine: Engine, stretch: Stretch, path: Path) -> int:
 class _Writer:
     """One file: the rows of all series, by family."""
 
-    def __init__(self, engine: Engine, stretch: Stretch) -> None:
+    def __init__(self, engine: Engine, stretch: FileInterval) -> None:
         self.engine = engine
         self.times = np.array(stretch.times_s, np.int64)
         self.stretch = stretch
@@ -134,7 +134,7 @@ class _Writer:
 
     # --- exporters
 
-    def _node(self, node: Node) -> None:
+    def _node(self, node: NodeObject) -> None:
         read = [i for i, at in enumerate(self.stretch.times_s) if node.is_read(at)]
         if not read:
             return
@@ -165,7 +165,9 @@ class _Writer:
         self._families[fact.name].append(text)
         self.samples += len(seen)
 
-    def _pod(self, pod: Pod, owners: dict[str, tuple[Constant, int, int]]) -> None:
+    def _pod(
+        self, pod: SimulatedPod, owners: dict[str, tuple[Constant, int, int]]
+    ) -> None:
         end = self.stretch.end_s
         gone = end if pod.gone_s is None else min(pod.gone_s, end)
         created = max(pod.created_s, self.stretch.start_s)
@@ -182,7 +184,7 @@ class _Writer:
                 self._constant(fact, low, high, is_seldom=is_seldom)
         self._phases(pod, created, bound, gone)
 
-    def _phases(self, pod: Pod, created: int, bound: int, gone: int) -> None:
+    def _phases(self, pod: SimulatedPod, created: int, bound: int, gone: int) -> None:
         started = min(bound + 20, gone)
         done = gone if pod.ended_s is None or not pod.phase else pod.ended_s
         done = min(max(done, created), gone)

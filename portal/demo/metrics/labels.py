@@ -7,18 +7,18 @@ spelt once as text: building it is most of the work of writing a sample.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from portal.demo.scenario.fleet import Node, resource_of
-from portal.demo.scenario.gpu_partitioning import Unit
-from portal.demo.scenario.pod import Kind, Pod
+from portal.demo.scenario.fleet import NodeObject, resource_of
+from portal.demo.scenario.gpu_partitioning import PartitionUnit
+from portal.demo.scenario.pod import SimulatedPod, WorkloadType
 
 WORKLOAD_TYPE = "ml.example.com/workload-type"
 OWNER = "ml.example.com/owner"
 DEPARTMENT = "example.com/department"
 CONTAINER = {
-    Kind.TRAINING: "trainer",
-    Kind.INFERENCE: "server",
-    Kind.NOTEBOOK: "notebook",
-    Kind.BATCH: "worker",
+    WorkloadType.TRAINING: "trainer",
+    WorkloadType.INFERENCE: "server",
+    WorkloadType.NOTEBOOK: "notebook",
+    WorkloadType.BATCH: "worker",
 }
 
 
@@ -51,7 +51,9 @@ def sanitised_name(name: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in name)
 
 
-def gpu_labels(node: Node, unit: Unit, uuid: str, pod: Pod | None) -> dict[str, str]:
+def gpu_labels(
+    node: NodeObject, unit: PartitionUnit, uuid: str, pod: SimulatedPod | None
+) -> dict[str, str]:
     """What an exporter says of one GPU or part of it, and whom it names."""
     named = _nvidia_labels(node, unit, uuid)
     if node.pool.model.is_amd:
@@ -65,7 +67,7 @@ def gpu_labels(node: Node, unit: Unit, uuid: str, pod: Pod | None) -> dict[str, 
     return named
 
 
-def _nvidia_labels(node: Node, unit: Unit, uuid: str) -> dict[str, str]:
+def _nvidia_labels(node: NodeObject, unit: PartitionUnit, uuid: str) -> dict[str, str]:
     found = {
         "gpu": str(unit.slot),
         "UUID": uuid,
@@ -80,7 +82,7 @@ def _nvidia_labels(node: Node, unit: Unit, uuid: str) -> dict[str, str]:
     return found
 
 
-def _amd_labels(node: Node, unit: Unit, uuid: str) -> dict[str, str]:
+def _amd_labels(node: NodeObject, unit: PartitionUnit, uuid: str) -> dict[str, str]:
     return {
         "gpu_id": str(unit.slot),
         "gpu_uuid": uuid,
@@ -91,12 +93,12 @@ def _amd_labels(node: Node, unit: Unit, uuid: str) -> dict[str, str]:
     }
 
 
-def _identity(pod: Pod) -> dict[str, str]:
+def _identity(pod: SimulatedPod) -> dict[str, str]:
     request = pod.request
     return {"namespace": request.namespace, "pod": request.name, "uid": pod.uid}
 
 
-def pod_facts(pod: Pod) -> Iterator[Constant]:
+def pod_facts(pod: SimulatedPod) -> Iterator[Constant]:
     """What never changes of a pod: shown as long as its object is."""
     request, identity = pod.request, _identity(pod)
     yield Constant("kube_pod_created", identity, str(pod.created_s))
@@ -113,7 +115,7 @@ def pod_facts(pod: Pod) -> Iterator[Constant]:
     yield Constant("kube_pod_labels", {**identity, **_sanitised(labels)}, "1")
 
 
-def pod_owners(pod: Pod) -> Iterator[Constant]:
+def pod_owners(pod: SimulatedPod) -> Iterator[Constant]:
     """The controller of a pod's controller."""
     owner = pod.request.owner
     if owner.above is None:
@@ -128,7 +130,7 @@ def pod_owners(pod: Pod) -> Iterator[Constant]:
     yield Constant(metric, labels, "1")
 
 
-def pod_place(pod: Pod, *, is_bound: bool) -> Iterator[Constant]:
+def pod_place(pod: SimulatedPod, *, is_bound: bool) -> Iterator[Constant]:
     """What a pod shows of its place, before its bind and after it."""
     request, identity = pod.request, _identity(pod)
     node = pod.node.name if is_bound and pod.node else ""
@@ -149,17 +151,17 @@ def pod_place(pod: Pod, *, is_bound: bool) -> Iterator[Constant]:
         yield Constant("kube_pod_status_scheduled_time", identity, bound)
 
 
-def pod_phase(pod: Pod, phase: str) -> Constant:
+def pod_phase(pod: SimulatedPod, phase: str) -> Constant:
     """The row of the phase that a pod is in."""
     return Constant("kube_pod_status_phase", {**_identity(pod), "phase": phase}, "1")
 
 
-def pod_completion(pod: Pod) -> Constant:
+def pod_completion(pod: SimulatedPod) -> Constant:
     """When its container ended."""
     return Constant("kube_pod_completion_time", _identity(pod), str(pod.ended_s))
 
 
-def node_facts(node: Node) -> Iterator[Constant]:
+def node_facts(node: NodeObject) -> Iterator[Constant]:
     """What a node says of itself."""
     for name, count in node.shape.capacity(node.pool.gpus, node.pool.model).items():
         spelt = sanitised_name(name)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from portal.demo.scenario.habits import BY_SERVICE, Times, service_duty
 from portal.demo.scenario.hardware import GpuModel
 from portal.demo.scenario.noise import noise
-from portal.demo.scenario.pod import Kind, Pod, Seat
+from portal.demo.scenario.pod import Seat, SimulatedPod, WorkloadType
 from portal.demo.scenario.story import DAY_S, HOUR_S, LOCAL_OFFSET_S, Story
 
 Values = NDArray[np.float64]
@@ -23,15 +23,15 @@ STRAY_DUTY = 0.9  # of what a process outside Kubernetes does
 PEAK_POWER = 0.86  # of the range from idle to the limit, at full duty
 SPINNER = "farid"  # whose notebook runs a loop that waits for nothing
 _INTENSITY = {
-    Kind.TRAINING: {"sm": 0.86, "tensor": 0.48, "dram": 0.44},
-    Kind.INFERENCE: {"sm": 0.58, "tensor": 0.24, "dram": 0.36},
-    Kind.NOTEBOOK: {"sm": 0.52, "tensor": 0.12, "dram": 0.22},
-    Kind.BATCH: {"sm": 0.74, "tensor": 0.36, "dram": 0.48},
+    WorkloadType.TRAINING: {"sm": 0.86, "tensor": 0.48, "dram": 0.44},
+    WorkloadType.INFERENCE: {"sm": 0.58, "tensor": 0.24, "dram": 0.36},
+    WorkloadType.NOTEBOOK: {"sm": 0.52, "tensor": 0.12, "dram": 0.22},
+    WorkloadType.BATCH: {"sm": 0.74, "tensor": 0.36, "dram": 0.48},
 }
 _THURSDAY = 3
 
 
-def duty(story: Story, pod: Pod, unit: int, times_s: Times) -> Values:
+def duty(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> Values:
     """How busy one unit of a pod is, 0 to 1.
 
     Args:
@@ -43,9 +43,9 @@ def duty(story: Story, pod: Pod, unit: int, times_s: Times) -> Values:
     key = pod.key ^ unit
     jitter = noise(key, times_s // 30) - 0.5
     kind = pod.request.kind
-    if kind == Kind.NOTEBOOK:
+    if kind == WorkloadType.NOTEBOOK:
         return _notebook(pod, times_s, jitter)
-    if kind == Kind.INFERENCE:
+    if kind == WorkloadType.INFERENCE:
         above = pod.request.owner.above
         service = BY_SERVICE[above[1] if above else ""]
         level = service_duty(story, service, times_s)
@@ -54,7 +54,7 @@ def duty(story: Story, pod: Pod, unit: int, times_s: Times) -> Values:
     return _run(pod, times_s, jitter)
 
 
-def _run(pod: Pod, times_s: Times, jitter: Values) -> Values:
+def _run(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
     """A job: busy, with a pause for every evaluation and checkpoint."""
     age = times_s - (pod.bound_s or 0)
     period = 40 * MINUTE_S + pod.key % (70 * MINUTE_S)
@@ -64,7 +64,7 @@ def _run(pod: Pod, times_s: Times, jitter: Values) -> Values:
     return np.where(age < START_UP_S, 0.0, np.clip(level, 0, 1))
 
 
-def _notebook(pod: Pod, times_s: Times, jitter: Values) -> Values:
+def _notebook(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
     """A notebook: now and then a cell runs; at night, hardly ever."""
     local = times_s + LOCAL_OFFSET_S
     hours = local % DAY_S / HOUR_S
@@ -77,7 +77,9 @@ def _notebook(pod: Pod, times_s: Times, jitter: Values) -> Values:
     return np.where(runs, np.clip(pod.request.duty + 0.5 * jitter, 0.02, 1), 0.0)
 
 
-def memory_mib(pod: Pod | None, model: GpuModel, times_s: Times) -> NDArray[np.int64]:
+def memory_mib(
+    pod: SimulatedPod | None, model: GpuModel, times_s: Times
+) -> NDArray[np.int64]:
     """Framebuffer in use, in MiB."""
     if pod is None:
         return np.zeros(len(times_s), np.int64)
@@ -86,7 +88,7 @@ def memory_mib(pod: Pod | None, model: GpuModel, times_s: Times) -> NDArray[np.i
     return np.minimum(ceiling, int(model.memory_mib * pod.memory_share) + wobble)
 
 
-def intensity(what: str, pod: Pod | None, busy: Values) -> Values:
+def intensity(what: str, pod: SimulatedPod | None, busy: Values) -> Values:
     """How hard a unit works while it is busy, 0 to 1: its SMs, tensor cores, memory.
 
     Somebody's busy loop keeps the engine active and does no work on either of the latter.

@@ -16,7 +16,7 @@ import numpy as np
 from portal.demo.scenario.edits import Edit, Limits
 from portal.demo.scenario.fleet import (
     REPLACEMENT_S,
-    Node,
+    NodeObject,
     first_nodes,
     kube_outages,
     resource_of,
@@ -32,7 +32,13 @@ from portal.demo.scenario.habits import (
 )
 from portal.demo.scenario.noise import code_of, key_of, noise, uuid_of
 from portal.demo.scenario.organization import CLASSES, QUOTAS, SERVICES
-from portal.demo.scenario.pod import Kind, Pod, Refusal, Request, Seat
+from portal.demo.scenario.pod import (
+    QuotaRefusal,
+    Request,
+    Seat,
+    SimulatedPod,
+    WorkloadType,
+)
 from portal.demo.scenario.story import DAY_S, Story, local_day
 
 RETRY_S = 300  # a controller whose pod was refused by a quota tries again
@@ -50,18 +56,22 @@ class Engine:
         self.classes: Mapping[str, int] = CLASSES  # PriorityClass name -> value
         self.limits: Limits = {}  # of namespaces whose quotas somebody has set
         self.now_s = story.start_s
-        self.nodes: dict[str, Node] = {}
-        self.pods: list[Pod] = []  # in order of creation
+        self.nodes: dict[str, NodeObject] = {}
+        self.pods: list[SimulatedPod] = []  # in order of creation
         self.seats: dict[str, list[Seat]] = {}  # by node name
-        self.refusals: dict[tuple[str, str], Refusal] = {}  # of controllers that wait
+        self.refusals: dict[
+            tuple[str, str], QuotaRefusal
+        ] = {}  # of controllers that wait
         self.kube_outages = kube_outages(story)
         self._events: list[Event] = []
         self._count = 0
         self._free: dict[tuple[str, str], list[Seat]] = {}  # by node name and pool
-        self._pools: dict[str, list[Node]] = defaultdict(list)
-        self._waiting: dict[str, list[tuple[int, int, int, Pod]]] = defaultdict(list)
+        self._pools: dict[str, list[NodeObject]] = defaultdict(list)
+        self._waiting: dict[str, list[tuple[int, int, int, SimulatedPod]]] = (
+            defaultdict(list)
+        )
         self._notebooks = Notebooks(story)
-        self._replicas: dict[str, list[Pod]] = defaultdict(list)
+        self._replicas: dict[str, list[SimulatedPod]] = defaultdict(list)
         self._used: dict[tuple[str, str], int] = defaultdict(int)  # as quotas count
         for node in first_nodes(story):
             self._at(node.joined_s, self._join, node)
@@ -78,19 +88,19 @@ class Engine:
             act(*arguments)
         self.now_s = max(self.now_s, until_s)
 
-    def nodes_at(self, at_s: int) -> list[Node]:
+    def nodes_at(self, at_s: int) -> list[NodeObject]:
         """Nodes that are there at a moment, by name."""
         found = [node for node in self.nodes.values() if node.is_there(at_s)]
         return sorted(found, key=lambda node: node.name)
 
-    def node_in(self, place: str, at_s: int) -> Node | None:
+    def node_in(self, place: str, at_s: int) -> NodeObject | None:
         """The node in a place whose exporter answers at a moment."""
         for node in self.nodes.values():
             if node.place == place and node.is_read(at_s):
                 return node
         return None
 
-    def pods_between(self, start_s: int, end_s: int) -> Iterator[Pod]:
+    def pods_between(self, start_s: int, end_s: int) -> Iterator[SimulatedPod]:
         """Pods whose object can be seen at some time of [start, end)."""
         for pod in self.pods:
             if pod.created_s >= end_s:
@@ -102,7 +112,7 @@ class Engine:
         """True while kube-state-metrics answers."""
         return not any(span.contains(at_s) for span in self.kube_outages)
 
-    def shortfall(self, pod: Pod) -> tuple[int, int]:
+    def shortfall(self, pod: SimulatedPod) -> tuple[int, int]:
         """Nodes of a waiting pod's pools that have too few free, and all other nodes."""
         pools = pod.request.pools
         fitting = {node.name for pool in pools for node in self._pools[pool]}
@@ -149,7 +159,7 @@ class Engine:
 
     # --- nodes
 
-    def _join(self, node: Node) -> None:
+    def _join(self, node: NodeObject) -> None:
         self.nodes[node.name] = node
         units = node.shape.units(node.pool.gpus)
         seats = [Seat(node, index, unit) for index, unit in enumerate(units)]
@@ -163,7 +173,7 @@ class Engine:
         for pool in _pools_of(seats):
             self._schedule(pool)
 
-    def _drain(self, node: Node) -> None:
+    def _drain(self, node: NodeObject) -> None:
         """Take a node away: its pods fail or are deleted, and are asked for again."""
         for pool in _pools_of(self.seats[node.name]):
             self._pools[pool].remove(node)
@@ -178,12 +188,12 @@ class Engine:
             successor = spot_node(self.story, node.pool, node.place, turn, joined)
             self._at(joined, self._join, successor)
 
-    def _lose(self, pod: Pod) -> None:
+    def _lose(self, pod: SimulatedPod) -> None:
         request = pod.request
         ran = self.now_s - (pod.bound_s or self.now_s)
         is_run = request.run_s is not None
         self._finish(pod, self.now_s, "Failed" if is_run else "")
-        if request.kind == Kind.INFERENCE:
+        if request.kind == WorkloadType.INFERENCE:
             return  # its controller notices at the next look
         left = None
         if request.run_s is not None:
@@ -212,7 +222,7 @@ class Engine:
             return  # in the story, before anybody set quotas through the API
         key = request.namespace, request.owner.name
         before = self.refusals.get(key)
-        self.refusals[key] = Refusal(
+        self.refusals[key] = QuotaRefusal(
             request,
             before.first_s if before else self.now_s,
             self.now_s,
@@ -243,12 +253,12 @@ class Engine:
         ]
         return f"{tier}-v{max(versions)}" if tier and versions else ""
 
-    def _create(self, request: Request) -> Pod:
+    def _create(self, request: Request) -> SimulatedPod:
         uid = uuid_of(self.story.seed, request.namespace, request.name, request.serial)
         key = key_of(uid)
         share = 0.35 + 0.6 * float(noise(key, np.array([1], np.int64))[0])
         class_name = self._class_of(request.tier)
-        pod = Pod(request, uid, key, self.now_s, share, class_name)
+        pod = SimulatedPod(request, uid, key, self.now_s, share, class_name)
         self.pods.append(pod)
         self._used[request.namespace, resource_of(request.pools[0])] += request.gpus
         if request.stop_s is not None:
@@ -260,7 +270,7 @@ class Engine:
             self._count += 1
         return pod
 
-    def _place(self, pod: Pod) -> bool:
+    def _place(self, pod: SimulatedPod) -> bool:
         """Bind a pod to a node with room; the first pool that has one is taken."""
         request = pod.request
         for pool in request.pools:
@@ -274,14 +284,14 @@ class Engine:
                 return True
         return False
 
-    def _best(self, fitting: list[Node], pool: str) -> Node:
+    def _best(self, fitting: list[NodeObject], pool: str) -> NodeObject:
         """Spread over nodes at first, the default; packed once somebody cares."""
         sign = 1 if self.story.is_reformed(self.now_s) else -1
         return min(
             fitting, key=lambda n: (sign * len(self._free[n.name, pool]), n.name)
         )
 
-    def _bind(self, pod: Pod, node: Node, pool: str) -> None:
+    def _bind(self, pod: SimulatedPod, node: NodeObject, pool: str) -> None:
         request = pod.request
         free = self._free[node.name, pool]
         seats, self._free[node.name, pool] = free[: request.gpus], free[request.gpus :]
@@ -294,16 +304,16 @@ class Engine:
             phase = "Failed" if pod.key % 29 == 0 else "Succeeded"
             self._at(pod.bound_s + request.run_s, self._finish_run, pod, phase)
 
-    def _finish_run(self, pod: Pod, phase: str) -> None:
+    def _finish_run(self, pod: SimulatedPod, phase: str) -> None:
         if pod.ended_s is None:
             self._finish(pod, self.now_s, phase)
 
-    def _stop(self, pod: Pod) -> None:
+    def _stop(self, pod: SimulatedPod) -> None:
         """Delete a pod, whether it runs, waits or is gone already."""
         if pod.ended_s is None:
             self._finish(pod, max(self.now_s, pod.bound_s or 0), "")
 
-    def _finish(self, pod: Pod, at_s: int, phase: str) -> None:
+    def _finish(self, pod: SimulatedPod, at_s: int, phase: str) -> None:
         at_s = max(at_s, pod.bound_s or at_s)
         pod.end(at_s, phase)
         request = pod.request
@@ -321,7 +331,7 @@ class Engine:
 
     def _schedule(self, pool: str) -> None:
         """Give room that came free to those who wait, by priority, then by age."""
-        still: list[tuple[int, int, int, Pod]] = []
+        still: list[tuple[int, int, int, SimulatedPod]] = []
         for item in self._waiting[pool]:
             pod = item[3]
             if pod.node is None and pod.ended_s is None and not self._place(pod):

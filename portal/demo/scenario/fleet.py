@@ -8,8 +8,8 @@ from portal.demo.scenario.gpu_partitioning import (
     MIG_SINGLE,
     SHARED,
     WHOLE,
-    Shape,
-    Unit,
+    PartitionLayout,
+    PartitionUnit,
 )
 from portal.demo.scenario.hardware import (
     A10G,
@@ -47,7 +47,7 @@ class Pool:
     lifecycle: str  # on-demand, reserved, or empty: the node does not say
     flavour: Flavour
     spot_nodes: int = 0
-    cut: Shape = WHOLE
+    cut: PartitionLayout = WHOLE
     cut_nodes: int = 0
 
 
@@ -88,7 +88,7 @@ REPAIR_S = 3 * HOUR_S  # until a broken node has been replaced
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """A half-open stretch of time in seconds."""
 
     start_s: int
@@ -100,7 +100,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Node:
+class NodeObject:
     """One node object, from when it joined to when it went."""
 
     name: str
@@ -112,10 +112,10 @@ class Node:
     left_s: int | None  # known ahead: the simulation decides it when the node joins
     uuids: list[str]
     swaps: list[tuple[int, int, str]] = field(default_factory=list)  # at, slot, UUID
-    outages: tuple[Span, ...] = ()  # its exporter does not answer
-    strays: tuple[tuple[int, Span], ...] = ()  # slot busy without a pod
+    outages: tuple[TimeSpan, ...] = ()  # its exporter does not answer
+    strays: tuple[tuple[int, TimeSpan], ...] = ()  # slot busy without a pod
     generation: int = 0  # of spot nodes: the how manieth in its place
-    shape: Shape = WHOLE
+    shape: PartitionLayout = WHOLE
 
     def is_there(self, at_s: int) -> bool:
         """True while the node object exists."""
@@ -156,7 +156,7 @@ class Node:
         spot = "-spot" if self.lifecycle == "spot" else ""
         return f"{self.pool.name}{spot}{self.shape.suffix}"
 
-    def pool_of(self, unit: Unit) -> str:
+    def pool_of(self, unit: PartitionUnit) -> str:
         """The pool as a request names it: with the profile where there are several."""
         return f"{self.pool_name}/{unit.profile}" if unit.profile else self.pool_name
 
@@ -181,10 +181,10 @@ def resource_of(pool: str) -> str:
     """What a pod asks for that wants a unit of a pool, in Kubernetes' spelling."""
     name, _, profile = pool.partition("/")
     model, shape = _SHAPES[name]
-    return shape.resource(Unit(0, profile=profile), model)
+    return shape.resource(PartitionUnit(0, profile=profile), model)
 
 
-def first_nodes(story: Story) -> Iterator[Node]:
+def first_nodes(story: Story) -> Iterator[NodeObject]:
     """The nodes that are there when the history begins, and those that join by plan."""
     for pool in pools_of(story):
         for number in range(1, pool.nodes + 1):
@@ -210,7 +210,7 @@ def first_nodes(story: Story) -> Iterator[Node]:
 
 def spot_node(
     story: Story, pool: Pool, place: str, generation: int, joined_s: int
-) -> Node:
+) -> NodeObject:
     """One spot node: it stays until its capacity is reclaimed."""
     chance = random_of(story.seed, "spot", place, generation)
     name = f"{pool.name}-spot-{chance.randrange(16**4):04x}-{place[-2:]}"
@@ -223,18 +223,18 @@ def spot_node(
 
 def _node(
     story: Story, pool: Pool, name: str, place: str, lifecycle: str, joined_s: int
-) -> Node:
+) -> NodeObject:
     zone = random_of(story.seed, "zone", name).choice(ZONES)
     uuids = [f"GPU-{uuid_of(story.seed, name, slot)}" for slot in range(pool.gpus)]
-    return Node(name, place, pool, lifecycle, zone, joined_s, None, uuids)
+    return NodeObject(name, place, pool, lifecycle, zone, joined_s, None, uuids)
 
 
-def _befall(story: Story, node: Node) -> None:
+def _befall(story: Story, node: NodeObject) -> None:
     """Honest faults, at fixed places of the story, for data health to find."""
 
-    def span(fraction: float, hours: float) -> Span:
+    def span(fraction: float, hours: float) -> TimeSpan:
         start = story.at(fraction)
-        return Span(start, start + int(hours * HOUR_S))
+        return TimeSpan(start, start + int(hours * HOUR_S))
 
     if node.name == "l4-02":
         node.outages = (span(0.17, 6.5),)
@@ -249,7 +249,7 @@ def _befall(story: Story, node: Node) -> None:
         node.strays = ((node.pool.gpus - 1, span(0.72, 30)),)
 
 
-def kube_outages(story: Story) -> tuple[Span, ...]:
+def kube_outages(story: Story) -> tuple[TimeSpan, ...]:
     """When kube-state-metrics was not there: nobody knows then who held what."""
     start = story.at(0.8)
-    return (Span(start, start + 35 * 60),)
+    return (TimeSpan(start, start + 35 * 60),)

@@ -14,7 +14,7 @@ SLICES = 7  # compute slices of an A100 or H100
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class PartitionUnit:
     """What one pod can hold: a GPU or a part of one.
 
     Attributes:
@@ -31,7 +31,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PartitionLayout:
     """A way to cut GPUs.
 
     Attributes:
@@ -46,20 +46,20 @@ class Shape:
     strategy: str = "none"
     replicas: int = 1
 
-    def units(self, gpus: int) -> Iterator[Unit]:
+    def units(self, gpus: int) -> Iterator[PartitionUnit]:
         """The units of a node, GPU by GPU."""
         for slot in range(gpus):
             if self.geometries:
                 for number, profile in self.geometries[slot % len(self.geometries)]:
                     slices = int(profile.partition("g")[0])
-                    yield Unit(slot, number, profile, slices / SLICES)
+                    yield PartitionUnit(slot, number, profile, slices / SLICES)
             elif self.replicas > 1:
                 for number in range(self.replicas):
-                    yield Unit(slot, number, share=1 / self.replicas)
+                    yield PartitionUnit(slot, number, share=1 / self.replicas)
             else:
-                yield Unit(slot)
+                yield PartitionUnit(slot)
 
-    def resource(self, unit: Unit, model: GpuModel) -> str:
+    def resource(self, unit: PartitionUnit, model: GpuModel) -> str:
         """What a pod asks for to get a unit, in Kubernetes' spelling."""
         if model.is_amd:
             return "amd.com/gpu"
@@ -92,9 +92,9 @@ class Shape:
         }
 
 
-WHOLE = Shape()
-SHARED = Shape("-shared", replicas=4)
-MIG_MIXED = Shape(
+WHOLE = PartitionLayout()
+SHARED = PartitionLayout("-shared", replicas=4)
+MIG_MIXED = PartitionLayout(
     "-mig",
     (
         tuple((number, "1g.10gb") for number in range(7, 14)),
@@ -102,6 +102,6 @@ MIG_MIXED = Shape(
     ),
     "mixed",
 )
-MIG_SINGLE = Shape(
+MIG_SINGLE = PartitionLayout(
     "-mig", (tuple((number, "1g.5gb") for number in range(7, 14)),), "single"
 )

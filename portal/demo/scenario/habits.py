@@ -18,12 +18,12 @@ from portal.demo.scenario.organization import (
     PEOPLE,
     SERVICES,
     TRAINERS,
+    Employee,
     Nightly,
-    Person,
     Service,
     Trainer,
 )
-from portal.demo.scenario.pod import Kind, Owner, Request
+from portal.demo.scenario.pod import Controller, Request, WorkloadType
 from portal.demo.scenario.story import (
     DAY_S,
     HOUR_S,
@@ -89,8 +89,8 @@ def _job(
         namespace=trainer.namespace,
         name=f"{job}-{code_of(5, story.seed, job, day)}",
         serial=f"{day}/{number}",
-        kind=Kind.TRAINING,
-        owner=Owner("Job", job),
+        kind=WorkloadType.TRAINING,
+        owner=Controller("Job", job),
         gpus=chance.choice(trainer.sizes),
         pools=trainer.pools_after if is_reformed else trainer.pools_before,
         person=chance.choice(people_of(trainer.namespace)),
@@ -126,8 +126,8 @@ def _nightly_pod(
         namespace=nightly.namespace,
         name=f"{job}-{index}-{code_of(5, story.seed, job, index)}",
         serial=str(index),
-        kind=Kind.BATCH,
-        owner=Owner("Job", job, ("CronJob", nightly.name)),
+        kind=WorkloadType.BATCH,
+        owner=Controller("Job", job, ("CronJob", nightly.name)),
         gpus=1,
         pools=nightly.after if is_reformed else nightly.before,
         person="",
@@ -166,7 +166,7 @@ class Notebooks:
         return min(evening + days * DAY_S, max(culled, evening))
 
     def _request(
-        self, person: Person, day: int, at: int, stop: int, chance: Random
+        self, person: Employee, day: int, at: int, stop: int, chance: Random
     ) -> Request:
         is_reformed = self.story.is_reformed(at)
         name = f"jupyter-{person.name}"
@@ -174,8 +174,8 @@ class Notebooks:
             namespace=person.namespace,
             name=f"{name}-0",
             serial=str(day),
-            kind=Kind.NOTEBOOK,
-            owner=Owner("StatefulSet", name),
+            kind=WorkloadType.NOTEBOOK,
+            owner=Controller("StatefulSet", name),
             gpus=1 if is_reformed else chance.choice((1, 1, 1, 2)),
             pools=(person.fitting if is_reformed else person.whole_gpu,),
             person=person.name,
@@ -223,8 +223,8 @@ def service_pod(story: Story, service: Service, at_s: int, number: int) -> Reque
         namespace=service.namespace,
         name=f"{owner}-{code_of(5, story.seed, owner, number)}",
         serial=str(number),
-        kind=Kind.INFERENCE,
-        owner=Owner("ReplicaSet", owner, ("Deployment", service.name)),
+        kind=WorkloadType.INFERENCE,
+        owner=Controller("ReplicaSet", owner, ("Deployment", service.name)),
         gpus=1,
         pools=(service.after if is_reformed else service.before)[:1],
         person="",

@@ -21,7 +21,7 @@ NAMESPACES = {**DEPARTMENTS, UNMAPPED: ""}
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Employee:
     """Somebody who works in a notebook."""
 
     name: str
@@ -30,8 +30,8 @@ class Person:
     fitting: str  # the pool that fits what they do
 
 
-def _people(namespace: str, whole: str, fitting: str, names: str) -> list[Person]:
-    return [Person(name, namespace, whole, fitting) for name in names.split()]
+def _people(namespace: str, whole: str, fitting: str, names: str) -> list[Employee]:
+    return [Employee(name, namespace, whole, fitting) for name in names.split()]
 
 
 PEOPLE = (

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from portal.demo.scenario.fleet import Node
-from portal.demo.scenario.gpu_partitioning import Unit
+from portal.demo.scenario.fleet import NodeObject
+from portal.demo.scenario.gpu_partitioning import PartitionUnit
 
 FINISHED_S = 900  # ttlSecondsAfterFinished: how long a finished Job's pod can be seen
 
 
-class Kind(StrEnum):
+class WorkloadType(StrEnum):
     """What a pod is for: the value of its workload type label."""
 
     TRAINING = "training"
@@ -19,7 +19,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class Controller:
     """A controller: kind and name; `above` is the controller's own controller."""
 
     kind: str
@@ -42,8 +42,8 @@ class Request:
     namespace: str
     name: str
     serial: str
-    kind: Kind
-    owner: Owner
+    kind: WorkloadType
+    owner: Controller
     gpus: int  # units: whole GPUs, instances or replicas
     pools: tuple[str, ...]
     person: str
@@ -54,7 +54,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class QuotaRefusal:
     """A controller that a quota refused a pod, and how often.
 
     Attributes:
@@ -70,7 +70,7 @@ class Refusal:
 
 
 @dataclass(slots=True, eq=False)
-class Pod:
+class SimulatedPod:
     """A request that became an object; times in Unix seconds, None while not known."""
 
     request: Request
@@ -80,7 +80,7 @@ class Pod:
     memory_share: float  # of each GPU's memory
     class_name: str = ""  # its PriorityClass
     bound_s: int | None = None
-    node: Node | None = None
+    node: NodeObject | None = None
     units: tuple[int, ...] = field(default=())  # indices among those of its node
     ended_s: int | None = None
     phase: str = ""  # Succeeded or Failed; empty: it was deleted
@@ -113,8 +113,8 @@ class Pod:
 class Seat:
     """One unit of one node: who held it, in order of time."""
 
-    node: Node
+    node: NodeObject
     index: int  # among the node's units
-    unit: Unit
-    pods: list[Pod] = field(default_factory=list)
-    holder: Pod | None = None
+    unit: PartitionUnit
+    pods: list[SimulatedPod] = field(default_factory=list)
+    holder: SimulatedPod | None = None

@@ -25,7 +25,7 @@ class ObjectKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DesiredQuota:
     """What one team may hold of one pool.
 
     Attributes:
@@ -52,7 +52,7 @@ def class_key_of(name: str) -> ObjectKey:
 
 
 def desired_quotas(
-    targets: Iterable[Target], tiers: Mapping[str, TierState]
+    targets: Iterable[DesiredQuota], tiers: Mapping[str, TierState]
 ) -> dict[ObjectKey, dict[str, Any]]:
     """Quota objects with the complete set of our keys, by object.
 
@@ -109,7 +109,7 @@ def metadata(key: ObjectKey) -> dict[str, Any]:
     return found | ({"namespace": key.namespace} if key.namespace else {})
 
 
-def committed(targets: Iterable[Target], pool: str) -> int:
+def committed(targets: Iterable[DesiredQuota], pool: str) -> int:
     """GPUs promised by all quotas of a pool.
 
     Of a team with quotas for all pods and for tiers, the one for all pods counts: the

@@ -71,7 +71,7 @@ def edits_from(given: object, added: Added = NONE_ADDED) -> list[Edit]:
     return found
 
 
-class _Reader:
+class _EditReader:
     """One edit's values; notes what is wrong with them."""
 
     def __init__(
@@ -126,7 +126,7 @@ def _edit(
     if not isinstance(item, Mapping):
         faults.append(EditFault(index, "edits", "must be a mapping"))
         return None
-    reader, before = _Reader(index, item, faults), len(faults)
+    reader, before = _EditReader(index, item, faults), len(faults)
     kind = item.get("kind")
     if kind == "quota":
         edit: Edit | None = _quota(reader, added)
@@ -138,7 +138,7 @@ def _edit(
     return edit if len(faults) == before else None
 
 
-def _quota(reader: _Reader, added: Added) -> QuotaEdit:
+def _quota(reader: _EditReader, added: Added) -> QuotaEdit:
     reader.allow(QUOTA_FIELDS)
     gpus, known = None, len(reader.faults)
     pool = reader.text("pool", longest=400)
@@ -165,7 +165,7 @@ def _quota(reader: _Reader, added: Added) -> QuotaEdit:
     )
 
 
-def _weights(reader: _Reader) -> dict[str, int]:
+def _weights(reader: _EditReader) -> dict[str, int]:
     given = reader.values.get("weights") or {}
     if not isinstance(given, Mapping):
         reader.fail("weights", "must be a mapping of namespaces to whole numbers")
@@ -179,7 +179,7 @@ def _weights(reader: _Reader) -> dict[str, int]:
     return found
 
 
-def _gpus(reader: _Reader, name: str, value: object) -> int | None:
+def _gpus(reader: _EditReader, name: str, value: object) -> int | None:
     if not isinstance(value, str | int | float):
         reader.fail(name, "must be a number of GPUs")
         return None
@@ -190,7 +190,7 @@ def _gpus(reader: _Reader, name: str, value: object) -> int | None:
         return None
 
 
-def _tier(reader: _Reader) -> TierEdit:
+def _tier(reader: _EditReader) -> TierEdit:
     reader.allow(TIER_FIELDS)
     remove = reader.flag("remove", default=False)
     value = reader.number("value")

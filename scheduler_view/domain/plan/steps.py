@@ -38,7 +38,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """What happens to one object.
 
     Attributes:
@@ -92,7 +92,7 @@ class Observed:
     going: frozenset[str] = frozenset()
 
 
-def plan_steps(wanted: Iterable[Wanted], observed: Observed) -> list[Step]:
+def plan_steps(wanted: Iterable[Wanted], observed: Observed) -> list[PlanStep]:
     """One step an object, in the order in which they are applied.
 
     Defaults are unset before another class becomes the default, classes exist before quotas
@@ -102,7 +102,7 @@ def plan_steps(wanted: Iterable[Wanted], observed: Observed) -> list[Step]:
     return sorted(steps, key=_order)
 
 
-def is_empty(steps: Iterable[Step]) -> bool:
+def is_empty(steps: Iterable[PlanStep]) -> bool:
     """True when nothing would be sent."""
     return all(step.action == Action.KEEP for step in steps)
 
@@ -119,7 +119,7 @@ def matches(body: Mapping[str, Any] | None, live: Manifest | None) -> bool:
     return not field_changes(body, live)
 
 
-def _step(wanted: Wanted, observed: Observed) -> Step:
+def _step(wanted: Wanted, observed: Observed) -> PlanStep:
     key, live = wanted.key, observed.objects.get(wanted.key)
     pin = pin_now(key, observed)
     blocked = _place_fault(key, observed)
@@ -132,14 +132,14 @@ def _step(wanted: Wanted, observed: Observed) -> Step:
             FieldChange(name, None, after)
             for name, after in wanted_fields(wanted.body).items()
         )
-        step = Step(key, Action.CREATE, wanted.body, pin, changes)
+        step = PlanStep(key, Action.CREATE, wanted.body, pin, changes)
     else:
         changes = field_changes(wanted.body, live)
         action = Action.CHANGE if changes else Action.KEEP
         fixed = _immutable(key, changes)
         if fixed and wanted.replace:
             action, fixed = Action.REPLACE, ""
-        step = Step(key, action, wanted.body, pin, changes)
+        step = PlanStep(key, action, wanted.body, pin, changes)
         blocked = blocked or fixed
         step = replace(step, others=_others(wanted.body, live))
     if step.action == Action.KEEP:
@@ -147,10 +147,10 @@ def _step(wanted: Wanted, observed: Observed) -> Step:
     return replace(step, blocked=blocked, force=wanted.force)
 
 
-def _removal(wanted: Wanted, live: Manifest | None, pin: Pin) -> Step:
+def _removal(wanted: Wanted, live: Manifest | None, pin: Pin) -> PlanStep:
     """Ours alone is deleted; of an object that others use too, only our keys go."""
     if live is None:
-        return Step(wanted.key, Action.KEEP, None, pin)
+        return PlanStep(wanted.key, Action.KEEP, None, pin)
     before = live_fields(live)
     theirs = set(other_owners(live)) if wanted.key.kind == QUOTA else set()
     ours = owned_keys(live) if theirs else set()
@@ -170,9 +170,9 @@ def _removal(wanted: Wanted, live: Manifest | None, pin: Pin) -> Step:
         }
         action = Action.CHANGE if changes else Action.KEEP
         note = f"{_names(theirs)} stay: other managers set them"
-        return Step(wanted.key, action, body, pin, changes, note=note)
+        return PlanStep(wanted.key, action, body, pin, changes, note=note)
     changes = tuple(FieldChange(name, value, None) for name, value in before.items())
-    return Step(wanted.key, Action.REMOVE, None, pin, changes)
+    return PlanStep(wanted.key, Action.REMOVE, None, pin, changes)
 
 
 def _place_fault(key: ObjectKey, observed: Observed) -> str:
@@ -212,7 +212,7 @@ def _others(body: Mapping[str, Any], live: Manifest) -> dict[str, tuple[str, ...
     }
 
 
-def _order(step: Step) -> tuple[int, ObjectKey]:
+def _order(step: PlanStep) -> tuple[int, ObjectKey]:
     is_class = step.key.kind == CLASS
     if step.action == Action.REMOVE:
         return (5 if is_class else 4), step.key

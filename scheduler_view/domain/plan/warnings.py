@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from scheduler_view.domain.objects.manifest import CLASS, Manifest, git_owner, is_ours
-from scheduler_view.domain.plan.steps import Action, Observed, Step
+from scheduler_view.domain.plan.steps import Action, Observed, PlanStep
 from scheduler_view.domain.quotas import limit_range
 from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import (
@@ -47,7 +47,7 @@ class PlanWarning:
     namespace: str = ""
 
 
-def object_warnings(steps: Iterable[Step], observed: Observed) -> list[PlanWarning]:
+def object_warnings(steps: Iterable[PlanStep], observed: Observed) -> list[PlanWarning]:
     """Other managers, and tools that would put the old value back."""
     found = []
     for step in steps:

@@ -16,7 +16,7 @@ class SplitRule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class QuotaSplit:
     """A division, and the rule in words."""
 
     parts: Mapping[str, int]
@@ -40,7 +40,7 @@ def divide(
     namespaces: Sequence[str],
     wish: SplitWish,
     peaks: Mapping[str, int] | None = None,
-) -> Split:
+) -> QuotaSplit:
     """Whole GPUs for each namespace; they sum to `gpus`.
 
     Args:
@@ -60,12 +60,12 @@ def divide(
         )
     weights, words = _weights(names, wish, peaks or {})
     if len(names) == 1:
-        return Split({names[0]: gpus}, f"all of it to {names[0]}")
+        return QuotaSplit({names[0]: gpus}, f"all of it to {names[0]}")
     whole = sum(weights.values())
     parts = largest_remainder(
         [(name, gpus * weights[name]) for name in names], whole, gpus
     )
-    return Split(parts, words)
+    return QuotaSplit(parts, words)
 
 
 def _weights(

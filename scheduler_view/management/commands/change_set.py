@@ -15,7 +15,7 @@ from accounting.management.output import FINDING, WRONG_USE, write_rows
 from accounting.models import Cluster
 from accounting.rating.billing_settings import billing_at
 from scheduler_view.actions.change_file import ChangeFile, line_fault, read_change
-from scheduler_view.actions.change_sets import Refused, check_draft
+from scheduler_view.actions.change_sets import ChangeRefused, check_draft
 from scheduler_view.actions.foreground import (
     changes_nothing,
     join_to,
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             self._found(*error.differences)
         except ClusterError as error:
             self._found(f"cluster {cluster}: {error.words}")
-        except Refused as error:
+        except ChangeRefused as error:
             self._found(str(error))
 
     def _read(self, path: Path) -> ChangeFile:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.records import Device
 from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
 from accounting.ingest.pipeline import ingest_all
@@ -25,7 +25,7 @@ from tests.traps.scene import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WHEN = Period(START * 1000, START * 1000 + HOUR_MS)
+WHEN = Interval(START * 1000, START * 1000 + HOUR_MS)
 ISSUE = ("claim_without_device", "vision/train-0 train-0-gpus")
 
 

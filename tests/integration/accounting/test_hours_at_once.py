@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.ingest import cluster_reader, window_leases, window_schedule
 from accounting.ingest.cluster_reader import ClusterReader, reader_of
 from accounting.models import Cluster, DataIssue, Gpu, Source, SourceKind
@@ -59,12 +59,12 @@ def test_facts_are_the_same_however_many_hours_are_computed_together(
 def test_a_claim_takes_the_due_windows_of_as_many_hours() -> None:
     cluster = Cluster.objects.create(name="north")
     midnight = HOUR_ZERO - HOUR_ZERO % 86_400
-    hour = Period(midnight * 1000, midnight * 1000 + HOUR_MS)
+    hour = Interval(midnight * 1000, midnight * 1000 + HOUR_MS)
     for number in (0, 1, 5, 6):
         shift = number * HOUR_MS
         window_schedule.mark(
             cluster.pk,
-            [Period(hour.start_ms + shift, hour.start_ms + shift + WINDOW_MS)],
+            [Interval(hour.start_ms + shift, hour.start_ms + shift + WINDOW_MS)],
             "new",
             create=True,
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.ingest import scheduler, window_schedule
 from accounting.ingest.data_issues.record import record
@@ -141,7 +141,7 @@ def test_windows_that_wait_have_the_time_of_their_gpus_at_stake(tmp_path: Path) 
     source = f'kind: prometheus, timeout_s: 1, url: "http://{EXPORTER}"'
     cluster = known_cluster(tmp_path, source)
     window_schedule.mark(
-        cluster.pk, [Period(END_MS, END_MS + HOUR_MS)], "asked", create=True
+        cluster.pk, [Interval(END_MS, END_MS + HOUR_MS)], "asked", create=True
     )
     assert ingest_all(cluster).failed == 12
     # the first of the twelve was computed already: the file's last samples reach into it

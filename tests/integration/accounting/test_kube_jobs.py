@@ -13,7 +13,7 @@ import pytest
 
 from accounting.actions.kube_state_jobs import set_accepted
 from accounting.audit import SYSTEM
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.ingest import merge_buffered
 from accounting.ingest.cluster_reader import reader_of
 from accounting.ingest.evidence.observe import observe_period
@@ -187,7 +187,7 @@ def test_samples_that_were_read_before_a_job_was_accepted_are_folded(
     """As a worker does that was about to compute an hour in that moment."""
     imported(tmp_path, kube("ksm", HOUR_ZERO, END), gpus(), strange())
     start_ms = (HOUR_ZERO + HOUR) * 1000
-    period = Period(start_ms, start_ms + HOUR_MS)
+    period = Interval(start_ms, start_ms + HOUR_MS)
     cluster = Cluster.objects.get(name="north")
     reader = reader_of(cluster)
     readings = reader.read(period)

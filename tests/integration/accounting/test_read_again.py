@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import ingest_all
 from accounting.models import Cluster, IngestWindow, UsageWindow
@@ -13,7 +13,7 @@ from tests.integration.accounting.support import run
 from tests.integration.faults.support import ledger
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HOURS = Period(HOUR_ZERO * 1000, (HOUR_ZERO + 7200) * 1000)
+HOURS = Interval(HOUR_ZERO * 1000, (HOUR_ZERO + 7200) * 1000)
 INSIDE = {"window_start__gte": HOURS.start, "window_start__lt": HOURS.end}
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accounting.domain.core.interval import WINDOW_MS, Period, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
 from accounting.ingest import scheduler, window_schedule
 from accounting.models import Cluster, IngestWindow, Source, SourceKind
 
@@ -18,7 +18,7 @@ def cluster(kind: SourceKind, until: datetime) -> Cluster:
     """A cluster of which eight days of windows up to an instant are done."""
     found = Cluster.objects.create(name="north")
     Source.objects.create(cluster=found, name="live", kind=kind)
-    days = Period(to_ms(until - timedelta(days=8)), to_ms(until))
+    days = Interval(to_ms(until - timedelta(days=8)), to_ms(until))
     window_schedule.mark(found.pk, [days], "new", create=True)
     IngestWindow.objects.update(state="done", reason="")
     return found

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.queries.audit.verify import verdicts
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.accounting.support import report, run
@@ -92,12 +92,12 @@ def test_reading_again_writes_nothing_and_changes_nothing(imported: Path) -> Non
 
 
 def test_rollups_are_their_facts(imported: Path) -> None:
-    for verdict in verdicts(Period(0, 4_000_000_000_000)):
+    for verdict in verdicts(Interval(0, 4_000_000_000_000)):
         assert verdict.holds, verdict
     with connection.cursor() as cursor:
         cursor.execute("UPDATE intensity_hour SET energy_mj = energy_mj + 1")
     broken = [
-        v.check.name for v in verdicts(Period(0, 4_000_000_000_000)) if not v.holds
+        v.check.name for v in verdicts(Interval(0, 4_000_000_000_000)) if not v.holds
     ]
     assert broken == [
         "the second column's hours are their windows",

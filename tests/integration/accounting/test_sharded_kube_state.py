@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.models import IngestWindow
 from tests.integration.accounting.support import run
 from tests.traps.scene import (
@@ -113,7 +113,7 @@ def test_a_node_that_was_away_long_ago_stays_away(tmp_path: Path) -> None:
         return path
 
     def fences() -> list[int]:
-        away = Period((START + HOUR) * 1000, (START + 2 * HOUR) * 1000)
+        away = Interval((START + HOUR) * 1000, (START + 2 * HOUR) * 1000)
         rows = IngestWindow.objects.filter(
             window_start__gte=away.start, window_start__lt=away.end
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from accounting.access import EVERYTHING
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.mig_profiles import Policy
 from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
 from accounting.models import Cluster, IngestWindow, SharePolicy
@@ -126,7 +126,7 @@ def test_a_window_takes_the_policy_that_is_valid_at_its_start(tmp_path: Path) ->
 
 
 def test_factors_turn_compute_shares_into_weights() -> None:
-    small, big = Part("GPU-1", 1, "1g.10gb"), Part("GPU-1", 2, "3g.40gb")
+    small, big = GpuPart("GPU-1", 1, "1g.10gb"), GpuPart("GPU-1", 2, "3g.40gb")
     compute = {small: Fraction(1, 7), big: Fraction(3, 7)}
     instances = ((1, "1g.10gb"), (2, "3g.40gb"))
     memory = memory_of("GPU-1", instances, "NVIDIA-A100-SXM4-80GB")

@@ -5,18 +5,18 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.ingest import window_leases, window_schedule, write_facts
 from accounting.ingest.commit import write_windows
-from accounting.ingest.window_leases import FenceError, Outcome
+from accounting.ingest.window_leases import WindowLeaseLostError, WindowResult
 from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
 from accounting.queries.database_clock import database_now
 from tests.builders import HOUR_ZERO
 
 pytestmark = pytest.mark.django_db
 
-FIRST = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + WINDOW_MS)
-SECOND = Period(FIRST.end_ms, FIRST.end_ms + WINDOW_MS)
+FIRST = Interval(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + WINDOW_MS)
+SECOND = Interval(FIRST.end_ms, FIRST.end_ms + WINDOW_MS)
 
 
 def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
@@ -26,9 +26,10 @@ def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
     assert claimed is not None
     assert claimed.windows == (FIRST, SECOND)
     window_schedule.mark(cluster.pk, [SECOND], "late", create=False)
-    with pytest.raises(FenceError):
+    with pytest.raises(WindowLeaseLostError):
         window_leases.finish(
-            claimed, [Outcome(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
+            claimed,
+            [WindowResult(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows],
         )
     assert window_leases.claim(cluster.pk, within=FIRST) is None
 
@@ -44,7 +45,7 @@ def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> Non
     window_schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
     claimed = window_leases.claim(cluster.pk)
     assert claimed is not None
-    outcomes = [Outcome(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
+    outcomes = [WindowResult(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
     open_issue = DataIssue.objects.create(
         cluster=cluster,
         code="scale_unknown",
@@ -70,7 +71,8 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
         claimed = window_leases.claim(cluster.pk)
         assert claimed is not None
         outcomes = [
-            Outcome(w, 0, empty.content_hash, 0, 0, False, 1) for w in claimed.windows
+            WindowResult(w, 0, empty.content_hash, 0, 0, False, 1)
+            for w in claimed.windows
         ]
         results = [(outcome, empty) for outcome in outcomes]
         write_windows(claimed, results)
@@ -80,7 +82,7 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
     claimed = window_leases.claim(cluster.pk)
     assert claimed is not None
     window_schedule.mark(cluster.pk, [SECOND], "late", create=False)
-    with pytest.raises(FenceError):
+    with pytest.raises(WindowLeaseLostError):
         write_windows(claimed, results)
     window_leases.give_back(claimed)
     assert windows_in(cluster, "pending") == 2
@@ -118,7 +120,7 @@ def test_no_window_is_computed_again_without_its_samples(
             cluster=cluster, window_start=start, state="done", read_at=read_at
         )
 
-    window_schedule.mark_existing(cluster.pk, [Period(0, FIRST.end_ms)], "late")
+    window_schedule.mark_existing(cluster.pk, [Interval(0, FIRST.end_ms)], "late")
 
     states = dict(IngestWindow.objects.values_list("window_start", "state"))
     assert states == {old: "pending" if is_due else "done", FIRST.start: "pending"}

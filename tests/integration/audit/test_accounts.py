@@ -15,7 +15,7 @@ from accounting.actions.people import save_person
 from accounting.actions.tokens import create_token, revoke_token
 from accounting.models import AuditLink
 from accounting.queries.audit.checks import history_tables
-from accounting.queries.audit.entries import Wish, audit_rows
+from accounting.queries.audit.entries import AuditFilter, audit_rows
 from tests.integration.audit.test_chain import broken
 
 PASSWORD, OTHER = "correct horse battery staple", "another horse battery staple"
@@ -34,7 +34,7 @@ def clean(transactional_db: None) -> None:
 
 def entries(what: str) -> list[tuple[str, str, dict[str, object]]]:
     """Actor, action and what is new of each entry, oldest first."""
-    rows = reversed(list(audit_rows(Wish(what=what))))
+    rows = reversed(list(audit_rows(AuditFilter(what=what))))
     return [(row.actor, row.action, dict(row.after)) for row in rows]
 
 

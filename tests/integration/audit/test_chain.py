@@ -20,8 +20,8 @@ from accounting.audit import act
 from accounting.models import AuditLink, Binding, Membership, Person, Team
 from accounting.queries.audit.checks import audit_checks, history_tables
 from accounting.queries.audit.entries import (
+    AuditFilter,
     Head,
-    Wish,
     audit_rows,
     head,
 )
@@ -62,7 +62,7 @@ def test_each_change_is_one_row_with_who_and_why() -> None:
     team_id = team.pk
     with act("luis", "left the house"):
         team.delete()
-    rows = list(audit_rows(Wish(what="team")))
+    rows = list(audit_rows(AuditFilter(what="team")))
     assert [(row.actor, row.action, row.object_id) for row in rows] == [
         ("luis", "delete", team_id),
         ("ana", "update", team_id),
@@ -74,8 +74,8 @@ def test_each_change_is_one_row_with_who_and_why() -> None:
         {"name": "Vision two"},
     )
     assert rows[0].before["name"] == "Vision two"
-    assert list(audit_rows(Wish(what="team", actor="luis"))) == rows[:1]
-    assert list(audit_rows(Wish(end=LONG_AGO))) == []
+    assert list(audit_rows(AuditFilter(what="team", actor="luis"))) == rows[:1]
+    assert list(audit_rows(AuditFilter(end=LONG_AGO))) == []
     assert broken() == []
     assert head().links == 3
 
@@ -84,7 +84,7 @@ def test_a_change_that_is_rolled_back_leaves_nothing() -> None:
     with transaction.atomic():
         save()
         transaction.set_rollback(True)
-    assert list(audit_rows(Wish())) == []
+    assert list(audit_rows(AuditFilter())) == []
 
 
 @pytest.mark.parametrize("table", ["accounting_teamevent", "accounting_auditlink"])

@@ -13,7 +13,7 @@ from structlog.contextvars import bound_contextvars
 from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import OrganisationRole, Person, Team
-from accounting.queries.audit.entries import Wish, audit_page, audit_rows
+from accounting.queries.audit.entries import AuditFilter, audit_page, audit_rows
 
 CHANGES = 130
 PAGE = 50
@@ -61,11 +61,11 @@ def test_a_page_ends_with_a_whole_request(record: Client) -> None:
 
 def test_pages_are_all_of_the_list(record: Client) -> None:
     del record
-    every = list(audit_rows(Wish(what="team"), chunk=7))
+    every = list(audit_rows(AuditFilter(what="team"), chunk=7))
     assert len(every) == CHANGES
     found, before = [], None
     for _ in range(CHANGES):
-        page = audit_page(Wish(what="team", before=before), PAGE)
+        page = audit_page(AuditFilter(what="team", before=before), PAGE)
         found += page.rows
         before = page.next
         if before is None:

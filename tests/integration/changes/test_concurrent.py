@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounting.audit import act
 from accounting.models import Cluster, Team
-from scheduler_view.actions.change_sets import Draft, Moved, create, edit
+from scheduler_view.actions.change_sets import ChangedMeanwhile, Draft, create, edit
 from scheduler_view.actions.store_desired import store
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet, QuotaTarget
@@ -45,7 +45,7 @@ def in_pairs(pairs: Sequence[tuple[Attempt, Attempt]]) -> list[tuple[object, ...
         gate.wait()
         try:
             return attempt()
-        except (LostUpdate, Moved) as error:
+        except (LostUpdate, ChangedMeanwhile) as error:
             return error
 
     with ThreadPoolExecutor(2) as two:
@@ -75,7 +75,7 @@ def test_of_pairs_of_edits_of_one_draft_one_wins_each() -> None:
             ]
         )
         winners = [one for one in found if isinstance(one, int)]
-        losers = [one for one in found if isinstance(one, Moved)]
+        losers = [one for one in found if isinstance(one, ChangedMeanwhile)]
         assert (len(winners), len(losers)) == (1, 1)
         change_set.refresh_from_db()
         assert change_set.version == version + 1

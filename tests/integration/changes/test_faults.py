@@ -13,7 +13,7 @@ import pytest
 
 from accounting.models import Cluster
 from scheduler_view.actions import due_work
-from scheduler_view.cluster.access import Access, Role
+from scheduler_view.cluster.access import AccessRole, ClusterAccess
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.models import ChangeSet, QuotaTarget
@@ -156,9 +156,11 @@ def test_a_server_killed_between_two_objects(tmp_path: Path) -> None:
                 plane.kill("kube-apiserver")
                 return done
 
-        def to_kill(cluster: Cluster, role: Role) -> ClusterClient:
-            access: Access = connect_to(cluster, role).access
-            return Killing(access) if role == Role.PUSHER else ClusterClient(access)
+        def to_kill(cluster: Cluster, role: AccessRole) -> ClusterClient:
+            access: ClusterAccess = connect_to(cluster, role).access
+            return (
+                Killing(access) if role == AccessRole.PUSHER else ClusterClient(access)
+            )
 
         ChangeSet.objects.update(apply_wanted_at=office.now())
         due_work.work(office.cluster.pk, now=office.now, connect=to_kill)

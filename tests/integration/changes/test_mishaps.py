@@ -12,7 +12,7 @@ from django.db.models import F
 from accounting.models import Cluster
 from scheduler_view.actions import due_work
 from scheduler_view.actions.change_sets import request_apply, request_plan
-from scheduler_view.cluster.access import Role
+from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.models import ChangeSet, QuotaTarget
@@ -33,10 +33,10 @@ class Stumbling(ClusterClient):
         return super().apply(*args, **named)
 
 
-def to_stumble(cluster: Cluster, role: Role) -> ClusterClient:
+def to_stumble(cluster: Cluster, role: AccessRole) -> ClusterClient:
     Stumbling.sent = 0
     access = connect_to(cluster, role).access
-    return Stumbling(access) if role == Role.PUSHER else ClusterClient(access)
+    return Stumbling(access) if role == AccessRole.PUSHER else ClusterClient(access)
 
 
 def ask_plan(office: Office, change_set: ChangeSet) -> None:
@@ -55,7 +55,7 @@ def test_a_plan_that_breaks_is_a_draft_that_says_so_and_holds_nobody_up(
     ask_plan(both, second)
     left = [ValueError("one bad thing")]
 
-    def to_break(cluster: Cluster, role: Role) -> ClusterClient:
+    def to_break(cluster: Cluster, role: AccessRole) -> ClusterClient:
         if left:
             raise left.pop()
         return connect_to(cluster, role)
@@ -95,7 +95,7 @@ def test_an_apply_that_always_breaks_ends_and_shows_its_half(both: Office) -> No
     due_work.work(both.cluster.pk, now=both.now, connect=to_stumble)
     both.ahead = timedelta(minutes=16)
 
-    def to_break(cluster: Cluster, role: Role) -> ClusterClient:
+    def to_break(cluster: Cluster, role: AccessRole) -> ClusterClient:
         raise OSError("the same again")
 
     due_work.work(both.cluster.pk, now=both.now, connect=to_break)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from accounting.models import Binding, Team
-from scheduler_view.actions.change_sets import Refused, undo
+from scheduler_view.actions.change_sets import ChangeRefused, undo
 from scheduler_view.models import ChangeSet, QuotaTarget
 from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY
@@ -128,7 +128,7 @@ def test_undo_leads_back_to_what_was_there(both: Office) -> None:
     assert both.hard() == {GPU_KEY: "4"}
     assert (target().gpus, target().rule) == (4, "evenly")
     agree(both)
-    with pytest.raises(Refused, match="nothing to undo"):
+    with pytest.raises(ChangeRefused, match="nothing to undo"):
         undo(second, actor="ana", reason=REASON, at=both.now())
     away = undo(first, actor="ana", reason=REASON, at=both.now())
     both.apply(both.approve(both.plan(away)))
@@ -165,7 +165,7 @@ def test_another_manager_is_named_and_not_forced_unless_ticked(both: Office) -> 
     assert "kubectl-edit" in said(change_set, "warnings")
     assert step.code == 409
     assert step.message  # the server's own words
-    with pytest.raises(Refused, match="cannot be changed"):
+    with pytest.raises(ChangeRefused, match="cannot be changed"):
         both.approve(change_set)
     ticked = f"ResourceQuota {both.world.name}/gpu-ledger"
     both.applied(quota(5), forced=[ticked])

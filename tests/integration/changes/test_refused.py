@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from accounting.models import Billing
-from scheduler_view.actions.change_sets import Refused, again
-from scheduler_view.cluster.access import Role
+from scheduler_view.actions.change_sets import ChangeRefused, again
+from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.errors import Forbidden
 from scheduler_view.models import ChangeSet, StepState
 from scheduler_view.planning.connection import connect_to
@@ -60,7 +60,7 @@ def keep_out(office: Office, namespace: str) -> None:
 
 
 def _is_kept_out(office: Office, namespace: str) -> bool:
-    with connect_to(office.cluster, Role.PUSHER) as door:
+    with connect_to(office.cluster, AccessRole.PUSHER) as door:
         try:
             door.apply(quota_body(namespace, {GPU_KEY: "1"}), dry_run=True)
         except Forbidden:
@@ -172,6 +172,6 @@ def test_what_a_dry_run_refuses_is_planned_with_the_words_and_not_sent(
     assert [words in step["message"] for step in rest["steps"] if step["blocked"]] == [
         True
     ]
-    with pytest.raises(Refused, match="1 of its objects cannot be changed"):
+    with pytest.raises(ChangeRefused, match="1 of its objects cannot be changed"):
         place.approve(change_set)
     assert not place.has_quota()

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_view.cluster.access import Access, Role
+from scheduler_view.cluster.access import AccessRole, ClusterAccess
 from scheduler_view.cluster.client import ClusterClient, connect
 from scheduler_view.cluster.errors import (
     ClusterError,
     Forbidden,
-    Gone,
+    InvalidServerResponse,
     NotConfigured,
     ServerError,
     TlsFailure,
     TooManyRequests,
     Unauthorized,
     Unreachable,
-    WrongAnswer,
+    WatchExpired,
 )
 from scheduler_view.domain.objects.manifest import QUOTA
 from tests.control_plane.faulty import failing, proxy, response
@@ -32,7 +32,9 @@ SLACK_S = 2.0  # of a busy machine
 
 
 def door_to(url: str, timeout_s: float = SHORT_S) -> ClusterClient:
-    return connect(Access("test", Role.PUSHER, server=url, timeout_s=timeout_s))
+    return connect(
+        ClusterAccess("test", AccessRole.PUSHER, server=url, timeout_s=timeout_s)
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_half_an_answer_is_none() -> None:
     with (
         failing(response(200, b'{"kind": "Resou')) as server,
         door_to(server.url) as door,
-        pytest.raises(WrongAnswer),
+        pytest.raises(InvalidServerResponse),
     ):
         door.get(QUOTA, "a", "b")
     cut = response(200, b'{"kind": "ResourceQuota"}')[:-5]
@@ -97,7 +99,7 @@ def test_a_page_for_people_is_no_answer(code: int) -> None:
     with (
         failing(html) as server,
         door_to(server.url) as door,
-        pytest.raises(WrongAnswer, match="Sign in"),
+        pytest.raises(InvalidServerResponse, match="Sign in"),
     ):
         door.list(QUOTA)
     assert len(server.seen) == 1, "a redirect is not followed"
@@ -135,7 +137,7 @@ def test_a_watch_of_a_version_that_is_gone() -> None:
     with (
         failing(response(200, line)) as server,
         door_to(server.url) as door,
-        pytest.raises(Gone, match="too old"),
+        pytest.raises(WatchExpired, match="too old"),
     ):
         list(door.watch(QUOTA, "1", for_s=5))
 
@@ -145,7 +147,7 @@ def test_a_list_that_grew_too_old_is_begun_again_three_times() -> None:
     with (
         failing(response(410, gone)) as server,
         door_to(server.url) as door,
-        pytest.raises(Gone),
+        pytest.raises(WatchExpired),
     ):
         door.list(QUOTA)
     assert len(server.seen) == 3
@@ -183,7 +185,7 @@ def test_a_token_file_is_read_again_for_each_request(world: World) -> None:
 
 @pytest.mark.control_plane
 def test_a_certificate_that_is_not_trusted(real: World) -> None:
-    access = Access("test", Role.READER, server=real.url, timeout_s=5)
+    access = ClusterAccess("test", AccessRole.READER, server=real.url, timeout_s=5)
     with connect(access) as door, pytest.raises(TlsFailure) as caught:
         door.version()
     assert "certificate" in caught.value.words.lower()
@@ -200,11 +202,15 @@ def test_plain_text_where_tls_is_spoken() -> None:
 @pytest.mark.control_plane
 def test_a_kubeconfig_gives_access(real: World, whole_cluster: ControlPlane) -> None:
     path = whole_cluster.kubeconfig()
-    access = Access("test", Role.READER, kubeconfig=str(path), context="test")
+    access = ClusterAccess(
+        "test", AccessRole.READER, kubeconfig=str(path), context="test"
+    )
     with connect(access) as door:
         assert door.version() == "v1.34.4"
         assert door.get("Namespace", real.name).uid
-    wrong = Access("test", Role.READER, kubeconfig=str(path), context="nope")
+    wrong = ClusterAccess(
+        "test", AccessRole.READER, kubeconfig=str(path), context="nope"
+    )
     with pytest.raises(NotConfigured, match="nope"):
         connect(wrong)
 

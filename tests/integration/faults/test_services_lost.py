@@ -21,7 +21,7 @@ import redis
 
 from accounting.ingest import database_cache
 from portal.embedded import lease, roles
-from portal.embedded.paths import Places
+from portal.embedded.paths import HomePaths
 from portal.embedded.supervisor import Supervisor, child_environment
 from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import run
@@ -53,7 +53,7 @@ REPORTS = (
 class Portal:
     """A portal with embedded servers of its own; worker and clock start on request."""
 
-    def __init__(self, places: Places, logs: Path) -> None:
+    def __init__(self, places: HomePaths, logs: Path) -> None:
         self.places = places
         self.seen = child_environment(
             SECRET_KEY=SECRET,

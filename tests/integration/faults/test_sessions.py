@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.ingest import fact_partitions, scrape_buffer, window_schedule
 from accounting.ingest.catch_up import catch_up
 from accounting.ingest.pipeline import ingest_all
@@ -51,7 +51,7 @@ WAITS = """
     SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
-DAY = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 24 * HOUR_MS)
+DAY = Interval(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 24 * HOUR_MS)
 IN_ITS_WORK = STILL + " AND state = 'idle in transaction'"  # not while it starts
 
 
@@ -209,7 +209,7 @@ def test_memory_of_rows_ends_with_the_servers_life() -> None:
     assert scrape_buffer.append(source, batch("GPU-old", HOUR_ZERO + 60)) == 1
     assert BufferSeries.objects.count() == 2
     assert BufferBlock.objects.count() == 2
-    ours = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 300_000)
+    ours = Interval(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 300_000)
     found = {
         series.gpu.uuid: series.times_ms.tolist()
         for series in scrape_buffer.read(source, ours).series

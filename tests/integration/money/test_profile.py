@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from accounting.actions.prices import set_unit_price
-from accounting.domain.core.interval import Period, to_ms
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.models import DirtyHour, Gpu, GpuGeometry
 from accounting.queries.audit.verify import verdicts
 from accounting.queries.price_effect import price_effect
@@ -45,7 +45,7 @@ def conserved() -> None:
     """The money of the hour is 7 EUR, on rollups and on facts; `verify` says so too."""
     assert report("ledger")[0]["wall_charge"] == "7.000000"
     assert report("ledger", by="gpu")[0]["wall_charge"] == "7.000000"
-    found = verdicts(Period(to_ms(TEN), to_ms(TEN + HOUR)))
+    found = verdicts(Interval(to_ms(TEN), to_ms(TEN + HOUR)))
     [money] = [one for one in found if "money is conserved" in one.check.name]
     assert not money.violations
 

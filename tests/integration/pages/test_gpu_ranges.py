@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_ms
 from accounting.models import GpuPresence, NodeFact
 from accounting.queries.selection import stored_period
 from accounting.views.spans import newest_facts
@@ -85,9 +85,9 @@ def test_one_control_says_and_sets_what_is_shown(sign_in: SignIn) -> None:
     client = sign_in("ana")
     until = to_ms(NOW)
     for address, period, label in (
-        ("/gpus", Period(until - DAY_MS, until), "Last 24 hours"),
-        ("/gpus?over=hour", Period(until - HOUR_MS, until), "Last hour"),
-        ("/gpus?range=today", Period(to_ms(MIDNIGHT), until), ""),
+        ("/gpus", Interval(until - DAY_MS, until), "Last 24 hours"),
+        ("/gpus?over=hour", Interval(until - HOUR_MS, until), "Last hour"),
+        ("/gpus?range=today", Interval(to_ms(MIDNIGHT), until), ""),
     ):
         answer = client.get(address)
         shown = answer.context["period"]

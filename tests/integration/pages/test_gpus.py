@@ -10,7 +10,7 @@ import time_machine
 from django.db import connection
 
 from accounting.access import EVERYTHING
-from accounting.domain.core.interval import DAY_MS, Period
+from accounting.domain.core.interval import DAY_MS, Interval
 from accounting.models import Gpu
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage.ledger import ledger_rows
@@ -39,7 +39,7 @@ def held_gpu(story: Story) -> str:
 def test_the_money_of_a_gpu_is_all_of_its_time(sign_in: SignIn, story: Story) -> None:
     uuid = held_gpu(story)
     context = sign_in("ana").get(f"/gpus/{uuid}?range=last-7-days").context
-    period: Period = context["period"]
+    period: Interval = context["period"]
     assert 0 < period.length_ms <= 3 * DAY_MS
     selection = Selection(EVERYTHING, period, {"gpu": (uuid,)})
     (ledger,) = ledger_rows(selection, ("gpu",))
@@ -225,10 +225,10 @@ def test_a_range_whose_facts_are_gone_says_so(sign_in: SignIn, story: Story) -> 
 def test_only_the_newest_part_of_a_period_is_taken() -> None:
     stored = stored_period()
     assert stored is not None
-    whole = Period(stored.start_ms - DAY_MS, stored.end_ms + DAY_MS)
+    whole = Interval(stored.start_ms - DAY_MS, stored.end_ms + DAY_MS)
     assert newest_facts(whole, 90 * DAY_MS) == stored
     assert newest_facts(whole, 3_600_000).length_ms == 3_600_000
-    before = Period(stored.start_ms - 2 * DAY_MS, stored.start_ms - DAY_MS)
+    before = Interval(stored.start_ms - 2 * DAY_MS, stored.start_ms - DAY_MS)
     assert newest_facts(before, DAY_MS).length_ms == 0
 
 

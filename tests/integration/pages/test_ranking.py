@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounting.access import EVERYTHING, Scope
 from accounting.domain.core.billing_calendar import preset_range
-from accounting.domain.core.interval import DAY_MS, Period, to_ms
+from accounting.domain.core.interval import DAY_MS, Interval, to_ms
 from accounting.models import UsageWindow
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage.ranking import largest, moved_most
@@ -56,7 +56,7 @@ def test_the_first_of_an_order_are_those_of_the_whole_list(
 def test_what_moved_most_is_what_the_two_lists_differ_by() -> None:
     by = ("team", "workload")
     assert WEEK.period is not None
-    before = Period(
+    before = Interval(
         WEEK.period.start_ms - 14 * DAY_MS, WEEK.period.start_ms - 7 * DAY_MS
     )
     amounts: dict[tuple[str, ...], Decimal] = {}
@@ -76,13 +76,13 @@ def test_another_team_is_in_no_list(story: Story) -> None:
     mine = replace(WEEK, scope=scope)
     rows = largest(mine, ("team", "workload"), "charge", 50, 2).rows
     assert {row.key["team"] for row in rows} == {"vision"}
-    earlier = Period(WEEK.period.start_ms - 7 * DAY_MS, WEEK.period.start_ms)  # type: ignore[union-attr]
+    earlier = Interval(WEEK.period.start_ms - 7 * DAY_MS, WEEK.period.start_ms)  # type: ignore[union-attr]
     assert {mover.team for mover in moved_most(mine, earlier, 50, 2)} <= {"vision"}
 
 
 def test_one_gpu_is_read_alone_and_has_the_numbers_of_the_list() -> None:
     end = to_ms(NOW) - to_ms(NOW) % 3_600_000
-    period = Period(end - 3_600_000, end)
+    period = Interval(end - 3_600_000, end)
     day = replace(WEEK, period=period)
     everything = {row.key["gpu"]: row for row in usage_rows(day, ("gpu",))}
     uuid = next(iter(everything))

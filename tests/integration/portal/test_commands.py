@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from portal.embedded.paths import Places
+from portal.embedded.paths import HomePaths
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,7 +41,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def empty_database(embedded: Places) -> Iterator[str]:
+def empty_database(embedded: HomePaths) -> Iterator[str]:
     """The address of a database without any table."""
     with psycopg.connect(embedded.database_url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE empty")
@@ -60,7 +60,7 @@ def test_first_command_prepares_everything(home: Path) -> None:
 
 
 def test_first_command_migrates_an_empty_database(
-    empty_database: str, embedded: Places, home: Path
+    empty_database: str, embedded: HomePaths, home: Path
 ) -> None:
     found = manage(
         *("report", "issues", "--format", "json"),
@@ -73,7 +73,7 @@ def test_first_command_migrates_an_empty_database(
 
 
 def test_older_database_of_somebodys_own_is_left_alone(
-    empty_database: str, embedded: Places, home: Path
+    empty_database: str, embedded: HomePaths, home: Path
 ) -> None:
     environment = {
         "DATABASE_URL": empty_database,

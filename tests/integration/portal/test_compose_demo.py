@@ -22,7 +22,7 @@ import pytest
 from portal.demo.bootstrap.state import Memory
 from portal.demo.scenario.story import Story
 from portal.embedded import launch
-from portal.embedded.paths import Places
+from portal.embedded.paths import HomePaths
 from tests import programs
 from tests.ports import free_port
 from tests.processes import wait_until
@@ -35,7 +35,7 @@ SECRET = "only for the compose demo of the tests"
 
 
 @pytest.fixture
-def environment(tmp_path: Path, embedded: Places) -> Iterator[dict[str, str]]:
+def environment(tmp_path: Path, embedded: HomePaths) -> Iterator[dict[str, str]]:
     """What the two containers see, with one small day of history."""
     now_s = int(time.time())
     story = Story.ending_at(now_s, seed=7, weeks=1, gpus=24)

@@ -20,7 +20,7 @@ import yaml
 from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
-from portal.embedded.paths import Places
+from portal.embedded.paths import HomePaths
 from tests.control_plane.admin import Admin, quota_path
 from tests.control_plane.server import ADMIN
 
@@ -48,7 +48,7 @@ class Base:
 
 
 @pytest.fixture
-def base(embedded: Places, tmp_path: Path) -> Iterator[Base]:
+def base(embedded: HomePaths, tmp_path: Path) -> Iterator[Base]:
     owner = embedded.database_url.replace("/gpu_ledger?", "/prepared?")
     host = owner.split("?")[1]
     password = PASSWORD.replace(" ", "%20").replace("'", "%27")

@@ -22,7 +22,7 @@ import redis
 
 from portal.embedded import lease
 from portal.embedded.errors import ServicesError
-from portal.embedded.paths import PLAIN, Places, places_of
+from portal.embedded.paths import PLAIN, HomePaths, places_of
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -71,20 +71,20 @@ def start_user(home: Path) -> Iterator[StartUser]:
         user.communicate(timeout=60)
 
 
-def execute(places: Places, text: str) -> None:
+def execute(places: HomePaths, text: str) -> None:
     """One statement to the embedded database."""
     with psycopg.connect(places.database_url, autocommit=True) as connection:
         connection.execute(text)
 
 
-def query(places: Places, text: str) -> object:
+def query(places: HomePaths, text: str) -> object:
     """One value from the embedded database."""
     with psycopg.connect(places.database_url, autocommit=True) as connection:
         row = connection.execute(text).fetchone()
         return row[0] if row else None
 
 
-def answers(places: Places) -> bool:
+def answers(places: HomePaths) -> bool:
     """True when both services do."""
     try:
         with redis.Redis.from_url(places.redis_url) as client:

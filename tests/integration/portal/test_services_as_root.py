@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from portal.embedded import launch, programs
-from portal.embedded.account import Account, server_account
+from portal.embedded.account import UnixAccount, server_account
 from portal.embedded.errors import ServicesError
 from portal.embedded.paths import places_of
 from tests.processes import processes_of, wait_until
@@ -179,7 +179,7 @@ def test_copy_of_a_killed_keeper_is_removed_by_the_next(closed: Path) -> None:
 
 
 @pytest.fixture
-def account() -> Account:
+def account() -> UnixAccount:
     """The account that root runs PostgreSQL as."""
     found = server_account()
     assert found is not None
@@ -187,7 +187,7 @@ def account() -> Account:
 
 
 def test_folder_without_execution_is_passed_over(
-    closed: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+    closed: Path, account: UnixAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(closed / "site"))
     folder = Path(tempfile.mkdtemp(prefix="noexec-"))
@@ -205,7 +205,7 @@ def test_folder_without_execution_is_passed_over(
 
 
 def test_folder_that_others_may_change_is_refused(
-    closed: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+    closed: Path, account: UnixAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(closed / "site"))
     folder = Path(tempfile.mkdtemp(prefix="shared-"))

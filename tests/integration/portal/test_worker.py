@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from portal.embedded import lease, roles
-from portal.embedded.paths import Places
+from portal.embedded.paths import HomePaths
 from portal.embedded.supervisor import Supervisor, child_environment
 from tests.processes import processes_of, wait_until
 
@@ -25,7 +25,7 @@ SECRET = "only for the workers of these tests, of no use elsewhere"
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomePaths]:
     """Services of their own: Redis is going to be killed."""
     home = tmp_path_factory.mktemp("worker") / "home"
     yield lease.acquire(home, is_temporary=True)
@@ -33,7 +33,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
 
 
 @pytest.fixture(scope="module")
-def environment(places: Places) -> dict[str, str]:
+def environment(places: HomePaths) -> dict[str, str]:
     """What the containers see, on a migrated database."""
     made = child_environment(
         SECRET_KEY=SECRET,
@@ -82,7 +82,7 @@ def test_worker_and_clock_say_that_they_work(
 
 
 def test_worker_takes_work_again_after_redis_was_lost(
-    running: Supervisor, environment: dict[str, str], places: Places
+    running: Supervisor, environment: dict[str, str], places: HomePaths
 ) -> None:
     """The clock ends when its lock has gone; whoever runs it starts it again."""
     worker = next(child for child in running.children if child.name == "worker")

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from accounting.sources.errors import (
-    Refused,
+    AccessRefused,
+    InvalidSourceResponse,
     SourceError,
     TooMuch,
     Unavailable,
-    WrongAnswer,
 )
 from tests.builders import HOUR_ZERO, two_hours
 from tests.integration.sources.replay import Answer, Question, Script
@@ -58,11 +58,13 @@ FAULTS: dict[str, Fault] = {
     ),
     "400": Fault(
         always(error_of(400, "bad_data", "invalid parameter query")),
-        WrongAnswer,
+        InvalidSourceResponse,
         ("400", "invalid parameter"),
     ),
-    "401": Fault(always(Answer(401, b"who are you?")), Refused, ("401", "credentials")),
-    "403": Fault(always(Answer(403)), Refused, ("403", "credentials")),
+    "401": Fault(
+        always(Answer(401, b"who are you?")), AccessRefused, ("401", "credentials")
+    ),
+    "403": Fault(always(Answer(403)), AccessRefused, ("403", "credentials")),
     "422": Fault(
         always(error_of(422, "execution", "too many samples")),
         TooMuch,
@@ -83,27 +85,33 @@ FAULTS: dict[str, Fault] = {
         ("503", "query timed out"),
     ),
     "web page": Fault(
-        always(Answer(body=PAGE)), WrongAnswer, ("not an answer of Prometheus", "html")
+        always(Answer(body=PAGE)),
+        InvalidSourceResponse,
+        ("not an answer of Prometheus", "html"),
     ),
-    "half a JSON": Fault(half, WrongAnswer, ("not an answer of Prometheus",)),
-    "empty": Fault(always(Answer()), WrongAnswer, ("not an answer of Prometheus",)),
+    "half a JSON": Fault(half, InvalidSourceResponse, ("not an answer of Prometheus",)),
+    "empty": Fault(
+        always(Answer()), InvalidSourceResponse, ("not an answer of Prometheus",)
+    ),
     "other JSON": Fault(
-        always(Answer(body=b'{"status": "success"}')), WrongAnswer, ("/api/v1/query",)
+        always(Answer(body=b'{"status": "success"}')),
+        InvalidSourceResponse,
+        ("/api/v1/query",),
     ),
     "error in a 200": Fault(
         always(error_of(200, "internal", "disk on fire")),
-        WrongAnswer,
+        InvalidSourceResponse,
         ("disk on fire",),
     ),
-    "no number": Fault(odd_value, WrongAnswer, ("three",)),
+    "no number": Fault(odd_value, InvalidSourceResponse, ("three",)),
     "a vector": Fault(
         always(answer_of([], data={"resultType": "vector", "result": []})),
-        WrongAnswer,
+        InvalidSourceResponse,
         ("vector",),
     ),
     "redirect": Fault(
         always(Answer(302, b"", {"Location": "http://elsewhere.example/"})),
-        WrongAnswer,
+        InvalidSourceResponse,
         ("redirects are not followed", "final address"),
     ),
 }

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models.functions import Now
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.rollup import roll_up_dirty_hours
@@ -12,7 +12,7 @@ from accounting.models import Cluster, IngestWindow
 from tests.builders import HOUR_ZERO
 from tests.integration.sources.replay import Script
 
-HOUR = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + HOUR_MS)
+HOUR = Interval(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + HOUR_MS)
 COUNT = HOUR_MS // WINDOW_MS
 
 

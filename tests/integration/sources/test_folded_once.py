@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from accounting.domain.core.interval import HOUR_MS, Period, to_ms
+from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.ingest import merge_buffered, window_schedule
 from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, parts_of
 from accounting.ingest.pipeline import ingest_all
@@ -43,7 +43,7 @@ def count(statements: CaptureQueriesContext, words: str) -> int:
     return sum(words in query["sql"] for query in statements.captured_queries)
 
 
-def again(windows: Iterable[Period], reason: str = "again") -> None:
+def again(windows: Iterable[Interval], reason: str = "again") -> None:
     """Make windows due and compute them."""
     cluster = Cluster.objects.get(name="north")
     window_schedule.mark(cluster.pk, windows, reason, create=False)
@@ -70,7 +70,7 @@ def test_windows_that_are_computed_again_fold_nothing(path: Path) -> None:
     run("import_metrics", "--cluster=north", path)
     before = facts()
     with CaptureQueriesContext(connection) as statements:
-        again([Period(START_MS, START_MS + HOURS * HOUR_MS)])
+        again([Interval(START_MS, START_MS + HOURS * HOUR_MS)])
     assert count(statements, LOADED) >= HOURS, "they were computed"
     assert count(statements, SAVED) == 0
     assert facts() == before
@@ -113,18 +113,18 @@ def hour(number: int) -> int:
 
 
 def test_parts_are_as_large_as_they_may() -> None:
-    whole = Period(hour(0) + 60_000, hour(5) + 1)
+    whole = Interval(hour(0) + 60_000, hour(5) + 1)
     half = PART_SAMPLES // 2
     counts = {hour(0): half, hour(1): half, hour(2): 1, hour(4): 2 * PART_SAMPLES}
     assert parts_of(whole, counts) == [
-        Period(whole.start_ms, hour(2)),
-        Period(hour(2), hour(4)),
-        Period(hour(4), hour(5)),
-        Period(hour(5), whole.end_ms),
+        Interval(whole.start_ms, hour(2)),
+        Interval(hour(2), hour(4)),
+        Interval(hour(4), hour(5)),
+        Interval(hour(5), whole.end_ms),
     ]
-    day = Period(hour(0) + 60_000, hour(PART_HOURS) + 60_000)
+    day = Interval(hour(0) + 60_000, hour(PART_HOURS) + 60_000)
     assert parts_of(day, {}) == [day]
-    longer = Period(day.start_ms, day.end_ms + 1)
+    longer = Interval(day.start_ms, day.end_ms + 1)
     assert [part.end_ms for part in parts_of(longer, {})] == [
         hour(PART_HOURS),
         longer.end_ms,
@@ -132,7 +132,7 @@ def test_parts_are_as_large_as_they_may() -> None:
 
 
 def test_nobody_knows_how_much_a_prometheus_has_of_an_hour() -> None:
-    whole = Period(hour(0) + 60_000, hour(2) + 1)
+    whole = Interval(hour(0) + 60_000, hour(2) + 1)
     assert [part.end_ms for part in parts_of(whole, None)] == [
         hour(1),
         hour(2),

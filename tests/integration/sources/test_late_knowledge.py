@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period, to_instant
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
 from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import MOST_ROUNDS, Ingested, ingest_all
 from accounting.ingest.window_backlog import backlog
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 START_MS = HOUR_ZERO * 1000
 HOURS = 4
 END = HOUR_ZERO + 3600 * HOURS
-WHOLE = Period(START_MS, END * 1000)
+WHOLE = Interval(START_MS, END * 1000)
 LATER = to_instant(START_MS) + timedelta(days=40)
 RANGE = ("--from=2026-10-01T10:00Z", "--to=2026-10-01T14:00Z")
 
@@ -135,13 +135,13 @@ def test_windows_between_those_that_are_computed_are_made_due(
 
     with serving(answer) as address:
         cluster = configure({"kind": "prometheus", "url": address})
-        hour = Period(START_MS, START_MS + HOUR_MS)
+        hour = Interval(START_MS, START_MS + HOUR_MS)
         window_schedule.ask(cluster.pk, hour, create=True)
         ingest_all(cluster)
         script = StandIn(whole.text())
         ends = [
-            Period(START_MS, START_MS + WINDOW_MS),
-            Period(hour.end_ms - 2 * WINDOW_MS, hour.end_ms),
+            Interval(START_MS, START_MS + WINDOW_MS),
+            Interval(hour.end_ms - 2 * WINDOW_MS, hour.end_ms),
         ]
         window_schedule.mark(cluster.pk, ends, "asked", create=False)
         ingest_all(cluster)

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.ingest import retention, window_schedule
 from accounting.ingest.catch_up import catch_up
 from accounting.ingest.pipeline import ingest_all
@@ -22,7 +22,7 @@ from tests.integration.sources.stand_in import StandIn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-HOUR = Period(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + HOUR_MS)
+HOUR = Interval(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + HOUR_MS)
 WHOLE_HOUR = ("--from=2026-10-01T10:00Z", "--to=2026-10-01T11:00Z")
 FIVE_MINUTES = ("--from=2026-10-01T10:00Z", "--to=2026-10-01T10:05Z")
 
@@ -91,7 +91,7 @@ def test_a_window_that_is_late_brings_the_others_of_its_hour(
     run("ingest", *WHOLE_HOUR)
     retention.keep()
     script.append(story(0.5))
-    first = Period(HOUR.start_ms, HOUR.start_ms + WINDOW_MS)
+    first = Interval(HOUR.start_ms, HOUR.start_ms + WINDOW_MS)
     window_schedule.mark(cluster.pk, [first], "late", create=False)
     catch_up(cluster, within=HOUR)
     assert hour() == (HOUR_MS, HOUR_MS // 2)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Period
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.domain.samples.series import Reading
 from accounting.sources.prometheus import Prometheus
 from tests.builders import HOUR_ZERO, Text
@@ -17,7 +17,7 @@ from tests.prometheus_server import prometheus
 pytestmark = pytest.mark.prometheus
 
 START = HOUR_ZERO * 1000
-WHOLE = Period(START, START + 2 * HOUR_MS)
+WHOLE = Interval(START, START + 2 * HOUR_MS)
 BORDERS = range(HOUR_ZERO, HOUR_ZERO + 7200, 300)  # of all windows, in seconds
 
 
@@ -71,7 +71,7 @@ def test_windows_of_odd_length_meet_without_loss_or_repetition(server: str) -> N
     cuts = [START, START + 1, START + WINDOW_MS, START + WINDOW_MS + 1, WHOLE.end_ms]
     found: list[int] = []
     for low, high in zip(cuts, cuts[1:], strict=False):
-        found += times_of(door.read(Period(low, high)), "GPU-1")
+        found += times_of(door.read(Interval(low, high)), "GPU-1")
     assert found == [at * 1000 for at in BORDERS]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.ingest import window_schedule
 from accounting.models import IngestWindow
 from tests.builders import HOUR_ZERO, Text, times
@@ -34,7 +34,7 @@ def told(*starts: int) -> StandIn:
 def pass_time(source: Source, hours: int, since: int = 0) -> None:
     """Windows up to so many hours after the first sample are computed."""
     start_ms = HOUR.start_ms + since * HOUR_MS
-    period = Period(start_ms, HOUR.start_ms + hours * HOUR_MS)
+    period = Interval(start_ms, HOUR.start_ms + hours * HOUR_MS)
     window_schedule.mark(source.cluster.pk, [period], "asked", create=True)
     let_time_pass()
     source.read()

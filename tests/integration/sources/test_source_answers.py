@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from accounting.models import IngestWindow, WindowState
 from accounting.sources.catalogue import EXPORTER_METRICS
-from accounting.sources.http import Access
+from accounting.sources.http import HttpAccess
 from accounting.sources.prometheus import Prometheus
 from tests.integration.accounting.support import facts, report
 from tests.integration.sources.faults import GOOD
@@ -102,7 +102,7 @@ def test_answer_that_is_too_large_is_asked_in_parts(source: Source) -> None:
     whole = GOOD(
         Question("", {"query": ALL_NAMES, "time": str(HOUR.end_ms / 1000)}, {})
     )
-    small = Access(max_bytes=len(whole.body) // 3)
+    small = HttpAccess(max_bytes=len(whole.body) // 3)
     assert times(Prometheus(source.address, small)) == times(Prometheus(source.address))
 
 

@@ -17,7 +17,7 @@ import pytest
 from django.apps import apps
 from django.db.models.functions import Now
 
-from accounting.domain.core.interval import Period, to_instant
+from accounting.domain.core.interval import Interval, to_instant
 from accounting.ingest import window_schedule
 from accounting.ingest.cluster_reader import prometheus_of
 from accounting.models import (
@@ -133,7 +133,7 @@ def test_data_health_knows_how_asking_went(source: Source) -> None:
 
     window_schedule.mark(
         source.cluster.pk,
-        [Period(HOUR.start_ms, HOUR.start_ms + 1)],
+        [Interval(HOUR.start_ms, HOUR.start_ms + 1)],
         "asked",
         create=True,
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.core.interval import WINDOW_MS, Period
+from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.ingest import scheduler, window_schedule
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.rollup import roll_up_dirty_hours
@@ -27,7 +27,7 @@ from tests.prometheus_server import prometheus
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WHOLE = Period(hour.START * 1000 - WINDOW_MS, hour.END * 1000)
+WHOLE = Interval(hour.START * 1000 - WINDOW_MS, hour.END * 1000)
 OF_ONE_DOOR = {"target_down", "unknown_metric"}  # what only some doors can see
 Ledger = dict[str, Any]
 

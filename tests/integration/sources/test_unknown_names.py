@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, Period
+from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval
 from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import ingest_all
 from accounting.sources.prometheus import MOST_NAMES, Prometheus
@@ -64,9 +64,9 @@ def server(
 def test_names_of_a_period_are_those_with_samples_in_it(server: str) -> None:
     door = Prometheus(server)
     assert door.unknown_names(HOUR) == set(UNKNOWN.items())
-    second = Period(HOUR.end_ms, HOUR.end_ms + HOUR_MS)
+    second = Interval(HOUR.end_ms, HOUR.end_ms + HOUR_MS)
     assert door.unknown_names(second) == {("DCGM_FI_DEV_LATER", "dcgm")}
-    before = Period(HOUR.start_ms - HOUR_MS, HOUR.start_ms)
+    before = Interval(HOUR.start_ms - HOUR_MS, HOUR.start_ms)
     assert door.unknown_names(before) == set()
 
 
@@ -129,7 +129,7 @@ def test_a_name_is_said_until_a_day_of_data_lacks_it(source: Source) -> None:
         (HOUR_MS, {"DCGM_FI_DEV_NEW"}),
         (DAY_MS + 2 * HOUR_MS, set()),
     ):
-        period = Period(HOUR.start_ms + later_ms, HOUR.end_ms + later_ms)
+        period = Interval(HOUR.start_ms + later_ms, HOUR.end_ms + later_ms)
         window_schedule.mark(source.cluster.pk, [period], "asked", create=True)
         assert source.read() == 0
         assert names() == expected

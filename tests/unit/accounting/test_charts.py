@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.charts import bars, grids, plots
-from accounting.charts.plots import Series, Steps
+from accounting.charts.plots import PlotSeries, TimeAxis
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.hour_of_week import WeekHour
 from accounting.web import shapes
 
-DAYS = Steps(
+DAYS = TimeAxis(
     labels=("Sun 1 Nov 2026", "Mon 2 Nov 2026", "Tue 3 Nov 2026"),
     ticks=((1, "2 Nov"),),
     edges=(
@@ -33,8 +33,8 @@ def test_the_four_words_cover_the_seven_states_once() -> None:
 
 def test_money_stacks_series_and_marks_missing_steps() -> None:
     series = [
-        Series("llm", 1, (Decimal("2.50"), None, Decimal(4))),
-        Series("vision", 2, (Decimal(1), None, Decimal(0))),
+        PlotSeries("llm", 1, (Decimal("2.50"), None, Decimal(4))),
+        PlotSeries("vision", 2, (Decimal(1), None, Decimal(0))),
     ]
     figure = plots.money_by_step(DAYS, series, "€")
     stacks, total = figure["data"][:2], figure["data"][2]
@@ -52,7 +52,7 @@ def test_money_stacks_series_and_marks_missing_steps() -> None:
 
 
 def test_at_most_seven_series_have_a_name() -> None:
-    series = [Series(f"team-{n}", n % 9, (Decimal(100 - n),)) for n in range(12)]
+    series = [PlotSeries(f"team-{n}", n % 9, (Decimal(100 - n),)) for n in range(12)]
     shown = plots.top_series(series)
     assert [one.name for one in shown[:2]] == ["team-0", "team-1"]
     assert len(shown) == 8
@@ -62,7 +62,7 @@ def test_at_most_seven_series_have_a_name() -> None:
 
 
 def test_eight_series_need_no_other() -> None:
-    series = [Series(f"team-{n}", n, (Decimal(n),)) for n in range(8)]
+    series = [PlotSeries(f"team-{n}", n, (Decimal(n),)) for n in range(8)]
     assert len(plots.top_series(series)) == 8
     assert "Other" not in plots.top_series(series)[-1].name
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from accounting.charts.lanes import Span, bars, ticks
+from accounting.charts.lanes import LaneSpan, bars, ticks
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -13,12 +13,12 @@ END = START + 4 * HOUR
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-def held(start: float, end: float, share: float = 1.0, words: str = "x") -> Span:
-    return Span(START + start * HOUR, START + end * HOUR, "held", words, 3, share)
+def held(start: float, end: float, share: float = 1.0, words: str = "x") -> LaneSpan:
+    return LaneSpan(START + start * HOUR, START + end * HOUR, "held", words, 3, share)
 
 
 def test_what_is_held_stands_on_the_ground() -> None:
-    ground = Span(START, END, "free", "free")
+    ground = LaneSpan(START, END, "free", "free")
     first, second = bars([held(1, 3), ground], START, END)
     assert (first.look, first.x, first.width) == ("free", 0, 100)
     assert (second.look, second.x, second.width) == ("held", 25, 50)

@@ -35,7 +35,7 @@ def test_person_needs_no_other_account(
 def test_root_uses_the_account_that_owns_nothing(tmp_path: Path) -> None:
     found = account.server_account(process(tmp_path))
     known = pwd.getpwnam("nobody")
-    assert found == account.Account("nobody", known.pw_uid, known.pw_gid)
+    assert found == account.UnixAccount("nobody", known.pw_uid, known.pw_gid)
     assert found.options["extra_groups"] == []
 
 

@@ -3,19 +3,19 @@
 import numpy as np
 
 from accounting.domain.holds.gpu_presence import derive_presences
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
-    Place,
+    SampleSpan,
+    ScrapeLocation,
     ScraperRecord,
-    Span,
 )
 from accounting.domain.inventory.visibility import kube_state
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.series import ScraperIdentity
 
-KSM, DCGM = Scraper("ksm"), Scraper("dcgm")
+KSM, DCGM = ScraperIdentity("ksm"), ScraperIdentity("dcgm")
 STEP = 30
 GPU = "nvidia.com/gpu"
 
@@ -39,7 +39,7 @@ class Cluster:
         """A node object with spans, and its capacity from instants on."""
         self.inventory.nodes[name] = NodeRecord(
             name,
-            [Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans],
+            [SampleSpan(a * 1000, b * 1000, STEP * 1000) for a, b in spans],
             [(at * 1000, {GPU: n}) for at, n in (gpus or {}).items()],
             [(0, labels)] if labels else [],
         )
@@ -47,11 +47,11 @@ class Cluster:
     def gpu(self, uuid: str, node: str, *spans: tuple[int, int]) -> None:
         """A GPU sampled on a node."""
         record = self.inventory.gpus.setdefault(uuid, GpuRecord(uuid))
-        record.spans[Place(node, DCGM)] = [
-            Span(a * 1000, b * 1000, STEP * 1000) for a, b in spans
+        record.spans[ScrapeLocation(node, DCGM)] = [
+            SampleSpan(a * 1000, b * 1000, STEP * 1000) for a, b in spans
         ]
 
-    def presences(self, until: int = 600) -> list[Presence]:
+    def presences(self, until: int = 600) -> list[PresenceRecord]:
         """All that the evidence shows."""
         state = kube_state(self.inventory)
         return derive_presences(self.inventory, state, until * 1000)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
-from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.core.interval import Interval
+from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
 from tests.unit.accounting.domain.fleet import ms
 
-WINDOW = Period(ms(0), ms(300))
-ONE, TWO = Scraper("a", "one"), Scraper("b", "two")
+WINDOW = Interval(ms(0), ms(300))
+ONE, TWO = ScraperIdentity("a", "one"), ScraperIdentity("b", "two")
 
 
 def every(step: float, start: float = 0, end: float = 300) -> list[float]:
@@ -22,7 +22,7 @@ def series(
     *,
     uuid: str = "G",
     name: str = "",
-    scraper: Scraper = ONE,
+    scraper: ScraperIdentity = ONE,
     instance: str = "",
     profile: str = "",
     pod: str = "",

@@ -6,13 +6,19 @@ import numpy as np
 
 from accounting.domain.attribution.attribute import WindowLedger, attribute
 from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import derive
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import GpuKey, PodName, Reading, Scraper, Series
+from accounting.domain.samples.series import (
+    GpuKey,
+    PodName,
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
-KUBE = Scraper("job", "one")
+KUBE = ScraperIdentity("job", "one")
 ZERO_MS = 1_790_848_800_000  # 1 October 2026, 10:00 UTC
 
 
@@ -39,7 +45,7 @@ class Fleet:
         samples: Mapping[float, float],
         labels: Mapping[str, str] | None = None,
         gpu: GpuKey | None = None,
-        scraper: Scraper = KUBE,
+        scraper: ScraperIdentity = KUBE,
     ) -> None:
         """One series."""
         times = np.array([ms(t) for t in samples], np.int64)
@@ -53,7 +59,7 @@ class Fleet:
         name: str,
         gpus: int,
         times: Sequence[float] | None = None,
-        scraper: Scraper = KUBE,
+        scraper: ScraperIdentity = KUBE,
     ) -> None:
         """A node object with whole GPUs."""
         shown = dict.fromkeys(self.scrapes if times is None else times, float(gpus))
@@ -70,7 +76,7 @@ class Fleet:
         units: int = 1,
         uid: str = "",
         ended: float | None = None,
-        scraper: Scraper = KUBE,
+        scraper: ScraperIdentity = KUBE,
     ) -> None:
         """A pod of namespace `ns`; `ended` adds completion and phase from then on."""
         key = {"namespace": "ns", "pod": name, "uid": uid or f"uid-{name}"}
@@ -118,7 +124,7 @@ class Fleet:
 
     def ledgers(self) -> list[WindowLedger]:
         """Every window of the fleet's time, through the whole domain."""
-        whole = Period(ZERO_MS, ms(self.until))
+        whole = Interval(ZERO_MS, ms(self.until))
         inventory = Inventory()
         observe(inventory, [self.reading()], whole)
         derived = derive(inventory, whole, whole.end_ms)
@@ -126,15 +132,15 @@ class Fleet:
         windows = list(whole.windows())
         return attribute(windows, [self.reading()], timelines)
 
-    def present_ms(self, uuid: str, window: Period) -> int:
+    def present_ms(self, uuid: str, window: Interval) -> int:
         """For how long a GPU is there in a window, on whatever node."""
-        whole = Period(ZERO_MS, ms(self.until))
+        whole = Interval(ZERO_MS, ms(self.until))
         inventory = Inventory()
         observe(inventory, [self.reading()], whole)
         total = 0
         for presence in derive(inventory, whole, whole.end_ms).presences:
             end = whole.end_ms if presence.end_ms is None else presence.end_ms
-            span = Period(presence.start_ms, max(presence.start_ms, end))
+            span = Interval(presence.start_ms, max(presence.start_ms, end))
             part = span.intersection(window)
             if presence.uuid == uuid and part is not None:
                 total += part.length_ms

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.merge import Touched
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory, PodRecord
-from accounting.domain.samples.series import Reading, Scraper, Series
+from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 
-KSM, OTHER = Scraper("ksm", "one"), Scraper("ksm", "two")
-WHOLE = Period(0, 600_000)
+KSM, OTHER = ScraperIdentity("ksm", "one"), ScraperIdentity("ksm", "two")
+WHOLE = Interval(0, 600_000)
 POD = {"namespace": "ns", "pod": "a", "uid": "u"}
 GPU = "nvidia.com/gpu"
 
@@ -20,7 +20,7 @@ def series(
     metric: str,
     samples: Mapping[int, float],
     labels: Mapping[str, str],
-    scraper: Scraper = KSM,
+    scraper: ScraperIdentity = KSM,
 ) -> Series:
     """Samples at seconds."""
     times = np.array([t * 1000 for t in samples], np.int64)
@@ -34,7 +34,7 @@ def ones(*seconds: int) -> dict[int, float]:
 
 def seen(
     *found: Series,
-    period: Period = WHOLE,
+    period: Interval = WHOLE,
     inventory: Inventory | None = None,
     interval_ms: int | None = None,
 ) -> tuple[Inventory, Touched]:
@@ -43,7 +43,7 @@ def seen(
     return inventory, observe(inventory, [reading], period)
 
 
-def pod(*found: Series, period: Period = WHOLE) -> PodRecord:
+def pod(*found: Series, period: Interval = WHOLE) -> PodRecord:
     inventory, touched = seen(*found, period=period)
     [record] = inventory.pods.values()
     assert touched.pods == {record.uid}
@@ -51,6 +51,9 @@ def pod(*found: Series, period: Period = WHOLE) -> PodRecord:
 
 
 def of_pod(
-    metric: str, samples: Mapping[int, float], scraper: Scraper = KSM, **labels: str
+    metric: str,
+    samples: Mapping[int, float],
+    scraper: ScraperIdentity = KSM,
+    **labels: str,
 ) -> Series:
     return series(f"kube_pod_{metric}", samples, POD | labels, scraper)

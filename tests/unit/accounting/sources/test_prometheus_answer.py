@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.sources.answers import Collected, checked
-from accounting.sources.errors import WrongAnswer
+from accounting.sources.errors import InvalidSourceResponse
 from accounting.sources.samples import SampleBatch, build_reading
 
-HOUR = Period(0, 3_600_000)
+HOUR = Interval(0, 3_600_000)
 DUTY = {"__name__": "DCGM_FI_DEV_GPU_UTIL", "UUID": "GPU-1", "Hostname": "n1"}
 Vector = tuple[dict[str, object], list[list[object]]]
 
@@ -54,13 +54,13 @@ def test_value_that_is_no_number_is_named(written: str) -> None:
 
 @pytest.mark.parametrize("written", [None, True, ["1"]])
 def test_value_of_another_kind_is_a_wrong_answer(written: object) -> None:
-    with pytest.raises(WrongAnswer, match="http://there"):
+    with pytest.raises(InvalidSourceResponse, match="http://there"):
         samples_of((dict(DUTY), [[30, written]]))
 
 
 @pytest.mark.parametrize("label", [7, None, ["a"]])
 def test_label_that_is_no_text_is_a_wrong_answer(label: object) -> None:
-    with pytest.raises(WrongAnswer, match="labels"):
+    with pytest.raises(InvalidSourceResponse, match="labels"):
         samples_of(({**DUTY, "gpu": label}, [[30, "1"]]))
 
 

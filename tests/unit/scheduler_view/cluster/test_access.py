@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.cluster.access import Role, access_of, is_configured
+from scheduler_view.cluster.access import AccessRole, access_of, is_configured
 from scheduler_view.cluster.client import connect
 from scheduler_view.cluster.errors import NotConfigured
 
@@ -13,16 +13,16 @@ SERVER = {"server": "https://api.example:6443", "token_file": "/run/token"}
 
 def test_reader_and_pusher_are_apart() -> None:
     settings = {"reader": {"in_cluster": True}, "pusher": SERVER, "timeout_s": 3}
-    reader = access_of("east", settings, Role.READER)
-    pusher = access_of("east", settings, Role.PUSHER)
+    reader = access_of("east", settings, AccessRole.READER)
+    pusher = access_of("east", settings, AccessRole.PUSHER)
     assert (reader.in_cluster, reader.server, reader.timeout_s) == (True, "", 3.0)
     assert (pusher.in_cluster, pusher.server) == (False, SERVER["server"])
 
 
 def test_a_cluster_may_have_no_access() -> None:
-    assert not is_configured({}, Role.READER)
+    assert not is_configured({}, AccessRole.READER)
     with pytest.raises(NotConfigured, match=r"'east'.*kubernetes\.pusher is not set"):
-        access_of("east", {"reader": {"in_cluster": True}}, Role.PUSHER)
+        access_of("east", {"reader": {"in_cluster": True}}, AccessRole.PUSHER)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_a_cluster_may_have_no_access() -> None:
 )
 def test_what_is_wrong_is_refused(given: Any) -> None:
     with pytest.raises(NotConfigured, match=r"cluster 'east': kubernetes\.reader"):
-        access_of("east", {"reader": given}, Role.READER)
+        access_of("east", {"reader": given}, AccessRole.READER)
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1, 61, "5", True, None])
 def test_a_wrong_deadline_is_refused(timeout_s: Any) -> None:
     with pytest.raises(NotConfigured, match="timeout_s"):
-        access_of("a", {"reader": SERVER, "timeout_s": timeout_s}, Role.READER)
+        access_of("a", {"reader": SERVER, "timeout_s": timeout_s}, AccessRole.READER)
 
 
 def test_credentials_that_cannot_be_read_are_named(tmp_path: Any) -> None:
@@ -60,6 +60,6 @@ def test_credentials_that_cannot_be_read_are_named(tmp_path: Any) -> None:
         SERVER | {"token_file": str(tmp_path / "missing")},
         SERVER | {"token_file": str(wrong), "ca_file": str(tmp_path / "missing")},
     ):
-        access = access_of("east", {"reader": given}, Role.READER)
+        access = access_of("east", {"reader": given}, AccessRole.READER)
         with pytest.raises(NotConfigured, match="credentials cannot be read"):
             connect(access)

@@ -51,8 +51,8 @@ def test_a_field_conflict_names_the_manager_and_the_field() -> None:
             errors.Stale,
         ),
         (409, status(409, "Precondition failed: UID in"), errors.UidMismatch),
-        (409, status(409, "object already exists"), errors.Conflict),
-        (410, status(410, "too old resource version"), errors.Gone),
+        (409, status(409, "object already exists"), errors.WriteConflict),
+        (410, status(410, "too old resource version"), errors.WatchExpired),
         (400, status(400, "error decoding patch"), errors.Invalid),
         (
             422,
@@ -62,8 +62,8 @@ def test_a_field_conflict_names_the_manager_and_the_field() -> None:
         (429, b"Too many requests, please try again later.", errors.TooManyRequests),
         (500, status(500, "etcdserver: leader changed"), errors.ServerError),
         (503, b"<html>Service Unavailable</html>", errors.ServerError),
-        (302, b"<html>sign in</html>", errors.WrongAnswer),
-        (405, b"", errors.WrongAnswer),
+        (302, b"<html>sign in</html>", errors.InvalidServerResponse),
+        (405, b"", errors.InvalidServerResponse),
     ],
 )
 def test_each_refusal_has_its_kind(
@@ -100,12 +100,12 @@ def test_the_server_says_how_long_to_wait() -> None:
 
 def test_an_error_within_a_watch_carries_its_own_code() -> None:
     error = status_error({"kind": "Status", "code": 410, "message": "too old"})
-    assert isinstance(error, errors.Gone)
+    assert isinstance(error, errors.WatchExpired)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"a": ', b"\xff\xfe"])
 def test_only_a_json_object_is_an_answer(body: bytes) -> None:
-    with pytest.raises(errors.WrongAnswer):
+    with pytest.raises(errors.InvalidServerResponse):
         decode(body, dict[str, object])
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scheduler_view.domain.drift import DriftState, Standing, standing_of
+from scheduler_view.domain.drift import DriftState, DriftStatus, standing_of
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import MANAGER, OWNER, OWNER_LABEL, QUOTA
 from scheduler_view.domain.objects.stored_manifest import kept
@@ -36,7 +36,7 @@ def live(hard: dict[str, str], *entries: dict[str, Any], **meta: Any) -> dict[st
     }
 
 
-def standing(wanted: Any, found: Any) -> Standing:
+def standing(wanted: Any, found: Any) -> DriftStatus:
     result = standing_of(KEY, wanted, found)
     assert result is not None
     return result

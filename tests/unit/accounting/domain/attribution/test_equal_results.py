@@ -10,11 +10,11 @@ import pytest
 
 from accounting.domain.attribution.attribute import WindowLedger, attribute
 from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import derive
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import GpuKey, PodName, Scraper
+from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 
@@ -42,7 +42,7 @@ def doubled() -> Fleet:
     """Two scrapers of one GPU (N3)."""
     fleet = plain()
     named = GpuKey("G", "n", plain=PodName("ns", "a"))
-    second = Scraper("job", "two")
+    second = ScraperIdentity("job", "two")
     fleet.add("duty_engine", fleet.every(0.5), gpu=named, scraper=second)
     return fleet
 
@@ -192,7 +192,7 @@ def test_issues_are_of_their_window_in_order_of_code_and_subject() -> None:
 
 def test_no_window_has_no_ledger_and_no_node_an_empty_one() -> None:
     assert attribute([], [], {}) == []
-    [ledger] = attribute([Period(ZERO_MS, ms(300))], [], {})
+    [ledger] = attribute([Interval(ZERO_MS, ms(300))], [], {})
     assert (ledger.lines, ledger.issues, ledger.samples_expected) == ((), (), 0)
 
 
@@ -204,7 +204,7 @@ def test_one_profile_that_cannot_be_is_told_with_what_is_derived() -> None:
     fleet.add("kube_pod_info", ones, labels)
     resource = {"container": "c", "resource": "nvidia_com_mig_9g_99gb"}
     fleet.add("kube_pod_container_resource_requests", ones, labels | resource)
-    whole = Period(ZERO_MS, ms(600))
+    whole = Interval(ZERO_MS, ms(600))
     inventory = Inventory()
     observe(inventory, [fleet.reading()], whole)
     derived = derive(inventory, whole, whole.end_ms)

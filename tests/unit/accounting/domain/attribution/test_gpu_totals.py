@@ -12,15 +12,15 @@ from accounting.domain.attribution.per_pod_values import PodValues
 from accounting.domain.attribution.pool_filling import Holder
 from accounting.domain.attribution.segment import Segment
 from accounting.domain.attribution.utilization import WindowDuty
-from accounting.domain.core.interval import Period
-from accounting.domain.core.ledger_line import ESTIMATED, INFERRED, SUSPECT, Line
-from accounting.domain.samples.scraper_series import BILLION, Valid
-from accounting.domain.samples.series import PodName, Scraper
-from accounting.domain.units.geometry import Part
+from accounting.domain.core.interval import Interval
+from accounting.domain.core.ledger_line import ESTIMATED, INFERRED, SUSPECT, LedgerLine
+from accounting.domain.samples.scraper_series import BILLION, ValidInterval
+from accounting.domain.samples.series import PodName, ScraperIdentity
+from accounting.domain.units.geometry import GpuPart
 
-WINDOW = Period(0, 300_000)
+WINDOW = Interval(0, 300_000)
 ALL, HALF = Fraction(1), Fraction(1, 2)
-GPU = Part("G")
+GPU = GpuPart("G")
 NODE = NodeTimeline(
     "n", [], {}, {}, frozenset(), {}, pods={"u": ("ns", "a"), "v": ("ns", "b")}
 )
@@ -37,20 +37,20 @@ def duty(
     is_suspect: bool = False,
     values: Mapping[PodName, int] | None = None,
 ) -> WindowDuty:
-    piece = Valid(0, until, round(ratio * BILLION), 0, Scraper())
+    piece = ValidInterval(0, until, round(ratio * BILLION), 0, ScraperIdentity())
     times = tuple(range(0, until, 30_000))
-    by_pod = {Scraper(): PodValues({0: values})} if values else {}
+    by_pod = {ScraperIdentity(): PodValues({0: values})} if values else {}
     return WindowDuty((piece,), 1, times, 30_000, is_suspect, by_pod)
 
 
 def lines(
     said: WindowDuty,
     *holders: Holder,
-    period: Period = WINDOW,
+    period: Interval = WINDOW,
     is_seen: bool = True,
-    part: Part = GPU,
+    part: GpuPart = GPU,
     own: Fraction = ALL,
-) -> dict[str, Line]:
+) -> dict[str, LedgerLine]:
     """The lines of a GPU of which one part is looked at, by pod."""
     total = GpuSum("G", "n", present_ms=int(period.length_ms * own))
     share = Share(part, own, holders)
@@ -58,9 +58,9 @@ def lines(
     return {line.pod_uid: line for line in rounded([total])}
 
 
-def line(uid: str, **values: int) -> Line:
+def line(uid: str, **values: int) -> LedgerLine:
     told = {"metric": 1, "samples_expected": 10, "samples_used": 10}
-    return Line("G", "n", -1, uid, **(told | values))
+    return LedgerLine("G", "n", -1, uid, **(told | values))
 
 
 def test_held_time_is_busy_idle_and_unknown() -> None:
@@ -142,11 +142,11 @@ def test_suspect_time_is_unknown_and_says_so() -> None:
 
 def test_samples_expected_are_presence_by_step() -> None:
     """N33: rounded down; without a metric by the default step, and none is used."""
-    silent = lines(WindowDuty(), Holder("u", ALL), period=Period(0, 100_000))
+    silent = lines(WindowDuty(), Holder("u", ALL), period=Interval(0, 100_000))
     assert silent == {
         "u": line("u", unknown_ms=100_000, metric=0, samples_expected=3, samples_used=0)
     }
-    found = lines(duty(1.0), Holder("u", HALF), period=Period(30_000, 100_000))
+    found = lines(duty(1.0), Holder("u", HALF), period=Interval(30_000, 100_000))
     told = {"samples_expected": 2, "samples_used": 3}  # at 30, 60 and 90 s
     assert found == {
         "u": line("u", busy_ms=35_000, **told),
@@ -155,14 +155,14 @@ def test_samples_expected_are_presence_by_step() -> None:
 
 
 def test_instance_is_named_and_has_its_part() -> None:
-    part = Part("G", 3, "1g.5gb")
+    part = GpuPart("G", 3, "1g.5gb")
     seventh = Fraction(1, 7)
     found = lines(
         duty(0.5),
         Holder("u", seventh),
         part=part,
         own=seventh,
-        period=Period(0, 70_000),
+        period=Interval(0, 70_000),
     )
     [only] = found.values()
     assert (only.instance, only.busy_ms, only.idle_ms) == (3, 5000, 5000)

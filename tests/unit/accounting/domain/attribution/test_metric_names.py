@@ -8,11 +8,11 @@ import pytest
 
 from accounting.domain.attribution.metric_names import NAMES, OTHER, spellings
 from accounting.domain.attribution.utilization import METRIC_CODE
-from accounting.domain.core.interval import WINDOW_MS, Period
-from accounting.domain.samples.series import GpuKey, Reading, Scraper, Series
+from accounting.domain.core.interval import WINDOW_MS, Interval
+from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
 
 START = 10 * WINDOW_MS
-WINDOW = Period(START, START + WINDOW_MS)
+WINDOW = Interval(START, START + WINDOW_MS)
 OLD, NEW = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"
 ENGINE, UTIL = 1, 2
 
@@ -26,10 +26,10 @@ def series(
 ) -> Series:
     times = np.array(at, np.int64) + START
     values = np.full(len(at), value)
-    return Series(metric, name, Scraper(), times, values, gpu=GpuKey(uuid, "n"))
+    return Series(metric, name, ScraperIdentity(), times, values, gpu=GpuKey(uuid, "n"))
 
 
-def within(*found: Series, window: Period = WINDOW) -> dict[tuple[str, int], int]:
+def within(*found: Series, window: Interval = WINDOW) -> dict[tuple[str, int], int]:
     told = spellings([Reading(found)]).within(window)
     assert all(code != rung for (_, rung), code in told.items())  # only what is odd
     rungs = [(one.gpu.uuid, METRIC_CODE.get(one.metric)) for one in found if one.gpu]

@@ -11,11 +11,11 @@ from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.per_pod_values import PodValues, pod_values
 from accounting.domain.attribution.pool_filling import Holder
 from accounting.domain.attribution.utilization import WindowDuty
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.labels import Ownership
-from accounting.domain.samples.scraper_series import BILLION, Valid
-from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
-from accounting.domain.units.geometry import Part
+from accounting.domain.samples.scraper_series import BILLION, ValidInterval
+from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
+from accounting.domain.units.geometry import GpuPart
 
 A, B = PodName("ns", "a"), PodName("ns", "b")
 HALF, TENTH = BILLION // 2, BILLION // 10
@@ -25,7 +25,7 @@ def series(pod: PodName | None, samples: Mapping[int, float]) -> Series:
     times = np.array(list(samples), np.int64)
     values = np.array(list(samples.values()), np.float64)
     gpu = GpuKey("G", "n", plain=pod)
-    return Series("duty_util", "U", Scraper(), times, values, gpu=gpu)
+    return Series("duty_util", "U", ScraperIdentity(), times, values, gpu=gpu)
 
 
 def at(*parts: Series) -> Mapping[int, Mapping[PodName, int]] | None:
@@ -107,16 +107,18 @@ NODE = NodeTimeline(
 
 def share(*parts: Fraction, own: Fraction = Fraction(1)) -> Share:
     holders = tuple(Holder(f"u{n}", part) for n, part in enumerate(parts, start=1))
-    return Share(Part("G"), own, holders)
+    return Share(GpuPart("G"), own, holders)
 
 
-def duty(*pieces: Valid, values: Mapping[PodName, int] | None = None) -> WindowDuty:
-    by_pod = {Scraper(): PodValues({0: values})} if values else {}
+def duty(
+    *pieces: ValidInterval, values: Mapping[PodName, int] | None = None
+) -> WindowDuty:
+    by_pod = {ScraperIdentity(): PodValues({0: values})} if values else {}
     return WindowDuty(pieces=pieces, by_pod=by_pod)
 
 
-def piece(start: int, end: int, ratio: float, at_ms: int = 0) -> Valid:
-    return Valid(start, end, round(ratio * BILLION), at_ms, Scraper())
+def piece(start: int, end: int, ratio: float, at_ms: int = 0) -> ValidInterval:
+    return ValidInterval(start, end, round(ratio * BILLION), at_ms, ScraperIdentity())
 
 
 def test_activity_is_divided_by_per_pod_values() -> None:
@@ -124,7 +126,7 @@ def test_activity_is_divided_by_per_pod_values() -> None:
     values = {A: 450_000_000, B: 150_000_000}
     found = measure(
         share(Fraction(1, 2), Fraction(1, 2)),
-        Period(0, 100),
+        Interval(0, 100),
         duty(piece(0, 100, 0.6), values=values),
         NODE,
     )
@@ -138,7 +140,7 @@ def test_what_is_above_a_holders_share_goes_to_nobody_else() -> None:
     values = {A: 3, B: 1}
     found = measure(
         share(Fraction(1, 2), Fraction(1, 4)),
-        Period(0, 100),
+        Interval(0, 100),
         duty(piece(0, 100, 0.9), values=values),
         NODE,
     )
@@ -146,7 +148,7 @@ def test_what_is_above_a_holders_share_goes_to_nobody_else() -> None:
     assert found.excess == found.stray == Fraction(175, 10) * BILLION
     full = measure(
         share(Fraction(1, 2), Fraction(1, 2)),
-        Period(0, 100),
+        Interval(0, 100),
         duty(piece(0, 100, 0.9), values=values),
         NODE,
     )
@@ -157,7 +159,7 @@ def test_without_values_activity_goes_by_shares() -> None:
     """N22: up to what is held; the rest is stray as far as a part is free."""
     found = measure(
         share(Fraction(1, 4), Fraction(1, 8)),
-        Period(0, 100),
+        Interval(0, 100),
         duty(piece(0, 100, 0.9)),
         NODE,
     )
@@ -166,7 +168,7 @@ def test_without_values_activity_goes_by_shares() -> None:
     assert found.is_estimated
     little = measure(
         share(Fraction(1, 4), Fraction(1, 8)),
-        Period(0, 100),
+        Interval(0, 100),
         duty(piece(0, 100, 0.3)),
         NODE,
     )
@@ -178,7 +180,7 @@ def test_values_count_only_in_the_scrape_that_has_them() -> None:
     """N22: of the scrape whose duty is in force."""
     found = measure(
         share(Fraction(1, 2), Fraction(1, 2)),
-        Period(0, 100),
+        Interval(0, 100),
         duty(piece(0, 50, 0.5), piece(50, 100, 0.5, at_ms=50), values={A: 1}),
         NODE,
     )
@@ -194,22 +196,24 @@ def test_only_time_inside_the_period_is_covered() -> None:
         piece(40, 60, 1.0),
         piece(60, 90, 1),
     ]
-    found = measure(share(Fraction(1)), Period(20, 60), duty(*pieces), NODE)
+    found = measure(share(Fraction(1)), Interval(20, 60), duty(*pieces), NODE)
     assert (found.covered, found.busy) == (30, [25 * BILLION])
-    nobody = measure(share(), Period(20, 60), duty(*pieces), NODE)
+    nobody = measure(share(), Interval(20, 60), duty(*pieces), NODE)
     assert (nobody.busy, nobody.excess, nobody.stray) == ([], *[25 * BILLION] * 2)
 
 
 def test_a_millisecond_counts() -> None:
     """N2: whole milliseconds."""
-    found = measure(share(Fraction(1)), Period(0, 100), duty(piece(99, 130, 1.0)), NODE)
+    found = measure(
+        share(Fraction(1)), Interval(0, 100), duty(piece(99, 130, 1.0)), NODE
+    )
     assert (found.covered, found.busy) == (1, [BILLION])
 
 
 def test_instance_has_its_part_of_the_activity() -> None:
     """N21: duty x share."""
     part = share(Fraction(1, 7), own=Fraction(1, 7))
-    found = measure(part, Period(0, 70), duty(piece(0, 70, 0.5)), NODE)
+    found = measure(part, Interval(0, 70), duty(piece(0, 70, 0.5)), NODE)
     assert found.busy == [5 * BILLION]
 
 

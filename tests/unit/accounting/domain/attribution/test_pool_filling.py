@@ -11,20 +11,20 @@ from accounting.domain.attribution.pool_filling import (
     part_name,
 )
 from accounting.domain.attribution.segment import Pooled, Segment
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 
-A, B, C = Part("A"), Part("B"), Part("C")
-ONE, TWO = Part("M", 1, "1g.5gb"), Part("M", 2, "1g.5gb")
+A, B, C = GpuPart("A"), GpuPart("B"), GpuPart("C")
+ONE, TWO = GpuPart("M", 1, "1g.5gb"), GpuPart("M", 2, "1g.5gb")
 ALL, HALF, SEVENTH = Fraction(1), Fraction(1, 2), Fraction(1, 7)
-PERIOD = Period(100, 400)
+PERIOD = Interval(100, 400)
 
 
 def segment(
-    parts: Mapping[Part, Fraction],
-    mapped: Mapping[Part, Sequence[tuple[str, Fraction]]] | None = None,
+    parts: Mapping[GpuPart, Fraction],
+    mapped: Mapping[GpuPart, Sequence[tuple[str, Fraction]]] | None = None,
     pools: Mapping[str, Sequence[tuple[str, Fraction | int]]] | None = None,
 ) -> Segment:
     return Segment(
@@ -42,14 +42,14 @@ def segment(
 
 def timeline(
     placeholders: Sequence[str] = (),
-    inferred: Mapping[str, Sequence[Period]] | None = None,
+    inferred: Mapping[str, Sequence[Interval]] | None = None,
 ) -> NodeTimeline:
     return NodeTimeline("n", [], {}, {}, frozenset(placeholders), inferred or {})
 
 
 def found_in(
-    it: Segment, order: Sequence[Part] = (), node: NodeTimeline | None = None
-) -> tuple[dict[Part, tuple[Holder, ...]], list[Issue]]:
+    it: Segment, order: Sequence[GpuPart] = (), node: NodeTimeline | None = None
+) -> tuple[dict[GpuPart, tuple[Holder, ...]], list[Issue]]:
     node = node or timeline()
     ranks: Order = {
         part: (part.uuid in node.placeholders, n, part)
@@ -90,7 +90,7 @@ def test_too_many_holders_of_an_instance_are_scaled_to_its_own_share() -> None:
 
 def test_time_that_only_a_label_speaks_for_is_inferred() -> None:
     """N13, N19: in the spans of that pod only."""
-    spans = {"u": [Period(0, 50), Period(100, 400)], "v": [Period(101, 400)]}
+    spans = {"u": [Interval(0, 50), Interval(100, 400)], "v": [Interval(101, 400)]}
     it = segment({A: ALL, B: ALL}, {A: [("u", ALL)], B: [("v", ALL)]})
     found, _ = found_in(it, node=timeline(inferred=spans))
     assert found == {A: (Holder("u", ALL, INFERRED),), B: (Holder("v", ALL),)}
@@ -163,7 +163,7 @@ def test_flags_of_one_holder_are_those_of_both_its_parts() -> None:
 
 def test_each_kind_fills_its_own_and_placeholders_serve_all() -> None:
     """N18: one pool per kind, kinds in the order whole, profiles by name."""
-    gone = Part("n/0")
+    gone = GpuPart("n/0")
     it = segment(
         {A: ALL, ONE: SEVENTH, TWO: SEVENTH, gone: ALL},
         pools={"1g.5gb": [("m", 3 * SEVENTH)], "": [("u", 1)]},
@@ -180,7 +180,7 @@ def test_each_kind_fills_its_own_and_placeholders_serve_all() -> None:
 
 def test_placeholder_that_another_kind_has_filled_is_not_there_twice() -> None:
     """N16, N18, N20: the room that is left is scaled to."""
-    gone = Part("n/0")
+    gone = GpuPart("n/0")
     it = segment({gone: ALL}, pools={"": [("u", 1)], "1g.5gb": [("m", SEVENTH)]})
     found, issues = found_in(it, node=timeline(["n/0"]))
     assert found == {gone: (Holder("u", ALL, INFERRED),)}

@@ -13,22 +13,30 @@ from accounting.domain.attribution.utilization import (
     is_suspect,
     window_duty,
 )
-from accounting.domain.samples.scraper_series import BILLION, Steps, Track
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.scraper_series import BILLION, ScraperSeries, ScrapeSteps
+from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.duty_series import ONE, TWO, WINDOW, every, series
 from tests.unit.accounting.domain.fleet import ms
 
 
 def track(
-    seconds: Sequence[float], duty: float = 0.0, scraper: Scraper = ONE, step: int = 30
-) -> Track:
+    seconds: Sequence[float],
+    duty: float = 0.0,
+    scraper: ScraperIdentity = ONE,
+    step: int = 30,
+) -> ScraperSeries:
     times = [ms(t) for t in seconds]
     values = [round(duty * BILLION)] * len(times)
-    return Track(scraper, np.array(times), np.array(values), Steps(times, step * 1000))
+    return ScraperSeries(
+        scraper, np.array(times), np.array(values), ScrapeSteps(times, step * 1000)
+    )
 
 
 def duty_of(
-    engine: Sequence[Track] = (), util: Sequence[Track] = (), *, has_util: bool = True
+    engine: Sequence[ScraperSeries] = (),
+    util: Sequence[ScraperSeries] = (),
+    *,
+    has_util: bool = True,
 ) -> GpuDuty:
     return GpuDuty({ENGINE: list(engine), UTIL: list(util)}, has_util=has_util)
 

@@ -14,16 +14,16 @@ from accounting.domain.core.issue import Issue
 from accounting.domain.inventory.labels import Ownership
 from accounting.domain.samples.scraper_series import BILLION
 from accounting.domain.samples.series import PodName, Reading, Series
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 from tests.unit.accounting.domain.duty_series import ONE, TWO, WINDOW, every, series
 from tests.unit.accounting.domain.fleet import ms
 
-G = Part("G")
+G = GpuPart("G")
 
 
 def duties(
     *found: Series, interval_ms: int | None = None
-) -> tuple[dict[Part, GpuDuty], list[Issue]]:
+) -> tuple[dict[GpuPart, GpuDuty], list[Issue]]:
     reading = Reading(found, interval_ms=interval_ms)
     return gpu_duties([reading], WINDOW, Ownership())
 
@@ -44,7 +44,7 @@ def test_tracks_are_by_part_metric_and_scraper() -> None:
         series("gpu_other", {0: 1}, uuid="H"),
         Series("up", "up", ONE, np.array([ms(0)]), np.ones(1)),
     )
-    part = Part("G", 3, "1g.5gb")
+    part = GpuPart("G", 3, "1g.5gb")
     assert set(found) == {G, part}
     assert issues == []
     engine = found[G].tracks[ENGINE]
@@ -61,7 +61,7 @@ def test_tracks_are_by_part_metric_and_scraper() -> None:
 def test_partition_of_amd_has_utilisation() -> None:
     """N7: only a MIG instance has none."""
     found, _ = duties(series(UTIL, {0: 1.0}, instance="0", profile="cpx"))
-    assert found[Part("G", 0, "cpx")].has_util
+    assert found[GpuPart("G", 0, "cpx")].has_util
 
 
 def test_declared_interval_and_other_tracks_give_the_step() -> None:
@@ -137,7 +137,7 @@ def test_percent_under_a_ratios_name_gives_no_duty_in_that_window() -> None:
     assert found[G].tracks[UTIL][0].times.tolist() == [
         ms(300)
     ]  # 60 is no data by itself
-    assert found[Part("H")].tracks[UTIL][0].times.tolist() == []
+    assert found[GpuPart("H")].tracks[UTIL][0].times.tolist() == []
     assert (scale.subject, scale.severity) == ("X_RATIO", "error")
     assert (scale.first_ms, scale.last_ms) == (ms(0), ms(300))
     assert scale.at_stake_ms == 2 * 300_000  # two GPUs

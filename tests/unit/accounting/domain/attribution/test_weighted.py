@@ -2,8 +2,8 @@
 
 from accounting.domain.attribution.attribute import attribute
 from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Period
-from accounting.domain.core.ledger_line import Line
+from accounting.domain.core.interval import Interval
+from accounting.domain.core.ledger_line import LedgerLine
 from accounting.domain.holds.derive import derive
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory
@@ -16,7 +16,7 @@ A100 = "NVIDIA-A100-SXM4-40GB"
 LENGTH = 300_000
 
 
-def lines(policies: Policies) -> list[dict[tuple[int, str], Line]]:
+def lines(policies: Policies) -> list[dict[tuple[int, str], LedgerLine]]:
     """By window: (instance, pod) of one GPU of which a pod holds one of two instances."""
     fleet = Fleet()
     node = {"node": "n", "resource": "nvidia_com_mig_3g_20gb"}
@@ -32,7 +32,7 @@ def lines(policies: Policies) -> list[dict[tuple[int, str], Line]]:
     for number, named in (("1", PodName("ns", "a")), ("2", None)):
         key = GpuKey("M", "n", number, "3g.20gb", A100, exported=named)
         fleet.add("duty_engine", fleet.every(0.5), gpu=key)
-    whole = Period(ZERO_MS, ms(600))
+    whole = Interval(ZERO_MS, ms(600))
     inventory = Inventory(policies=policies)
     observe(inventory, [fleet.reading()], whole)
     derived = derive(inventory, whole, whole.end_ms)
@@ -44,7 +44,9 @@ def lines(policies: Policies) -> list[dict[tuple[int, str], Line]]:
     ]
 
 
-def told(found: dict[tuple[int, str], Line]) -> dict[tuple[int, str], tuple[int, ...]]:
+def told(
+    found: dict[tuple[int, str], LedgerLine],
+) -> dict[tuple[int, str], tuple[int, ...]]:
     """Busy, idle, free, stray and stranded milliseconds."""
     return {
         key: (it.busy_ms, it.idle_ms, it.free_ms, it.stray_ms, it.stranded_ms)

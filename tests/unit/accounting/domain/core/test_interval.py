@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from accounting.domain.core.interval import Period, to_instant, to_ms, window_of
+from accounting.domain.core.interval import Interval, to_instant, to_ms, window_of
 
 NINE = datetime(2026, 10, 1, 9, tzinfo=UTC)
 NINE_MS = 1_790_845_200_000
@@ -26,13 +26,15 @@ def test_a_naive_instant_is_refused() -> None:
 
 
 def test_a_period_that_ends_before_it_starts_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"ends before it starts: Period\(start_ms=2"):
-        Period(2, 1)
-    assert Period(2, 2).length_ms == 0
+    with pytest.raises(
+        ValueError, match=r"ends before it starts: Interval\(start_ms=2"
+    ):
+        Interval(2, 1)
+    assert Interval(2, 2).length_ms == 0
 
 
 def test_the_start_belongs_to_it_and_the_end_does_not() -> None:
-    period = Period.of(NINE, NINE + timedelta(hours=1))
+    period = Interval.of(NINE, NINE + timedelta(hours=1))
     assert (period.start, period.end) == (NINE, NINE + timedelta(hours=1))
     assert period.length_ms == 3_600_000
     inside = [period.start_ms - 1, period.start_ms, period.end_ms - 1, period.end_ms]
@@ -42,29 +44,29 @@ def test_the_start_belongs_to_it_and_the_end_does_not() -> None:
 @pytest.mark.parametrize(
     ("other", "common"),
     [
-        (Period(0, 10), None),
-        (Period(0, 11), Period(10, 11)),
-        (Period(12, 15), Period(12, 15)),
-        (Period(15, 99), Period(15, 20)),
-        (Period(20, 30), None),
+        (Interval(0, 10), None),
+        (Interval(0, 11), Interval(10, 11)),
+        (Interval(12, 15), Interval(12, 15)),
+        (Interval(15, 99), Interval(15, 20)),
+        (Interval(20, 30), None),
     ],
 )
-def test_what_two_periods_share(other: Period, common: Period | None) -> None:
-    assert Period(10, 20).intersection(other) == common
-    assert other.intersection(Period(10, 20)) == common
+def test_what_two_periods_share(other: Interval, common: Interval | None) -> None:
+    assert Interval(10, 20).intersection(other) == common
+    assert other.intersection(Interval(10, 20)) == common
 
 
 def test_windows_and_hours_lie_on_the_grid() -> None:
-    touched = Period(NINE_MS + 299_999, NINE_MS + 600_001)
+    touched = Interval(NINE_MS + 299_999, NINE_MS + 600_001)
     assert [w.start_ms - NINE_MS for w in touched.windows()] == [0, 300_000, 600_000]
     assert {w.length_ms for w in touched.windows()} == {300_000}
-    assert list(touched.hours()) == [Period(NINE_MS, NINE_MS + 3_600_000)]
-    exact = Period(NINE_MS, NINE_MS + 300_000)
+    assert list(touched.hours()) == [Interval(NINE_MS, NINE_MS + 3_600_000)]
+    exact = Interval(NINE_MS, NINE_MS + 300_000)
     assert list(exact.windows()) == [exact]
-    assert list(Period(NINE_MS, NINE_MS).windows()) == []
+    assert list(Interval(NINE_MS, NINE_MS).windows()) == []
 
 
 def test_a_window_contains_its_start_and_not_its_end() -> None:
-    first = Period(NINE_MS, NINE_MS + 300_000)
+    first = Interval(NINE_MS, NINE_MS + 300_000)
     assert window_of(NINE_MS) == window_of(NINE_MS + 299_999) == first
     assert window_of(NINE_MS + 300_000).start_ms == first.end_ms

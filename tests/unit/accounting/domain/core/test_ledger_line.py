@@ -6,7 +6,7 @@ from accounting.domain.core.ledger_line import (
     LINE,
     NO_LINES,
     STATES,
-    Line,
+    LedgerLine,
     LineTable,
     joined,
 )
@@ -27,13 +27,13 @@ def table(node: str, *rows: tuple[int, int, str]) -> LineTable:
 
 def test_the_seven_states_sum_to_presence() -> None:
     ms = {f"{state}_ms": 10**n for n, state in enumerate(STATES)}
-    assert Line("G", "n", -1, "", **ms).total_ms == 1_111_111
-    assert Line("G", "n", -1, "", over_share_ms=5).total_ms == 0
+    assert LedgerLine("G", "n", -1, "", **ms).total_ms == 1_111_111
+    assert LedgerLine("G", "n", -1, "", over_share_ms=5).total_ms == 0
 
 
 def test_a_row_is_a_line() -> None:
     assert list(table("a", (1, 250, "x")).lines()) == [
-        Line(
+        LedgerLine(
             *("a-1", "a", -1, "x"),
             busy_ms=250,
             flags=2,

@@ -9,17 +9,17 @@ from accounting.domain.holds.derive import data_end_ms
 from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
-    Place,
     PodRecord,
+    SampleSpan,
+    ScrapeLocation,
     ScraperRecord,
-    Span,
     merged,
 )
 from accounting.domain.inventory.requests import effective_requests, units_of
 from accounting.domain.samples.series import (
     GpuKey,
     Reading,
-    Scraper,
+    ScraperIdentity,
     Series,
     content_hash,
 )
@@ -35,16 +35,16 @@ GPU = "nvidia.com/gpu"
 def test_data_end_one_step_after_the_latest_sample_of_any_track() -> None:
     """N1: kube-state's included."""
     places = {
-        Place("n", Scraper("a")): [
-            Span(0, 50_000, 30_000),
-            Span(90_000, 100_000, 15_000),
+        ScrapeLocation("n", ScraperIdentity("a")): [
+            SampleSpan(0, 50_000, 30_000),
+            SampleSpan(90_000, 100_000, 15_000),
         ],
-        Place("n", Scraper("b")): [Span(0, 90_000, 30_000)],
-        Place("n", Scraper("c")): [],
+        ScrapeLocation("n", ScraperIdentity("b")): [SampleSpan(0, 90_000, 30_000)],
+        ScrapeLocation("n", ScraperIdentity("c")): [],
     }
     gpus = {"G": GpuRecord("G", spans=places)}
     assert data_end_ms(Inventory(gpus=gpus)) == 120_000
-    ksm = Scraper("ksm")
+    ksm = ScraperIdentity("ksm")
     times = np.array([0, 60_000, 120_000], np.int64)
     scrapers = {ksm: ScraperRecord(ksm, kube_times=times)}
     assert data_end_ms(Inventory(gpus=gpus, scrapers=scrapers)) == 180_000
@@ -55,20 +55,31 @@ def test_data_end_one_step_after_the_latest_sample_of_any_track() -> None:
 
 def test_spans_are_joined_in_any_order() -> None:
     """N5: where the gap is at most 1.5 steps of the earlier; the longer step of two counts."""
-    parts = [Span(100, 200, 10), Span(0, 50, 30), Span(95, 200, 20), Span(231, 240, 10)]
-    expected = [Span(0, 200, 20), Span(231, 240, 10)]
-    assert merged(parts) == merged(parts[::-1]) == expected
-    assert merged([Span(0, 50, 30), Span(96, 100, 30)]) == [
-        Span(0, 50, 30),
-        Span(96, 100, 30),
+    parts = [
+        SampleSpan(100, 200, 10),
+        SampleSpan(0, 50, 30),
+        SampleSpan(95, 200, 20),
+        SampleSpan(231, 240, 10),
     ]
-    assert merged([Span(0, 100, 30), Span(10, 90, 60)]) == [Span(0, 100, 30)]
-    assert merged([Span(0, 100, 10), Span(10, 100, 60)]) == [Span(0, 100, 60)]
-    assert merged([Span(0, 100, 60), Span(10, 100, 10)]) == [Span(0, 100, 60)]
+    expected = [SampleSpan(0, 200, 20), SampleSpan(231, 240, 10)]
+    assert merged(parts) == merged(parts[::-1]) == expected
+    assert merged([SampleSpan(0, 50, 30), SampleSpan(96, 100, 30)]) == [
+        SampleSpan(0, 50, 30),
+        SampleSpan(96, 100, 30),
+    ]
+    assert merged([SampleSpan(0, 100, 30), SampleSpan(10, 90, 60)]) == [
+        SampleSpan(0, 100, 30)
+    ]
+    assert merged([SampleSpan(0, 100, 10), SampleSpan(10, 100, 60)]) == [
+        SampleSpan(0, 100, 60)
+    ]
+    assert merged([SampleSpan(0, 100, 60), SampleSpan(10, 100, 10)]) == [
+        SampleSpan(0, 100, 60)
+    ]
     assert merged([]) == []
-    mine = Span(0, 50, 30)
-    merged([mine, Span(60, 90, 10)])
-    assert mine == Span(0, 50, 30)  # what is given stays as it is
+    mine = SampleSpan(0, 50, 30)
+    merged([mine, SampleSpan(60, 90, 10)])
+    assert mine == SampleSpan(0, 50, 30)  # what is given stays as it is
 
 
 # --- what a pod asks for (rules.md "Requests", T20) --------------------------------------
@@ -139,7 +150,7 @@ def series(**more: object) -> Series:
     values: dict[str, object] = {
         "metric": "m",
         "name": "M",
-        "scraper": Scraper("a"),
+        "scraper": ScraperIdentity("a"),
         "times_ms": np.array([1, 2], np.int64),
         "values": np.array([1.0, 2.0]),
         "labels": {"a": "1", "b": "2"},
@@ -166,7 +177,7 @@ def test_any_difference_has_another_hash() -> None:
     others = [
         hash_of(series(name="N")),
         hash_of(series(metric="n")),
-        hash_of(series(scraper=Scraper("b"))),
+        hash_of(series(scraper=ScraperIdentity("b"))),
         hash_of(series(gpu=GpuKey("H", "n"))),
         hash_of(series(gpu=None)),
         hash_of(series(labels={"a": "1", "b": "3"})),

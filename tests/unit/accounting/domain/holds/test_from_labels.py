@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.from_labels import inferred_holds
 from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.lifetime import End, bound_ms, end_of
-from accounting.domain.inventory.labels import Labels, Named
+from accounting.domain.inventory.labels import LabeledSlot, Labels
 from accounting.domain.inventory.nodes import node_lives
 from accounting.domain.inventory.records import (
     Inventory,
     Naming,
     NodeRecord,
     PodRecord,
+    SampleSpan,
     ScraperRecord,
-    Span,
 )
 from accounting.domain.inventory.visibility import KubeState, kube_state
-from accounting.domain.samples.series import PodName, Scraper
-from accounting.domain.units.geometry import Part
+from accounting.domain.samples.series import PodName, ScraperIdentity
+from accounting.domain.units.geometry import GpuPart
 
-KSM, SHARD = Scraper("ksm", "one"), Scraper("ksm", "two")
+KSM, SHARD = ScraperIdentity("ksm", "one"), ScraperIdentity("ksm", "two")
 GPU = "nvidia.com/gpu"
 
 
@@ -45,10 +45,10 @@ def labels(*places: tuple[str, Sequence[int]], uid: str = "", kind: str = "") ->
     """Samples of GPUs of node n at seconds that name ns/a."""
     found = Labels()
     for uuid, times in places:
-        part = Part(uuid, 1, kind) if kind else Part(uuid)
+        part = GpuPart(uuid, 1, kind) if kind else GpuPart(uuid)
         at = np.array(times, np.int64) * 1000
         shown = Naming(at, np.full(len(at), 30_000, np.int32))
-        found.put(Named(part, "n", "", PodName("ns", "a", uid), shown))
+        found.put(LabeledSlot(part, "n", "", PodName("ns", "a", uid), shown))
     return found
 
 
@@ -179,7 +179,7 @@ def test_label_on_a_shared_gpu_makes_none_alone() -> None:
     both = labels(("A", [0, 30]))
     at = np.array([30_000], np.int64)
     naming = Naming(at, np.full(1, 30_000, np.int32))
-    both.put(Named(Part("A"), "n", "", PodName("ns", "b"), naming))
+    both.put(LabeledSlot(GpuPart("A"), "n", "", PodName("ns", "b"), naming))
     found = holds(both, state(), shared)
     assert [(h.pod, h.bound_ms, h.share, h.is_shared) for h in found] == [
         ("a", 30_000, Fraction(1, 4), True),
@@ -226,10 +226,10 @@ def test_earliest_end_counts() -> None:
     assert end(pod(completion_ms=40_000, **done), seen) == End(40_000, 40_000, "Failed")
     late = pod(completion_ms=95_000, **done)
     assert end(late, seen) == End(90_000, 90_000, "gone")  # 60 + 30: absent before
-    gone = NodeRecord("n", [Span(0, 30_000, 30_000)])
+    gone = NodeRecord("n", [SampleSpan(0, 30_000, 30_000)])
     assert end(pod(**done), state(ALL), record=gone) == End(50_000, 50_000, "Failed")
     assert end(pod(30), seen, record=gone) == End(60_000, 60_000, "gone")
-    sooner = NodeRecord("n", [Span(0, 30_000, 20_000)])
+    sooner = NodeRecord("n", [SampleSpan(0, 30_000, 20_000)])
     assert end(pod(30), seen, record=sooner) == End(50_000, 50_000, "gone")
 
 
@@ -247,13 +247,15 @@ def test_pod_that_is_shown_later_did_not_go_with_its_node(
     last: int, ended: int | None
 ) -> None:
     """N11: the end of its node, unless a later sample shows the pod on that name."""
-    away = NodeRecord("n", [Span(0, 30_000, 20_000), Span(120_000, 570_000, 30_000)])
+    away = NodeRecord(
+        "n", [SampleSpan(0, 30_000, 20_000), SampleSpan(120_000, 570_000, 30_000)]
+    )
     found = end(pod(last), state(ALL), record=away)
     assert found.ended_ms == (None if ended is None else ended * 1000)
 
 
 def test_node_that_went_before_the_bind_ends_nothing() -> None:
-    early = NodeRecord("n", [Span(0, 0, 1000), Span(3000, 570_000, 30_000)])
+    early = NodeRecord("n", [SampleSpan(0, 0, 1000), SampleSpan(3000, 570_000, 30_000)])
     seen = state(sorted([*ALL, 2]))
     found = end(pod(scheduled_ms=10_000), seen, record=early)
     assert found.ended_ms == 90_000
@@ -323,23 +325,23 @@ def test_one_step_is_the_longest_of_the_scrapers_that_gave_the_sample() -> None:
     assert both.step_at(0, {KSM, SHARD}) == 60_000
     assert both.step_at(45_000, {KSM, SHARD}) == 60_000  # none gave it: of all of them
     assert both.step_at(60_000, {KSM}) == 30_000
-    assert both.step_at(60_000, {Scraper("else")}) == 30_000
+    assert both.step_at(60_000, {ScraperIdentity("else")}) == 30_000
 
 
 def test_kube_state_is_seen_where_a_scrape_of_any_scraper_is_valid() -> None:
     """N9: with its own step; half-open; a gap of 1.5 steps is none."""
     seen = state([0, 30, 60, 105, 200], [100, 160, 220])
-    assert seen.seen(Period(0, 1_000_000)) == [Period(0, 280_000)]
+    assert seen.seen(Interval(0, 1_000_000)) == [Interval(0, 280_000)]
     alone = state([0, 30, 60, 105, 200])
-    assert alone.seen(Period(0, 1_000_000)) == [
-        Period(0, 135_000),
-        Period(200_000, 230_000),
+    assert alone.seen(Interval(0, 1_000_000)) == [
+        Interval(0, 135_000),
+        Interval(200_000, 230_000),
     ]
-    assert alone.seen(Period(10_000, 210_000)) == [
-        Period(10_000, 135_000),
-        Period(200_000, 210_000),
+    assert alone.seen(Interval(10_000, 210_000)) == [
+        Interval(10_000, 135_000),
+        Interval(200_000, 210_000),
     ]
-    assert alone.seen(Period(135_000, 200_000)) == []
+    assert alone.seen(Interval(135_000, 200_000)) == []
     assert [alone.is_seen(at) for at in (-1, 0, 134_999, 135_000, 200_000)] == [
         False,
         True,
@@ -368,9 +370,15 @@ def test_scrapes_that_were_not_loaded_were_seen_too() -> None:
     """[0, 500] s are known as a span; 490 to 550 s were loaded, and 900 s on."""
     times = np.array([490, 520, 550, 900, 930], np.int64) * 1000
     record = ScraperRecord(KSM, kube_times=times)
-    record.spans = [Span(0, 550_000, 30_000), Span(900_000, 930_000, 30_000)]
+    record.spans = [
+        SampleSpan(0, 550_000, 30_000),
+        SampleSpan(900_000, 930_000, 30_000),
+    ]
     gone = ScraperRecord(SHARD, kube_times=np.empty(0, np.int64))
-    gone.spans = [Span(0, 90_000, 60_000), Span(5_000_000, 5_030_000, 30_000)]
+    gone.spans = [
+        SampleSpan(0, 90_000, 60_000),
+        SampleSpan(5_000_000, 5_030_000, 30_000),
+    ]
     seen = kube_state(Inventory(scrapers={KSM: record, SHARD: gone}))
     at = [0, 300_000, 540_000, 600_000, 900_000, 5_000_000]
     expected = [580_000, 580_000, 580_000, None, 960_000, 5_060_000]

@@ -11,10 +11,10 @@ from accounting.domain.holds.gpu_assignment import (
     named_times,
 )
 from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.labels import Labels, Named
+from accounting.domain.inventory.labels import LabeledSlot, Labels
 from accounting.domain.inventory.records import Naming
 from accounting.domain.samples.series import PodName
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 
 HOLD = Hold(
     uid="u",
@@ -35,15 +35,15 @@ MIG = "1g.5gb"
 def labels(*places: tuple[str, list[int]], pod: str = "a") -> Labels:
     found = Labels()
     for uuid, times in places:
-        put(found, Part(uuid), times, pod=pod)
+        put(found, GpuPart(uuid), times, pod=pod)
     return found
 
 
 def put(
-    found: Labels, part: Part, times: list[int], *, vgpu: str = "", pod: str = "a"
+    found: Labels, part: GpuPart, times: list[int], *, vgpu: str = "", pod: str = "a"
 ) -> None:
     shown = Naming(np.array(times, np.int64), np.full(len(times), 10, np.int32))
-    found.put(Named(part, "n", vgpu, PodName("ns", pod), shown))
+    found.put(LabeledSlot(part, "n", vgpu, PodName("ns", pod), shown))
 
 
 def uuids(hold: Hold, found: Labels) -> list[str]:
@@ -76,17 +76,17 @@ def test_virtual_gpus_of_one_gpu_are_places_of_their_own() -> None:
     """N17: one (GPU or instance, vgpu) stands for one unit."""
     found = Labels()
     for vgpu in "10":
-        put(found, Part("A"), [110], vgpu=vgpu)
-    assert mapped_places(HOLD, found) == [(Part("A"), "0"), (Part("A"), "1")]
+        put(found, GpuPart("A"), [110], vgpu=vgpu)
+    assert mapped_places(HOLD, found) == [(GpuPart("A"), "0"), (GpuPart("A"), "1")]
 
 
 def test_pod_with_several_resources_has_places_of_their_kind() -> None:
     """N18: an instance is no unit of whole GPUs."""
     found = Labels()
-    put(found, Part("A"), [110])
-    put(found, Part("B", 1, MIG), [110, 120])
-    assert mapped_places(HOLD, found, is_only=False) == [(Part("A"), "")]
-    both = [(Part("B", 1, MIG), ""), (Part("A"), "")]
+    put(found, GpuPart("A"), [110])
+    put(found, GpuPart("B", 1, MIG), [110, 120])
+    assert mapped_places(HOLD, found, is_only=False) == [(GpuPart("A"), "")]
+    both = [(GpuPart("B", 1, MIG), ""), (GpuPart("A"), "")]
     assert mapped_places(HOLD, found) == both
     part = replace(HOLD, kind=MIG)
     assert mapped_places(part, found, is_only=False) == both[:1]
@@ -94,26 +94,26 @@ def test_pod_with_several_resources_has_places_of_their_kind() -> None:
 
 def test_parts_of_a_claim_need_no_label() -> None:
     """N13: the API says which devices a claim was given; at most its units."""
-    parts = (Part("X"), Part("Y"), Part("Z"))
+    parts = (GpuPart("X"), GpuPart("Y"), GpuPart("Z"))
     held = replace(HOLD, parts=parts)
     assert mapped_places(held, labels(("A", [110]))) == [
-        (Part("X"), ""),
-        (Part("Y"), ""),
+        (GpuPart("X"), ""),
+        (GpuPart("Y"), ""),
     ]
 
 
 def test_what_a_pod_claims_is_no_place_of_its_request() -> None:
     """N17: the devices of a claim carry the pod's label as well."""
-    claim = replace(HOLD, units=1, parts=(Part("A"),))
+    claim = replace(HOLD, units=1, parts=(GpuPart("A"),))
     request = replace(HOLD, units=1)
-    other = replace(HOLD, uid="v", parts=(Part("B"),))
+    other = replace(HOLD, uid="v", parts=(GpuPart("B"),))
     claimed = claimed_parts([claim, request, other])
-    assert claimed == {"u": {Part("A")}, "v": {Part("B")}}
+    assert claimed == {"u": {GpuPart("A")}, "v": {GpuPart("B")}}
     found = labels(("A", [110, 120]), ("B", [110]))
     places = mapped_places(request, found, claimed=claimed["u"])
-    assert places == [(Part("B"), "")]
-    both = replace(claim, parts=(Part("A"), Part("C")))
-    assert claimed_parts([claim, both]) == {"u": {Part("A"), Part("C")}}
+    assert places == [(GpuPart("B"), "")]
+    both = replace(claim, parts=(GpuPart("A"), GpuPart("C")))
+    assert claimed_parts([claim, both]) == {"u": {GpuPart("A"), GpuPart("C")}}
 
 
 def test_labels_of_a_reservation_pod_speak_for_the_hold() -> None:
@@ -128,7 +128,7 @@ def test_label_on_a_shared_gpu_counts_only_beside_others() -> None:
     shared = replace(HOLD, is_shared=True)
     found = labels(("A", [110, 120]))
     assert uuids(shared, found) == []
-    put(found, Part("A"), [120], pod="b")
+    put(found, GpuPart("A"), [120], pod="b")
     found = Labels(_by_name=found._by_name, _by_part=found._by_part)
     assert uuids(shared, found) == ["A"]
 
@@ -136,12 +136,12 @@ def test_label_on_a_shared_gpu_counts_only_beside_others() -> None:
 def test_samples_of_other_hours_count_too() -> None:
     """N17: at any time of the hold; what is kept of other hours is added."""
     found = labels(("A", [110, 120]), ("B", [110, 120, 130]))
-    elsewhere = {(Part("A"), ""): 2, (Part("C"), ""): 5, (Part("D"), ""): 0}
+    elsewhere = {(GpuPart("A"), ""): 2, (GpuPart("C"), ""): 5, (GpuPart("D"), ""): 0}
     assert uuids(replace(HOLD, named=elsewhere), found) == ["C", "A"]
     assert uuids(replace(HOLD, units=9, named=elsewhere), found) == ["C", "A", "B"]
     assert uuids(replace(HOLD, named=elsewhere), Labels()) == ["C", "A"]
     claimed = mapped_places(
-        replace(HOLD, named=elsewhere), found, claimed=frozenset({Part("C")})
+        replace(HOLD, named=elsewhere), found, claimed=frozenset({GpuPart("C")})
     )
     assert [part.uuid for part, _ in claimed] == ["A", "B"]
 
@@ -149,4 +149,4 @@ def test_samples_of_other_hours_count_too() -> None:
 def test_named_times_are_distinct_and_of_the_hold() -> None:
     found = labels(("A", [99, 110, 120]), ("A", [120, 200]), ("B", [0]))
     times = {place: at.tolist() for place, at in named_times(HOLD, found).items()}
-    assert times == {(Part("A"), ""): [110, 120]}
+    assert times == {(GpuPart("A"), ""): [110, 120]}

@@ -2,22 +2,22 @@
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.gpu_location import in_one_place, misplaced
 from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
-    Place,
-    Span,
+    SampleSpan,
+    ScrapeLocation,
 )
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.series import ScraperIdentity
 
-PERIOD = Period(100, 1000)
+PERIOD = Interval(100, 1000)
 
 
-def span(first: int, last: int, step: int = 10) -> Span:
-    return Span(first, last, step)
+def span(first: int, last: int, step: int = 10) -> SampleSpan:
+    return SampleSpan(first, last, step)
 
 
 # --- where it is ---------------------------------------------------------------------
@@ -39,7 +39,7 @@ def test_gpu_is_where_its_samples_began_last_until_they_end_there() -> None:
     """N15: m speaks in [100, 210); n until then, and after it."""
     spans = {"n": [span(0, 300, 30)], "m": [span(100, 200)]}
     assert in_one_place(spans) == {
-        "n": [Span(0, 99, 1), Span(210, 300, 30)],
+        "n": [SampleSpan(0, 99, 1), SampleSpan(210, 300, 30)],
         "m": [span(100, 200)],
     }
 
@@ -48,15 +48,15 @@ def test_gpu_is_where_its_samples_began_last_until_they_end_there() -> None:
     ("later", "left"),
     [
         ((0, 300), []),  # all of it
-        ((0, 289), [Span(299, 300, 30)]),
-        ((0, 290), [Span(300, 300, 30)]),
+        ((0, 289), [SampleSpan(299, 300, 30)]),
+        ((0, 290), [SampleSpan(300, 300, 30)]),
         ((0, 291), []),
-        ((300, 400), [Span(0, 299, 1)]),
-        ((301, 400), [Span(0, 300, 30)]),
+        ((300, 400), [SampleSpan(0, 299, 1)]),
+        ((301, 400), [SampleSpan(0, 300, 30)]),
     ],
 )
 def test_what_is_left_around_a_later_one(
-    later: tuple[int, int], left: list[Span]
+    later: tuple[int, int], left: list[SampleSpan]
 ) -> None:
     """N15: of two that begin together the node that sorts later speaks."""
     found = in_one_place({"a": [span(0, 300, 30)], "b": [span(*later)]})
@@ -67,9 +67,9 @@ def test_what_is_left_around_a_later_one(
 def test_several_later_ones_cut_each_their_part() -> None:
     spans = {"n": [span(0, 500)], "m": [span(100, 140), span(300, 340)]}
     assert in_one_place(spans)["n"] == [
-        Span(0, 99, 1),
-        Span(150, 299, 1),
-        Span(350, 500, 10),
+        SampleSpan(0, 99, 1),
+        SampleSpan(150, 299, 1),
+        SampleSpan(350, 500, 10),
     ]
 
 
@@ -82,9 +82,12 @@ def test_spans_of_one_node_do_not_cut_each_other() -> None:
 
 
 def inventory(
-    spans: dict[str, list[Span]], nodes: tuple[str, ...] = ("n", "m")
+    spans: dict[str, list[SampleSpan]], nodes: tuple[str, ...] = ("n", "m")
 ) -> Inventory:
-    places = {Place(node, Scraper("x")): found for node, found in spans.items()}
+    places = {
+        ScrapeLocation(node, ScraperIdentity("x")): found
+        for node, found in spans.items()
+    }
     return Inventory(
         nodes={name: NodeRecord(name, [span(0, 2000)]) for name in nodes},
         gpus={"G": GpuRecord("G", spans=places)},

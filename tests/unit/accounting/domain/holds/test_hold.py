@@ -2,20 +2,20 @@
 
 from fractions import Fraction
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import derive
 from accounting.domain.holds.hold import Hold
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.inventory.requests import effective_requests
 from accounting.domain.reports.rollup import held_ms, held_ms_by
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 
 def holds_of(fleet: Fleet) -> list[Hold]:
     inventory = Inventory()
-    whole = Period(ZERO_MS, ms(fleet.until))
+    whole = Interval(ZERO_MS, ms(fleet.until))
     observe(inventory, [fleet.reading()], whole)
     return list(derive(inventory, whole, whole.end_ms).holds)
 
@@ -88,7 +88,7 @@ def test_bound_and_ended_in_one_second_is_listed() -> None:
     fleet.pod("a", "n", 31, [t for t in fleet.scrapes if t > 31], ended=31)
     [hold] = holds_of(fleet)
     assert hold.bound_ms == hold.ended_ms == ms(31)
-    assert held_ms(hold, Period(ZERO_MS, ms(600))) == 0
+    assert held_ms(hold, Interval(ZERO_MS, ms(600))) == 0
 
 
 def test_node_that_misses_from_scrapes_ends_no_hold_of_a_pod_that_is_shown() -> None:
@@ -105,7 +105,7 @@ def test_node_that_misses_from_scrapes_ends_no_hold_of_a_pod_that_is_shown() -> 
 def test_node_that_goes_ends_the_holds_that_nobody_shows_later() -> None:
     """N11: the scraper that shows the pod is gone, that of the node says that it went."""
     fleet = Fleet()
-    early, late = Scraper("ksm", "pods"), Scraper("ksm", "nodes")
+    early, late = ScraperIdentity("ksm", "pods"), ScraperIdentity("ksm", "nodes")
     fleet.node("n", 1, [t for t in fleet.scrapes if t < 330], scraper=late)
     fleet.node("other", 1, scraper=late)
     fleet.pod("a", "n", 0, [t for t in fleet.scrapes if t < 300], scraper=early)
@@ -127,7 +127,7 @@ def test_held_time_is_share_weighted_and_clipped() -> None:
         ended_ms=1000,
         booked_until_ms=1000,
     )
-    assert held_ms_by([("t", hold)], Period(500, 5000)) == {"t": 500}
+    assert held_ms_by([("t", hold)], Interval(500, 5000)) == {"t": 500}
 
 
 def test_name_that_is_used_again_while_kube_state_is_silent() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.interval import HOUR_MS, Period
+from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.holds.gpu_assignment import Place
 from accounting.domain.holds.label_counts import (
     Tally,
@@ -16,12 +16,12 @@ from accounting.domain.holds.label_counts import (
     without,
 )
 from accounting.domain.samples.series import Times
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 from accounting.mapping import HoldLabels, pack_labels, unpack_labels
 
-A, B = (Part("A"), ""), (Part("B", 3, "1g.5gb"), "2")
+A, B = (GpuPart("A"), ""), (GpuPart("B", 3, "1g.5gb"), "2")
 H = HOUR_MS
-ALL = Period(0, 100 * H)
+ALL = Interval(0, 100 * H)
 
 
 def times(**found: Sequence[float]) -> Mapping[Place, Times]:
@@ -38,20 +38,20 @@ def test_samples_are_counted_by_hour() -> None:
     assert tally.places == (A, B)
     assert tally.first_ms == 2 * H
     assert tally.counts.tolist() == [[2, 0, 1], [0, 1, 0]]
-    assert tally.outside(Period(0, 0)) == {A: 3, B: 1}
-    assert tally.outside(Period(2 * H, 3 * H)) == {A: 1, B: 1}
-    assert tally.outside(Period(2 * H, 4 * H)) == {A: 1}
+    assert tally.outside(Interval(0, 0)) == {A: 3, B: 1}
+    assert tally.outside(Interval(2 * H, 3 * H)) == {A: 1, B: 1}
+    assert tally.outside(Interval(2 * H, 4 * H)) == {A: 1}
     assert tally.outside(ALL) == {}
 
 
 def test_an_hour_that_is_counted_again_is_replaced() -> None:
     """Read twice it does not count twice; a sample that comes late does."""
     tally = Tally().replaced([ALL], times(a=[2.0, 2.5, 4.5]))
-    hours = [Period(2 * H, 4 * H)]
+    hours = [Interval(2 * H, 4 * H)]
     again = tally.replaced(hours, times(a=[2.0, 2.5, 4.5, 9.5]))
     assert again.counts.tolist() == tally.counts.tolist()
     late = tally.replaced(hours, times(a=[2.0, 2.5, 2.7], b=[3.5]))
-    assert late.outside(Period(0, 0)) == {A: 4, B: 1}
+    assert late.outside(Interval(0, 0)) == {A: 4, B: 1}
     gone = late.replaced(hours, times(b=[0.5, 5.5]))
     assert (gone.places, gone.first_ms, gone.counts.tolist()) == ((A,), 4 * H, [[1]])
     nothing = gone.replaced([ALL], {})
@@ -74,7 +74,7 @@ def test_any_order_of_hours_gives_the_same(
     }
     tally = Tally()
     for hour in [*order, *range(30)]:
-        near = Period(max(0, hour - 1) * H, (hour + 2) * H)
+        near = Interval(max(0, hour - 1) * H, (hour + 2) * H)
         tally = tally.replaced([near], found)
     whole = Tally().replaced([ALL], found)
     assert (tally.places, tally.first_ms) == (whole.places, whole.first_ms)
@@ -98,25 +98,28 @@ def test_hours_in_which_a_hold_is_another_are_counted_again(
     now: tuple[float, float],
     expected: list[tuple[int, int]],
 ) -> None:
-    periods = [Period(round(a * H), round(b * H)) for a, b in (before, now)]
-    assert stale_hours(*periods) == [Period(a * H, b * H) for a, b in expected]
+    periods = [Interval(round(a * H), round(b * H)) for a, b in (before, now)]
+    assert stale_hours(*periods) == [Interval(a * H, b * H) for a, b in expected]
 
 
 def test_parts_of_periods_outside_another() -> None:
-    assert without([Period(0, 10), Period(20, 30)], Period(5, 25)) == [
-        Period(0, 5),
-        Period(25, 30),
+    assert without([Interval(0, 10), Interval(20, 30)], Interval(5, 25)) == [
+        Interval(0, 5),
+        Interval(25, 30),
     ]
-    assert without([Period(0, 10)], Period(2, 4)) == [Period(0, 2), Period(4, 10)]
-    assert without([Period(3, 4)], Period(0, 9)) == []
-    assert whole_hours(Period(H - 1, H + 1)) == Period(0, 2 * H)
-    assert whole_hours(Period(H, 2 * H)) == Period(H, 2 * H)
+    assert without([Interval(0, 10)], Interval(2, 4)) == [
+        Interval(0, 2),
+        Interval(4, 10),
+    ]
+    assert without([Interval(3, 4)], Interval(0, 9)) == []
+    assert whole_hours(Interval(H - 1, H + 1)) == Interval(0, 2 * H)
+    assert whole_hours(Interval(H, 2 * H)) == Interval(H, 2 * H)
 
 
 def test_what_is_kept_comes_back_from_its_row() -> None:
     tally = Tally().replaced([ALL], times(a=[2.0, 2.5], b=[3.0]))
-    claimed = (Part("C"), "")  # a place that no sample named
-    held = Period(7, 9 * H)
+    claimed = (GpuPart("C"), "")  # a place that no sample named
+    held = Interval(7, 9 * H)
     kept = HoldLabels(held, "n", True, tally, frozenset({B, claimed}))
     again = unpack_labels(pack_labels(kept))
     assert (again.held, again.node, again.is_shared) == (held, "n", True)
@@ -130,7 +133,7 @@ def test_what_is_kept_comes_back_from_its_row() -> None:
 def test_a_month_of_eight_gpus_takes_little_room() -> None:
     """A sample every 30 s: some hundred bytes."""
     every = np.arange(0, 30 * 24 * H, 30_000, dtype=np.int64)
-    eight = {(Part(f"GPU-{n}"), ""): every for n in range(8)}
-    tally = Tally().replaced([Period(0, 30 * 24 * H)], eight)
-    kept = HoldLabels(Period(0, 30 * 24 * H), "n", False, tally, frozenset(eight))
+    eight = {(GpuPart(f"GPU-{n}"), ""): every for n in range(8)}
+    tally = Tally().replaced([Interval(0, 30 * 24 * H)], eight)
+    kept = HoldLabels(Interval(0, 30 * 24 * H), "n", False, tally, frozenset(eight))
     assert len(pack_labels(kept)) < 700

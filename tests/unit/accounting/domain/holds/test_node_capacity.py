@@ -2,9 +2,9 @@
 
 import pytest
 
-from accounting.domain.core.interval import Period, union, without
+from accounting.domain.core.interval import Interval, union, without
 from accounting.domain.holds.node_capacity import beyond_capacity
-from accounting.domain.inventory.records import ClaimRecord, Device, Span
+from accounting.domain.inventory.records import ClaimRecord, Device, SampleSpan
 from tests.unit.accounting.domain.cluster import KSM, Cluster
 
 HOUR = 3600
@@ -15,7 +15,7 @@ def issues(
     cluster: Cluster, start: int = 0, end: int = 600
 ) -> list[tuple[str, str, int, int, int]]:
     """Code, UUID, first, last and time at stake, in seconds."""
-    period = Period(start * 1000, end * 1000)
+    period = Interval(start * 1000, end * 1000)
     return [
         (
             i.code,
@@ -135,7 +135,7 @@ def beside_a_known_node(seconds: int, *read: tuple[int, int]) -> Cluster:
     cluster.node("n", (0, seconds), gpus={0: 1})
     cluster.gpu("A", "x", (0, seconds))
     cluster.inventory.scrapers[KSM].spans = [
-        Span(first * 1000, last * 1000, 30_000) for first, last in read
+        SampleSpan(first * 1000, last * 1000, 30_000) for first, last in read
     ]
     return cluster
 
@@ -173,14 +173,14 @@ def test_a_node_that_is_shown_later_was_there_all_the_time() -> None:
 
 
 def test_the_union_of_periods_is_disjoint() -> None:
-    assert union([Period(5, 9), Period(0, 3), Period(3, 4), Period(7, 7)]) == [
-        Period(0, 4),
-        Period(5, 9),
+    assert union([Interval(5, 9), Interval(0, 3), Interval(3, 4), Interval(7, 7)]) == [
+        Interval(0, 4),
+        Interval(5, 9),
     ]
 
 
 def test_what_is_left_of_periods_beside_others() -> None:
-    taken = [Period(2, 4), Period(8, 20)]
-    assert without([Period(0, 10)], taken) == [Period(0, 2), Period(4, 8)]
-    assert without([Period(2, 4)], taken) == []
-    assert without([Period(0, 2)], []) == [Period(0, 2)]
+    taken = [Interval(2, 4), Interval(8, 20)]
+    assert without([Interval(0, 10)], taken) == [Interval(0, 2), Interval(4, 8)]
+    assert without([Interval(2, 4)], taken) == []
+    assert without([Interval(0, 2)], []) == [Interval(0, 2)]

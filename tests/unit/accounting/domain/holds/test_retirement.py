@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import Presence
+from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.holds.retirement import holds_until, presences_until
 
 RETIRED = 1000
@@ -46,13 +46,13 @@ def test_a_hold_that_began_later_is_none() -> None:
 
 def test_presence_ends_with_the_cluster() -> None:
     there = [
-        Presence("n1", "GPU-a", 0, None),
-        Presence("n1", "GPU-b", 0, 900),
-        Presence("n1", "GPU-c", 999, 1001),
-        Presence("n1", "GPU-d", 1000, None),
+        PresenceRecord("n1", "GPU-a", 0, None),
+        PresenceRecord("n1", "GPU-b", 0, 900),
+        PresenceRecord("n1", "GPU-c", 999, 1001),
+        PresenceRecord("n1", "GPU-d", 1000, None),
     ]
     assert presences_until(there, RETIRED) == [
-        Presence("n1", "GPU-a", 0, 1000),
-        Presence("n1", "GPU-b", 0, 900),
-        Presence("n1", "GPU-c", 999, 1000),
+        PresenceRecord("n1", "GPU-a", 0, 1000),
+        PresenceRecord("n1", "GPU-b", 0, 900),
+        PresenceRecord("n1", "GPU-c", 999, 1000),
     ]

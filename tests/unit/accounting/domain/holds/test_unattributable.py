@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.displacement import make_room
 from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.unattributable import unbooked
@@ -17,7 +17,7 @@ from accounting.domain.inventory.records import (
     PodRecord,
 )
 
-PERIOD = Period(100, 1000)
+PERIOD = Interval(100, 1000)
 GPU = "nvidia.com/gpu"
 LABELS = {"label_nvidia_com_gpu_product": "NVIDIA-A100-SXM4-40GB"}
 

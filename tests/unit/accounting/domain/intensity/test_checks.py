@@ -5,24 +5,24 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.issue_catalogue import OF_WINDOWS, TEXTS, text_of
 from accounting.domain.intensity.checks import ENERGY, LIMITS, checked, energy_issues
-from accounting.domain.intensity.summary import Hardness, together
+from accounting.domain.intensity.summary import Intensity, together
 from accounting.domain.samples.counters import LONGEST_GAP_MS, Energy
 from accounting.domain.samples.gauges import Gathered
-from accounting.domain.samples.series import GpuKey, Scraper, Series
+from accounting.domain.samples.series import GpuKey, ScraperIdentity, Series
 from accounting.domain.samples.validity import Keys
 
-WHOLE = Period(0, 300_000)
+WHOLE = Interval(0, 300_000)
 NAMES = [("G", ""), ("H", "")]
 
 
 def told(samples: Mapping[int, float]) -> list[Series]:
     times = np.array([t * 1000 for t in samples], np.int64)
     values = np.array(list(samples.values()), np.float64)
-    return [Series("m", "m", Scraper(), times, values, gpu=GpuKey("G", "n"))]
+    return [Series("m", "m", ScraperIdentity(), times, values, gpu=GpuKey("G", "n"))]
 
 
 def check(
@@ -85,7 +85,7 @@ def energy(*samples: Mapping[int, float]) -> Energy:
 
 
 def codes(
-    known: Energy, period: Period = WHOLE
+    known: Energy, period: Interval = WHOLE
 ) -> list[tuple[str, str, int, int, str]]:
     issues = energy_issues(known, NAMES, period)
     return [(i.code, i.subject, i.first_ms, i.last_ms, i.severity) for i in issues]
@@ -99,10 +99,10 @@ def test_counter_that_went_back_or_rises_too_fast_is_told_for_each_gpu() -> None
         ("energy_reset", "G", 0, 60_000, "info"),
         ("energy_scale", "H", 30_000, 30_000, "warning"),
     ]
-    assert codes(energy(back, fast), Period(60_000, 90_000)) == [
+    assert codes(energy(back, fast), Interval(60_000, 90_000)) == [
         ("energy_reset", "G", 60_000, 60_000, "info")
     ]
-    assert codes(energy(back, fast), Period(61_000, 90_000)) == []
+    assert codes(energy(back, fast), Interval(61_000, 90_000)) == []
     messages = [i.message for i in energy_issues(energy(back, fast), NAMES, WHOLE)]
     assert "went back" in messages[0]
     assert "faster" in messages[1]
@@ -173,19 +173,19 @@ def test_without_samples_there_is_no_energy() -> None:
 
 def test_several_rows_as_one() -> None:
     """Sums, but the largest of peaks; one reset makes a lower bound."""
-    one = Hardness(
+    one = Intensity(
         1, sm_seen_us=10, sm_active_us=5, memory_peak_bytes=7, temperature_peak_c=50
     )
-    two = Hardness(
+    two = Intensity(
         0, sm_seen_us=30, sm_active_us=5, memory_peak_bytes=3, temperature_peak_c=60
     )
     both = together([one, two])
     assert both == together([two, one])
     assert (both.sm_seen_us, both.sm_active, both.flags) == (40, 0.25, 1)
     assert (both.memory_peak_bytes, both.temperature_peak_c) == (7, 60)
-    assert together([]) == Hardness()
+    assert together([]) == Intensity()
     assert together([two, two]).flags == 0
-    assert Hardness(sm_seen_us=3_000_000, sm_active_us=1).sm_active == 0.0
+    assert Intensity(sm_seen_us=3_000_000, sm_active_us=1).sm_active == 0.0
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_several_rows_as_one() -> None:
 def test_borders_of_busy_but_pointless(
     busy: float, tensor: int, dram: int, is_pointless: bool
 ) -> None:
-    sums = Hardness(
+    sums = Intensity(
         tensor_seen_us=1000,
         tensor_active_us=tensor,
         dram_seen_us=1000,

@@ -4,18 +4,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.intensity.compute import intensities
 from accounting.domain.intensity.measures import ENERGY_RESET, MEASURES
-from accounting.domain.intensity.stretches import Part, Stretch
-from accounting.domain.intensity.summary import Hardness, together
-from accounting.domain.samples.series import GpuKey, PodName, Reading, Scraper, Series
+from accounting.domain.intensity.stretches import GpuInterval, HeldPart
+from accounting.domain.intensity.summary import Intensity, together
+from accounting.domain.samples.series import (
+    GpuKey,
+    PodName,
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
 T0 = 1_790_848_800_000
-WINDOW = Period(T0, T0 + 300_000)
+WINDOW = Interval(T0, T0 + 300_000)
 Samples = list[tuple[int, float]]
-ALL = Part("a", -1, 1, 1)
+ALL = HeldPart("a", -1, 1, 1)
 
 
 def series(
@@ -31,7 +37,7 @@ def series(
     return Series(
         metric,
         metric,
-        Scraper("dcgm", scraper),
+        ScraperIdentity("dcgm", scraper),
         np.array([T0 + at * 1000 for at, _ in samples], np.int64),
         np.array([value for _, value in samples], float),
         gpu=GpuKey(uuid, "n1", instance, plain=plain),
@@ -49,10 +55,10 @@ def every(seconds: int, value: float, start: int = 0, end: int = 300) -> Samples
 
 def lines(
     parts: Sequence[Series],
-    stretches: Sequence[Stretch],
+    stretches: Sequence[GpuInterval],
     changes: Sequence[int] = (),
-    windows: Sequence[Period] = (WINDOW,),
-) -> tuple[dict[tuple[int, str, int], Hardness], list[Issue]]:
+    windows: Sequence[Interval] = (WINDOW,),
+) -> tuple[dict[tuple[int, str, int], Intensity], list[Issue]]:
     """By (window, pod, instance)."""
     tables, issues = intensities(
         windows, [Reading(tuple(parts))], stretches, changes_of(changes)
@@ -63,12 +69,12 @@ def lines(
             assert row["window"] == n
             measures = {name: int(row[name]) for name in ("flags", *MEASURES)}
             key = (n, table.uids[row["uid"]], int(row["instance"]))
-            found[key] = Hardness(**measures)
+            found[key] = Intensity(**measures)
     return found, issues
 
 
-def whole(*parts: Part, start: int = 0, end: int = 300) -> Stretch:
-    return Stretch("n1", "GPU-1", T0 + start * 1000, T0 + end * 1000, parts)
+def whole(*parts: HeldPart, start: int = 0, end: int = 300) -> GpuInterval:
+    return GpuInterval("n1", "GPU-1", T0 + start * 1000, T0 + end * 1000, parts)
 
 
 def test_activity_is_weighted_by_time_not_by_samples() -> None:
@@ -103,7 +109,7 @@ def test_a_change_of_holder_cuts_what_a_sample_says() -> None:
     at = 150
     found, _ = lines(
         [series("tensor_active", [*every(30, 0.2, 0, 150), *every(30, 0.8, 150)])],
-        [whole(ALL, end=at), whole(Part("b", -1, 1, 1), start=at)],
+        [whole(ALL, end=at), whole(HeldPart("b", -1, 1, 1), start=at)],
         changes=[T0 + at * 1000],
     )
     assert found[0, "a", -1].tensor_active == 0.2
@@ -134,7 +140,7 @@ def test_energy_with_a_reset_is_a_lower_bound() -> None:
 
 
 def test_energy_of_a_window_does_not_depend_on_where_samples_lie() -> None:
-    two = [WINDOW, Period(WINDOW.end_ms, WINDOW.end_ms + 300_000)]
+    two = [WINDOW, Interval(WINDOW.end_ms, WINDOW.end_ms + 300_000)]
     samples = [(at, at * 300.0) for at in range(-7, 600, 60)]
     found, _ = lines(
         [series("energy_joules", samples)], [whole(ALL, end=600)], windows=two
@@ -175,7 +181,7 @@ def test_what_instances_repeat_is_taken_once_and_divided_by_share() -> None:
             series("power_watts", watts, instance=str(instance)),
             series("energy_joules", joules, instance=str(instance)),
         ]
-    held = [Part("a", 7, 1, 7), Part("b", 8, 1, 7)]
+    held = [HeldPart("a", 7, 1, 7), HeldPart("b", 8, 1, 7)]
     found, _ = lines(parts, [whole(*held)])
     assert found[0, "a", 7].energy_mj == 90_000_000 // 7
     assert found[0, "a", 7].power_watts == found[0, "b", 8].power_watts
@@ -192,7 +198,7 @@ def test_an_instance_has_its_own_activity_and_memory() -> None:
         series("tensor_active", every(30, 0.1), instance="8"),
         series("memory_used_bytes", every(30, 1 << 30), instance="7"),
     ]
-    found, _ = lines(parts, [whole(Part("a", 7, 1, 7), Part("b", 8, 2, 7))])
+    found, _ = lines(parts, [whole(HeldPart("a", 7, 1, 7), HeldPart("b", 8, 2, 7))])
     assert found[0, "a", 7].tensor_active == 0.9
     assert found[0, "b", 8].tensor_active == 0.1
     assert found[0, "a", 7].tensor_seen_us == 300_000_000 // 7
@@ -226,7 +232,7 @@ def test_throughput_is_a_gauge_and_clocks_are_throttled_by_reasons() -> None:
 def test_cutting_time_finer_changes_nothing() -> None:
     samples = [(at, (at * 7 % 11) / 11) for at in range(-30, 330, 13)]
     parts = [series("sm_active", samples)]
-    third = Part("a", -1, 1, 3)
+    third = HeldPart("a", -1, 1, 3)
     at_once, _ = lines(parts, [whole(third)])
     pieces = [whole(third, start=n, end=n + 1) for n in range(300)]
     assert lines(parts, pieces)[0] == at_once
@@ -234,9 +240,9 @@ def test_cutting_time_finer_changes_nothing() -> None:
 
 def test_a_holder_that_ends_with_a_window_has_nothing_of_the_next() -> None:
     """Half-open: the sample at 285 speaks beyond the border, to whoever comes then."""
-    two = [WINDOW, Period(WINDOW.end_ms, WINDOW.end_ms + 300_000)]
+    two = [WINDOW, Interval(WINDOW.end_ms, WINDOW.end_ms + 300_000)]
     samples = [(at, 60.0) for at in range(15, 300, 30)]
-    stretches = [whole(ALL), whole(Part("b", -1, 1, 1), start=300, end=600)]
+    stretches = [whole(ALL), whole(HeldPart("b", -1, 1, 1), start=300, end=600)]
     found, _ = lines([series("temperature_celsius", samples)], stretches, windows=two)
     assert set(found) == {(0, "a", -1), (1, "b", -1)}
 
@@ -247,13 +253,13 @@ def test_every_gpu_and_holder_has_its_own_sums() -> None:
         series("power_watts", every(30, 300.0)),
         series("power_watts", every(30, 100.0), uuid="GPU-2"),
     ]
-    b = Part("b", -1, 1, 1)
+    b = HeldPart("b", -1, 1, 1)
     stretches = [
         whole(ALL, end=60),
         whole(b, start=60, end=120),
         whole(start=120, end=240),
         whole(b, start=240),
-        Stretch("n1", "GPU-2", T0, T0 + 300_000, (Part("b", -1, 1, 4),)),
+        GpuInterval("n1", "GPU-2", T0, T0 + 300_000, (HeldPart("b", -1, 1, 4),)),
     ]
     tables, _ = intensities([WINDOW], [Reading(tuple(parts))], stretches, {})
     [table] = tables
@@ -272,10 +278,10 @@ def test_every_gpu_and_holder_has_its_own_sums() -> None:
 
 
 def test_busy_without_tensor_or_memory_work_is_pointless() -> None:
-    spinning = Hardness(
+    spinning = Intensity(
         tensor_seen_us=1000, tensor_active_us=10, dram_seen_us=1000, dram_active_us=5
     )
     assert spinning.is_pointless(0.9)
     assert not spinning.is_pointless(0.2)
     assert not spinning.is_pointless(None)
-    assert not Hardness(tensor_seen_us=1000).is_pointless(0.9)
+    assert not Intensity(tensor_seen_us=1000).is_pointless(0.9)

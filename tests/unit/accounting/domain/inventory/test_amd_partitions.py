@@ -10,15 +10,15 @@ from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
-    Place,
     SampledPartition,
-    Span,
+    SampleSpan,
+    ScrapeLocation,
 )
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.series import ScraperIdentity
 from accounting.domain.units.gpu_units import gpu_count, unit_of
 from tests.unit.accounting.domain.fleet import ms
 
-AMD = Place("n", Scraper("amd", "n:5000"))
+AMD = ScrapeLocation("n", ScraperIdentity("amd", "n:5000"))
 MODEL = "AMD-Instinct-MI300X"
 
 
@@ -33,7 +33,7 @@ def cards(
     found = Inventory(nodes={"n": NodeRecord("n")})
     for number, changes in enumerate(geometries):
         record = GpuRecord(f"card-{number}", model)
-        record.spans[AMD] = [Span(ms(0), ms(3600), 30_000)]
+        record.spans[AMD] = [SampleSpan(ms(0), ms(3600), 30_000)]
         record.geometry = [(ms(at), parts(kind, count)) for at, kind, count in changes]
         found.gpus[record.uuid] = record
     note_partitions(found)
@@ -79,7 +79,7 @@ def test_a_card_of_six_dies_is_six_parts_where_samples_name_it() -> None:
 def test_what_was_never_divided_has_no_partitions() -> None:
     mig = Inventory(nodes={"n": NodeRecord("n")})
     record = GpuRecord("GPU-a", geometry=[(ms(0), ((1, "1g.5gb"),))])
-    record.spans[AMD] = [Span(ms(0), ms(60), 30_000)]
+    record.spans[AMD] = [SampleSpan(ms(0), ms(60), 30_000)]
     mig.gpus["GPU-a"] = record
     assert note_partitions(mig) == set()
     assert note_partitions(cards([])) == set()

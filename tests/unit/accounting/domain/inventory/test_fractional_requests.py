@@ -24,19 +24,19 @@ from accounting.domain.inventory.records import (
     Inventory,
     NodeRecord,
     PodRecord,
+    SampleSpan,
     ScraperRecord,
-    Span,
 )
 from accounting.domain.inventory.visibility import kube_state
-from accounting.domain.samples.series import Scraper
-from accounting.domain.units.geometry import Part
+from accounting.domain.samples.series import ScraperIdentity
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.gpu_units import NodeFacts
 
 GPU, CORES, MEM = "nvidia.com/gpu", "nvidia.com/gpucores", "nvidia.com/gpumem"
 PERCENT = "nvidia.com/gpumem-percentage"
 LABELS = {"label_nvidia_com_gpu_memory": "40960"}
 A100 = NodeFacts({GPU: 8}, LABELS)
-KSM = Scraper("ksm")
+KSM = ScraperIdentity("ksm")
 RESERVED = "kai-resource-reservation"
 
 
@@ -154,7 +154,10 @@ def holds(
 ) -> list[Hold]:
     times = np.arange(0, 600, 30, dtype=np.int64) * 1000
     node = NodeRecord(
-        "n", [Span(0, 570_000, 30_000)], [(0, {GPU: 8})], [(0, LABELS | (labels or {}))]
+        "n",
+        [SampleSpan(0, 570_000, 30_000)],
+        [(0, {GPU: 8})],
+        [(0, LABELS | (labels or {}))],
     )
     inventory = Inventory(
         pods={p.uid: p for p in pods},
@@ -219,7 +222,7 @@ def test_claim_is_a_hold_of_its_devices_divided_over_those_who_have_it() -> None
     assert (first.uid, second.uid) == ("u", "v")
     assert first.resource == "gpu.nvidia.com/mig-1g.5gb"
     assert (first.units, first.share, first.kind) == (1, Fraction(1, 14), "1g.5gb")
-    assert first.parts == (Part("GPU-0", 2, "1g.5gb"),)
+    assert first.parts == (GpuPart("GPU-0", 2, "1g.5gb"),)
     assert not first.is_unit
     pods[1].scheduled_ms = 600_000  # after the first one's last sample
     assert [h.share for h in holds(*pods, labels=product, claims=claims)] == [

@@ -7,10 +7,10 @@ from accounting.domain.core.interval import FAR_MS
 from accounting.domain.inventory.kube_state_jobs import (
     NOBODY,
     JobRecord,
+    JobRole,
     Jobs,
-    Named,
+    NamedJobs,
     Overlaps,
-    Role,
     Run,
     changed_at,
     joined,
@@ -20,7 +20,12 @@ from accounting.domain.inventory.kube_state_jobs import (
 
 MINUTE = 60_000
 DAY = 1440
-LEADS, SHARD, TOOK, OTHER = Role.LEADS, Role.SHARD, Role.TOOK_OVER, Role.OTHER
+LEADS, SHARD, TOOK, OTHER = (
+    JobRole.LEADS,
+    JobRole.SHARD,
+    JobRole.TOOK_OVER,
+    JobRole.OTHER,
+)
 END = FAR_MS // MINUTE
 
 
@@ -31,8 +36,8 @@ def job(*runs: tuple[int, int], node: int | None = 0) -> JobRecord:
 
 
 def played(
-    jobs: Jobs, overlaps: Overlaps | None = None, named: Named = NOBODY
-) -> dict[str, list[tuple[int, int, Role]]]:
+    jobs: Jobs, overlaps: Overlaps | None = None, named: NamedJobs = NOBODY
+) -> dict[str, list[tuple[int, int, JobRole]]]:
     """Every job's roles, in minutes."""
     shared = {pair: at * MINUTE for pair, at in (overlaps or {}).items()}
     return {
@@ -44,7 +49,7 @@ def played(
     }
 
 
-def always(role: Role) -> list[tuple[int, int, Role]]:
+def always(role: JobRole) -> list[tuple[int, int, JobRole]]:
     return [(0, END, role)]
 
 
@@ -68,16 +73,16 @@ def test_where_nobody_shows_a_node_all_of_the_first_hour_lead() -> None:
 
 def test_accepted_jobs_lead_beside_them() -> None:
     jobs = {"a": job((0, DAY)), "b": job((700, DAY), node=700)}
-    assert leaders(jobs, Named({"b", "never seen"})) == {"a", "b"}
-    assert played(jobs, {("b", "a"): 700}, Named({"b"}))["b"] == always(LEADS)
+    assert leaders(jobs, NamedJobs({"b", "never seen"})) == {"a", "b"}
+    assert played(jobs, {("b", "a"): 700}, NamedJobs({"b"}))["b"] == always(LEADS)
 
 
 def test_listed_jobs_lead_instead_of_the_first_ones() -> None:
     jobs = {"a": job((0, DAY)), "b": job((700, DAY), node=700)}
-    assert leaders(jobs, Named(listed={"b"})) == {"b"}
-    assert leaders(jobs, Named(listed={"never seen"})) == {"a"}
+    assert leaders(jobs, NamedJobs(listed={"b"})) == {"b"}
+    assert leaders(jobs, NamedJobs(listed={"never seen"})) == {"a"}
     shared = {("a", "b"): 700}
-    assert played(jobs, shared, Named(listed={"b"}))["a"] == [
+    assert played(jobs, shared, NamedJobs(listed={"b"}))["a"] == [
         (0, 700, SHARD),
         (700, END, OTHER),
     ]
@@ -85,7 +90,7 @@ def test_listed_jobs_lead_instead_of_the_first_ones() -> None:
 
 def test_where_every_source_lists_its_jobs_nobody_else_counts() -> None:
     jobs = {"a": job((0, DAY)), "b": job((700, DAY), node=700)}
-    found = played(jobs, named=Named({"a"}, {"b"}, is_closed=True))
+    found = played(jobs, named=NamedJobs({"a"}, {"b"}, is_closed=True))
     assert found == {"a": always(OTHER), "b": always(LEADS)}
 
 
@@ -256,7 +261,7 @@ def _cut(runs: list[tuple[int, int]], at: int) -> JobRecord:
     return job(*known, node=runs[0][0])
 
 
-def _role(stretches: list[tuple[int, int, Role]], minute: int) -> Role:
+def _role(stretches: list[tuple[int, int, JobRole]], minute: int) -> JobRole:
     return next(role for low, high, role in stretches if low <= minute < high)
 
 

@@ -19,13 +19,13 @@ from accounting.domain.inventory.records import (
     Inventory,
     LabelKey,
     Naming,
-    Place,
+    ScrapeLocation,
     ScraperRecord,
 )
-from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
-from accounting.domain.units.geometry import Part
+from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
+from accounting.domain.units.geometry import GpuPart
 
-DCGM, OTHER = Scraper("dcgm", "n:9400"), Scraper("other", "n:9401")
+DCGM, OTHER = ScraperIdentity("dcgm", "n:9400"), ScraperIdentity("other", "n:9401")
 WORK, EXPORTER = PodName("ns", "work"), PodName("gpu-operator", "dcgm-exporter")
 
 
@@ -38,13 +38,13 @@ def key(
     *,
     uuid: str = "G",
     node: str = "n",
-    scraper: Scraper = DCGM,
+    scraper: ScraperIdentity = DCGM,
     instance: str = "",
     vgpu: str = "",
     is_plain: bool = True,
     profile: str = "",
 ) -> LabelKey:
-    place = Place(node, scraper)
+    place = ScrapeLocation(node, scraper)
     return LabelKey(uuid, place, instance, vgpu, pod, is_plain, profile)
 
 
@@ -52,7 +52,7 @@ def labels(shown: dict[LabelKey, Naming]) -> Labels:
     return labels_of(Inventory(gpu_labels=shown))
 
 
-def series(gpu: GpuKey | None, scraper: Scraper = DCGM) -> Series:
+def series(gpu: GpuKey | None, scraper: ScraperIdentity = DCGM) -> Series:
     nothing = np.empty(0)
     return Series("m", "M", scraper, nothing.astype(np.int64), nothing, gpu=gpu)
 
@@ -75,7 +75,7 @@ def series(gpu: GpuKey | None, scraper: Scraper = DCGM) -> Series:
 def test_workload_is_never_the_exporters_own_pod(
     exported: PodName | None,
     plain: PodName | None,
-    scraper: Scraper,
+    scraper: ScraperIdentity,
     expected: PodName | None,
 ) -> None:
     """N3, T6: both honor_labels modes."""
@@ -105,7 +105,7 @@ def test_evidence_says_which_labels_are_own() -> None:
     assert not is_own(key(WORK, is_plain=False), inventory)
     assert not is_own(key(WORK, scraper=OTHER), inventory)
     assert is_own(key(EXPORTER, scraper=OTHER), inventory)
-    assert not is_own(key(WORK, scraper=Scraper("never seen")), inventory)
+    assert not is_own(key(WORK, scraper=ScraperIdentity("never seen")), inventory)
 
 
 def test_own_labels_are_no_evidence() -> None:
@@ -136,13 +136,17 @@ def test_label_keeps_all_that_its_series_says() -> None:
 @pytest.mark.parametrize(
     ("instance", "profile", "part"),
     [
-        ("", "", Part("G")),
-        ("0", "1g.5gb", Part("G", 0, "1g.5gb")),  # the first instance has number 0
-        ("1", "2g.10gb", Part("G", 1, "2g.10gb")),
-        ("", "1g.5gb", Part("G")),  # no instance: the whole GPU, whatever its profile
+        ("", "", GpuPart("G")),
+        ("0", "1g.5gb", GpuPart("G", 0, "1g.5gb")),  # the first instance has number 0
+        ("1", "2g.10gb", GpuPart("G", 1, "2g.10gb")),
+        (
+            "",
+            "1g.5gb",
+            GpuPart("G"),
+        ),  # no instance: the whole GPU, whatever its profile
     ],
 )
-def test_part_of_a_label(instance: str, profile: str, part: Part) -> None:
+def test_part_of_a_label(instance: str, profile: str, part: GpuPart) -> None:
     found = labels({key(WORK, instance=instance, profile=profile): naming(0)})
     assert [named.part for named in found.all()] == [part]
 

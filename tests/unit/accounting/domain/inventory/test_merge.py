@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.merge import (
     changes_of,
     merge_changes,
@@ -11,8 +11,8 @@ from accounting.domain.inventory.merge import (
     spans_of,
     within,
 )
-from accounting.domain.inventory.records import Span
-from accounting.domain.samples.series import Scraper, Series, Times
+from accounting.domain.inventory.records import SampleSpan
+from accounting.domain.samples.series import ScraperIdentity, Series, Times
 
 
 def step(_at: int) -> int:
@@ -21,44 +21,52 @@ def step(_at: int) -> int:
 
 def test_a_period_has_its_start_and_not_its_end() -> None:
     times = np.array([0, 30, 60, 90], np.int64)
-    series = Series("up", "up", Scraper("job", "one"), times, np.ones(4), {}, None)
-    assert within(series, Period(30, 90)) == slice(1, 3)
-    assert within(series, Period(91, 99)) == slice(4, 4)
+    series = Series(
+        "up", "up", ScraperIdentity("job", "one"), times, np.ones(4), {}, None
+    )
+    assert within(series, Interval(30, 90)) == slice(1, 3)
+    assert within(series, Interval(91, 99)) == slice(4, 4)
 
 
 def test_a_gap_of_one_and_a_half_steps_is_none() -> None:
-    assert spans_of([0, 45, 90], step) == [Span(0, 90, 30)]
-    assert spans_of([0, 46], step) == [Span(0, 0, 30), Span(46, 46, 30)]
+    assert spans_of([0, 45, 90], step) == [SampleSpan(0, 90, 30)]
+    assert spans_of([0, 46], step) == [SampleSpan(0, 0, 30), SampleSpan(46, 46, 30)]
     assert spans_of([], step) == []
 
 
 def test_the_earlier_sample_of_a_gap_says_how_long_it_may_be() -> None:
-    assert spans_of([0, 60], lambda at: 60 if at == 0 else 10) == [Span(0, 60, 10)]
+    assert spans_of([0, 60], lambda at: 60 if at == 0 else 10) == [
+        SampleSpan(0, 60, 10)
+    ]
     assert spans_of([0, 60], lambda at: 10 if at == 0 else 60) == [
-        Span(0, 0, 10),
-        Span(60, 60, 60),
+        SampleSpan(0, 0, 10),
+        SampleSpan(60, 60, 60),
     ]
 
 
 def test_nothing_fresh_changes_nothing() -> None:
-    spans = [Span(0, 60, 30)]
+    spans = [SampleSpan(0, 60, 30)]
     assert put_spans(spans, []) is False
-    assert put_spans(spans, [Span(0, 60, 30)]) is False
-    assert spans == [Span(0, 60, 30)]
+    assert put_spans(spans, [SampleSpan(0, 60, 30)]) is False
+    assert spans == [SampleSpan(0, 60, 30)]
 
 
 def test_fresh_spans_say_what_is_true_of_their_time() -> None:
     """One span of a long step was two of a short one."""
-    spans = [Span(0, 300, 60)]
-    fresh = [Span(90, 120, 10), Span(180, 200, 10)]
+    spans = [SampleSpan(0, 300, 60)]
+    fresh = [SampleSpan(90, 120, 10), SampleSpan(180, 200, 10)]
     assert put_spans(spans, fresh) is True
     assert [(span.first_ms, span.last_ms) for span in spans] == [(0, 120), (180, 300)]
 
 
 def test_what_lies_apart_stays() -> None:
-    spans = [Span(0, 60, 30), Span(600, 660, 30)]
-    assert put_spans(spans, [Span(300, 330, 30)]) is True
-    assert spans == [Span(0, 60, 30), Span(300, 330, 30), Span(600, 660, 30)]
+    spans = [SampleSpan(0, 60, 30), SampleSpan(600, 660, 30)]
+    assert put_spans(spans, [SampleSpan(300, 330, 30)]) is True
+    assert spans == [
+        SampleSpan(0, 60, 30),
+        SampleSpan(300, 330, 30),
+        SampleSpan(600, 660, 30),
+    ]
 
 
 Case = tuple[list[tuple[int, str]], list[tuple[int, str]], int, list[tuple[int, str]]]

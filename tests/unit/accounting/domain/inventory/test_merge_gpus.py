@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.merge import Touched
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import (
@@ -13,22 +13,22 @@ from accounting.domain.inventory.records import (
     Device,
     Inventory,
     LabelKey,
-    Place,
-    Span,
+    SampleSpan,
+    ScrapeLocation,
 )
 from accounting.domain.samples.series import (
     Claimed,
     GpuKey,
     PodName,
     Reading,
-    Scraper,
+    ScraperIdentity,
     Series,
 )
 
-DCGM, OTHER = Scraper("dcgm", "one"), Scraper("dcgm", "two")
-WHOLE = Period(0, 600_000)
+DCGM, OTHER = ScraperIdentity("dcgm", "one"), ScraperIdentity("dcgm", "two")
+WHOLE = Interval(0, 600_000)
 A, B = PodName("ns", "a"), PodName("ns", "b")
-HERE = Place("n", DCGM)
+HERE = ScrapeLocation("n", DCGM)
 
 
 def series(
@@ -36,7 +36,7 @@ def series(
     gpu: GpuKey | None = GpuKey("G", "n"),
     *,
     metric: str = "gpu_other",
-    scraper: Scraper = DCGM,
+    scraper: ScraperIdentity = DCGM,
     labels: Mapping[str, str] | None = None,
 ) -> Series:
     times = np.array(seconds, np.int64) * 1000
@@ -47,7 +47,7 @@ def series(
 
 def seen(
     *found: Series,
-    period: Period = WHOLE,
+    period: Interval = WHOLE,
     inventory: Inventory | None = None,
     interval_ms: int | None = None,
 ) -> tuple[Inventory, Touched]:
@@ -65,7 +65,7 @@ def test_any_sample_proves_presence() -> None:
         series([0, 30, 60]), series([30, 90], metric="duty_util"), series([300, 330])
     )
     assert inventory.gpus["G"].spans == {
-        HERE: [Span(0, 90_000, 30_000), Span(300_000, 330_000, 30_000)]
+        HERE: [SampleSpan(0, 90_000, 30_000), SampleSpan(300_000, 330_000, 30_000)]
     }
     assert touched.gpus == {"G"}
 
@@ -73,7 +73,7 @@ def test_any_sample_proves_presence() -> None:
 def test_same_time_twice_is_one_sample() -> None:
     """N2, N4: the step is the lower median of the gaps between distinct times."""
     inventory, _ = seen(series([0, 0, 60, 60, 120, 120]))
-    assert inventory.gpus["G"].spans == {HERE: [Span(0, 120_000, 60_000)]}
+    assert inventory.gpus["G"].spans == {HERE: [SampleSpan(0, 120_000, 60_000)]}
 
 
 def test_places_and_gpus_are_kept_apart() -> None:
@@ -84,9 +84,9 @@ def test_places_and_gpus_are_kept_apart() -> None:
         series([0, 30, 60], GpuKey("H", "n")),
     )
     assert inventory.gpus["G"].spans == {
-        HERE: [Span(0, 60_000, 30_000)],
-        Place("n", OTHER): [Span(0, 120_000, 60_000)],
-        Place("m", DCGM): [Span(300_000, 360_000, 30_000)],
+        HERE: [SampleSpan(0, 60_000, 30_000)],
+        ScrapeLocation("n", OTHER): [SampleSpan(0, 120_000, 60_000)],
+        ScrapeLocation("m", DCGM): [SampleSpan(300_000, 360_000, 30_000)],
     }
     assert set(inventory.gpus) == {"G", "H"}
 
@@ -99,17 +99,19 @@ def test_few_samples_take_the_step_of_the_nodes_others() -> None:
         series([0], GpuKey("I", "m")),
     ]
     inventory, _ = seen(*found)
-    assert inventory.gpus["G"].spans[HERE] == [Span(0, 0, 10_000)]
-    assert inventory.gpus["I"].spans[Place("m", DCGM)] == [Span(0, 0, 30_000)]
+    assert inventory.gpus["G"].spans[HERE] == [SampleSpan(0, 0, 10_000)]
+    assert inventory.gpus["I"].spans[ScrapeLocation("m", DCGM)] == [
+        SampleSpan(0, 0, 30_000)
+    ]
     inventory, _ = seen(*found, interval_ms=45_000)
-    assert inventory.gpus["G"].spans[HERE] == [Span(0, 0, 45_000)]
+    assert inventory.gpus["G"].spans[HERE] == [SampleSpan(0, 0, 45_000)]
 
 
 def test_only_samples_of_the_period_are_folded_and_those_around_tell_the_step() -> None:
     """N1: half-open."""
-    inventory, _ = seen(series([0, 60, 120, 180]), period=Period(60_000, 180_000))
-    assert inventory.gpus["G"].spans == {HERE: [Span(60_000, 120_000, 60_000)]}
-    inventory, touched = seen(series([0, 30]), period=Period(60_000, 90_000))
+    inventory, _ = seen(series([0, 60, 120, 180]), period=Interval(60_000, 180_000))
+    assert inventory.gpus["G"].spans == {HERE: [SampleSpan(60_000, 120_000, 60_000)]}
+    inventory, touched = seen(series([0, 30]), period=Interval(60_000, 90_000))
     assert inventory.gpus["G"].spans == {}
     assert touched.gpus == set()
 
@@ -189,10 +191,10 @@ def test_labels_are_known_with_their_times_and_steps() -> None:
 
 def test_labels_of_later_reads_join_those_before() -> None:
     key = GpuKey("G", "n", plain=A)
-    inventory, _ = seen(series([0, 30, 60], key), period=Period(0, 90_000))
+    inventory, _ = seen(series([0, 30, 60], key), period=Interval(0, 90_000))
     _, touched = seen(
         series([30, 60, 90, 120], key),
-        period=Period(60_000, 600_000),
+        period=Interval(60_000, 600_000),
         inventory=inventory,
     )
     assert len(touched.labels) == 1

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.merge_samples import kube_steps
-from accounting.domain.inventory.records import NodeRecord, Span
+from accounting.domain.inventory.records import NodeRecord, SampleSpan
 from accounting.domain.samples.series import Series
 from tests.unit.accounting.domain.kube_series import (
     GPU,
@@ -39,13 +39,16 @@ def test_node_is_there_while_any_series_of_it_is_sampled() -> None:
         series("kube_node_info", ones(*range(0, 180, 60)), {"node": "n"}, OTHER),
     )
     # the second scraper has a step of 60 s, so that 120 + 60 is its last proof
-    assert record.spans == [Span(0, 120_000, 60_000), Span(300_000, 330_000, 30_000)]
+    assert record.spans == [
+        SampleSpan(0, 120_000, 60_000),
+        SampleSpan(300_000, 330_000, 30_000),
+    ]
 
 
 def test_declared_interval_is_the_step() -> None:
     """N4."""
     record = node(of_node("info", ones(0, 30, 60)), interval_ms=45_000)
-    assert record.spans == [Span(0, 60_000, 45_000)]
+    assert record.spans == [SampleSpan(0, 60_000, 45_000)]
 
 
 def test_capacity_is_known_at_each_change() -> None:
@@ -185,9 +188,9 @@ def test_labels_that_come_back_are_known_however_much_is_folded_at_once() -> Non
 
     found = [*shown([0, 30, 240, 270], "1"), *shown([120, 150], "2")]
     at_once, _ = seen(*found)
-    in_parts, _ = seen(*found, period=Period(0, 60_000))
+    in_parts, _ = seen(*found, period=Interval(0, 60_000))
     for start in (60_000, 180_000):
-        period = Period(start, start + 120_000)
+        period = Interval(start, start + 120_000)
         in_parts, _ = seen(*found, period=period, inventory=in_parts)
     changes = [
         (0, {"label_a": "1"}),

@@ -6,9 +6,9 @@ Folding is free of order and pieces: the same data in any order give the same in
 import math
 from fractions import Fraction
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.kube_series import (
     GPU,
     KSM,
@@ -39,10 +39,10 @@ def test_pod_is_known_from_its_first_to_its_last_sample_of_any_series() -> None:
 def test_only_samples_of_the_period_are_folded() -> None:
     """N1: half-open; what lies around is context."""
     record = pod(
-        of_pod("info", ones(0, 30, 60, 90), node="n"), period=Period(30_000, 90_000)
+        of_pod("info", ones(0, 30, 60, 90), node="n"), period=Interval(30_000, 90_000)
     )
     assert (record.first_ms, record.last_ms) == (30_000, 60_000)
-    inventory, touched = seen(of_pod("info", ones(90)), period=Period(0, 90_000))
+    inventory, touched = seen(of_pod("info", ones(90)), period=Interval(0, 90_000))
     assert (inventory.pods, touched.pods) == ({}, set())
 
 
@@ -96,7 +96,7 @@ def test_completion_is_the_value_of_its_last_sample() -> None:
     parts = [
         of_pod("completion_time", {30: 28.0, 60: 29.0}),
         of_pod("completion_time", {90: 31.0}, OTHER),
-        of_pod("completion_time", {120: math.nan}, Scraper("ksm", "three")),
+        of_pod("completion_time", {120: math.nan}, ScraperIdentity("ksm", "three")),
     ]
     for found in (parts, parts[::-1]):
         record = pod(*found)

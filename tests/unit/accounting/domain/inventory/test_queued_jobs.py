@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.queued_jobs import (
     AT_ONCE_MS,
     HeldJob,
     JobName,
     held_jobs,
 )
-from accounting.domain.samples.series import Reading, Scraper, Series
+from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 
-WHOLE = Period(0, 1_000_000)
+WHOLE = Interval(0, 1_000_000)
 CREATED, STARTED = "kube_job_created", "kube_job_status_start_time"
 SUSPENDED = "kube_job_status_suspended"
 
@@ -23,10 +23,10 @@ def series(metric: str, samples: dict[int, float], job: str = "j") -> Series:
     times = np.array(list(samples), np.int64)
     values = np.array(list(samples.values()), np.float64)
     labels = {"namespace": "ns", "job_name": job} if job else {"namespace": "ns"}
-    return Series(metric, metric, Scraper(), times, values, labels)
+    return Series(metric, metric, ScraperIdentity(), times, values, labels)
 
 
-def held(*found: Series, period: Period = WHOLE) -> dict[JobName, HeldJob]:
+def held(*found: Series, period: Interval = WHOLE) -> dict[JobName, HeldJob]:
     return held_jobs([Reading(found)], period)
 
 
@@ -51,7 +51,7 @@ def test_suspended_job_is_held_back_until_its_last_such_sample() -> None:
     ]
     expected = {JobName("ns", "j"): HeldJob(10_000, None, 50_000)}
     assert held(*parts) == held(*parts[::-1]) == expected
-    short = Period(0, 50_000)  # half-open
+    short = Interval(0, 50_000)  # half-open
     assert held(*parts, period=short)[JobName("ns", "j")].suspended_ms == 40_000
 
 

@@ -12,7 +12,7 @@ from accounting.domain.inventory.records import (
     PodRecord,
 )
 from accounting.domain.inventory.resource_claims import Claims
-from accounting.domain.units.geometry import Part
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.gpu_units import NodeFacts
 
 DRIVER = "gpu.nvidia.com"
@@ -43,7 +43,7 @@ def test_a_claim_holds_its_devices() -> None:
     known = inventory(one, devices={device(0), device(1), device(2, node="n2")})
     [held] = Claims.of(known).held(one, NodeFacts(), {"a": (0, 100)})
     assert (held.resource, held.units, held.share) == (DRIVER, 2, Fraction(1))
-    assert held.parts == (Part("GPU-0"), Part("GPU-1"))
+    assert held.parts == (GpuPart("GPU-0"), GpuPart("GPU-1"))
 
 
 def test_a_shared_claim_is_divided_over_those_who_have_it_at_the_time() -> None:

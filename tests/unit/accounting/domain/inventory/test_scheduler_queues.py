@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.scheduler_queues import (
     STALE_MS,
     QueueFacts,
@@ -17,10 +17,10 @@ from accounting.domain.inventory.scheduler_queues import (
     newest_values,
     queue_facts,
 )
-from accounting.domain.samples.series import Reading, Scraper, Series
+from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"
-PERIOD = Period(1000, 2000)
+PERIOD = Interval(1000, 2000)
 
 
 def series(
@@ -29,7 +29,7 @@ def series(
     labels = {"scheduler": "kueue", "queue": "q", "resource": resource, "part": part}
     times = np.array(list(samples), np.int64)
     values = np.array(list(samples.values()), np.float64)
-    return Series(metric, metric, Scraper(), times, values, labels)
+    return Series(metric, metric, ScraperIdentity(), times, values, labels)
 
 
 def newest(*found: Series) -> dict[QueueKey, QueueValue]:

@@ -10,18 +10,18 @@ from accounting.domain.inventory.nodes import NodeLife, node_lives
 from accounting.domain.inventory.records import (
     Inventory,
     NodeRecord,
+    SampleSpan,
     ScraperRecord,
-    Span,
 )
 from accounting.domain.inventory.visibility import KubeState, Shown, kube_state
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.kube_series import of_pod, ones, seen, series
 
-ONE, TWO, THREE = (Scraper("ksm", name) for name in ("one", "two", "three"))
+ONE, TWO, THREE = (ScraperIdentity("ksm", name) for name in ("one", "two", "three"))
 ALL = range(0, 600, 30)
 
 
-def state(times: Mapping[Scraper, Sequence[int]]) -> KubeState:
+def state(times: Mapping[ScraperIdentity, Sequence[int]]) -> KubeState:
     """Scrapes at seconds."""
     inventory = Inventory()
     for scraper, found in times.items():
@@ -30,7 +30,7 @@ def state(times: Mapping[Scraper, Sequence[int]]) -> KubeState:
     return kube_state(inventory)
 
 
-def shown(first: int, last: int, *scrapers: Scraper) -> Shown:
+def shown(first: int, last: int, *scrapers: ScraperIdentity) -> Shown:
     return Shown(first * 1000, last * 1000, set(scrapers))
 
 
@@ -57,7 +57,7 @@ def test_a_gap_between_two_loaded_scrapes_lacks_nothing() -> None:
     inventory = Inventory()
     inventory.scrapers[ONE] = ScraperRecord(
         ONE,
-        spans=[Span(420_000, 465_000, 15_000)],
+        spans=[SampleSpan(420_000, 465_000, 15_000)],
         kube_times=np.array([420_000, 465_000], np.int64),
     )
     found = kube_state(inventory)
@@ -90,7 +90,7 @@ def test_scrapes_that_were_not_loaded_are_known_by_their_spans() -> None:
     inventory = Inventory()
     for scraper, times in ((ONE, [600, 630]), (TWO, [610, 640]), (THREE, [])):
         record = ScraperRecord(scraper, kube_times=np.array(times, np.int64) * 1000)
-        record.spans = [Span(0, 500_000, 30_000)]
+        record.spans = [SampleSpan(0, 500_000, 30_000)]
         inventory.scrapers[scraper] = record
     found = kube_state(inventory)
     assert not found.is_lacked(shown(100, 630, ONE), 630_000)  # TWO is another shard
@@ -105,7 +105,9 @@ def test_scrapes_that_were_not_loaded_are_known_by_their_spans() -> None:
 
 
 def test_node_that_another_shard_scrapes_is_never_gone() -> None:
-    node = NodeRecord("n", [Span(0, 60_000, 30_000), Span(300_000, 570_000, 30_000)])
+    node = NodeRecord(
+        "n", [SampleSpan(0, 60_000, 30_000), SampleSpan(300_000, 570_000, 30_000)]
+    )
     node.scrapers = {ONE}
     outage = [at for at in ALL if not 60 < at < 300]
     found = node_lives(node, state({ONE: outage, TWO: ALL}))
@@ -134,7 +136,9 @@ def test_evidence_of_a_node_says_who_shows_it() -> None:
 # --- steps of a restarted kube-state (N4) ------------------------------------
 
 
-def steps(times: Mapping[Scraper, Sequence[int]], of: Scraper, at: int) -> int:
+def steps(
+    times: Mapping[ScraperIdentity, Sequence[int]], of: ScraperIdentity, at: int
+) -> int:
     inventory = Inventory()
     for scraper, found in times.items():
         inventory.scrapers[scraper] = ScraperRecord(
@@ -153,16 +157,19 @@ EARLY = list(range(0, 1200, 60))  # a step of 60 s, until 20:00
         ({ONE: EARLY, TWO: [3600]}, 60_000),  # the last step of its job
         ({ONE: EARLY, TWO: [3600, 3620, 3640]}, 20_000),  # three of its own
         ({ONE: EARLY, TWO: [3600, 3620]}, 60_000),
-        ({Scraper("other", "one"): EARLY, TWO: [3600]}, 30_000),  # another job
+        ({ScraperIdentity("other", "one"): EARLY, TWO: [3600]}, 30_000),  # another job
         # other scrapers at that time go first, of any job
-        ({ONE: EARLY, TWO: [3600], Scraper("other"): [3600, 3615, 3630]}, 15_000),
+        (
+            {ONE: EARLY, TWO: [3600], ScraperIdentity("other"): [3600, 3615, 3630]},
+            15_000,
+        ),
         # of several that stopped the one that was read last
         ({ONE: EARLY, THREE: [1500, 1545, 1590], TWO: [3600]}, 45_000),
         ({TWO: [*EARLY, 3600]}, 60_000),  # its own, before an outage
     ],
 )
 def test_step_of_few_scrapes(
-    times: Mapping[Scraper, Sequence[int]], expected: int
+    times: Mapping[ScraperIdentity, Sequence[int]], expected: int
 ) -> None:
     assert steps(times, TWO, 3600) == expected
 
@@ -172,7 +179,7 @@ def test_step_of_hours_that_are_not_at_hand() -> None:
     for scraper, at in ((ONE, []), (TWO, [3_600_000])):
         times = np.array(at, np.int64)
         inventory.scrapers[scraper] = ScraperRecord(scraper, kube_times=times)
-    inventory.scrapers[ONE].spans = [Span(0, 600_000, 45_000)]
+    inventory.scrapers[ONE].spans = [SampleSpan(0, 600_000, 45_000)]
     assert kube_steps(inventory)[TWO].at(3_600_000) == 45_000
 
 
@@ -191,6 +198,6 @@ def test_evidence_keeps_when_kube_state_was_read() -> None:
     inventory, touched = seen(of_pod("info", ones(0, 30, 60, 300, 330), ONE))
     assert touched.scrapers == {ONE}
     assert inventory.scrapers[ONE].spans == [
-        Span(0, 60_000, 30_000),
-        Span(300_000, 330_000, 30_000),
+        SampleSpan(0, 60_000, 30_000),
+        SampleSpan(300_000, 330_000, 30_000),
     ]

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.holds.hold import Hold
 from accounting.domain.reports.rollup import held_ms, held_ms_by
 
@@ -22,14 +22,14 @@ def hold(start: int, end: int, units: int = 1, share: Fraction = Fraction(1)) ->
     [(0, 50, 0), (50, 150, 50), (120, 130, 10), (150, 300, 50), (200, 300, 0)],
 )
 def test_only_what_lies_in_the_period_is_held(start: int, end: int, held: int) -> None:
-    assert held_ms(hold(start, end), Period(100, 200)) == held
+    assert held_ms(hold(start, end), Interval(100, 200)) == held
 
 
 def test_time_is_weighted_by_units_and_share_and_rounded_down() -> None:
-    assert held_ms(hold(0, 100, 3, Fraction(1, 7)), Period(0, 100)) == 42  # 42.86
-    assert held_ms(hold(0, 100, 8), Period(0, 100)) == 800
+    assert held_ms(hold(0, 100, 3, Fraction(1, 7)), Interval(0, 100)) == 42  # 42.86
+    assert held_ms(hold(0, 100, 8), Interval(0, 100)) == 800
 
 
 def test_held_time_by_key() -> None:
     items = [("a", hold(0, 10)), ("b", hold(0, 5)), ("a", hold(5, 10, 2))]
-    assert held_ms_by(items, Period(0, 100)) == {"a": 20, "b": 5}
+    assert held_ms_by(items, Interval(0, 100)) == {"a": 20, "b": 5}

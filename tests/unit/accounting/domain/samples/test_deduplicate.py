@@ -3,7 +3,7 @@
 import numpy as np
 
 from accounting.domain.samples.deduplicate import Distinct, distinct
-from accounting.domain.samples.series import GpuKey, PodName, Scraper, Series
+from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
 from tests.unit.accounting.domain.fleet import ms
 
 NONE = float("nan")
@@ -13,7 +13,9 @@ def one(seconds: list[float], values: list[float], pod: str = "") -> Series:
     named = PodName("ns", pod) if pod else None
     times = np.array([ms(t) for t in seconds], np.int64)
     key = GpuKey("G", "n", plain=named)
-    return Series("duty_engine", "x", Scraper(), times, np.array(values), gpu=key)
+    return Series(
+        "duty_engine", "x", ScraperIdentity(), times, np.array(values), gpu=key
+    )
 
 
 def merged(*tracks: list[Series]) -> Distinct:

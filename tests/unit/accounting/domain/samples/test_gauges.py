@@ -8,11 +8,17 @@ import pytest
 
 from accounting.domain.core.interval import WINDOW_MS
 from accounting.domain.samples.gauges import Gathered, Samples
-from accounting.domain.samples.scraper_series import Steps, Track
-from accounting.domain.samples.series import GpuKey, PodName, Reading, Scraper, Series
-from accounting.domain.samples.validity import Keys, Speech
+from accounting.domain.samples.scraper_series import ScraperSeries, ScrapeSteps
+from accounting.domain.samples.series import (
+    GpuKey,
+    PodName,
+    Reading,
+    ScraperIdentity,
+    Series,
+)
+from accounting.domain.samples.validity import Keys, SampleCoverage
 
-ONE, TWO = Scraper("a", "one"), Scraper("b", "two")
+ONE, TWO = ScraperIdentity("a", "one"), ScraperIdentity("b", "two")
 NAN = float("nan")
 Pairs = Sequence[tuple[int, float]]
 
@@ -20,7 +26,7 @@ Pairs = Sequence[tuple[int, float]]
 def told(
     samples: Pairs,
     *,
-    scraper: Scraper = ONE,
+    scraper: ScraperIdentity = ONE,
     pod: str = "",
     exported: str = "",
     name: str = "M",
@@ -169,14 +175,16 @@ def test_few_samples_take_the_step_of_others_on_the_node() -> None:
 # --- how long they speak (N5, N6) ----------------------------------------------------
 
 
-def spoken(samples: Samples, changes: Sequence[Sequence[int]], base: int = 0) -> Speech:
+def spoken(
+    samples: Samples, changes: Sequence[Sequence[int]], base: int = 0
+) -> SampleCoverage:
     values = np.rint(samples.values).astype(np.int64)
     return samples.spoken(
         Keys(base), values, [[at * 1000 for at in found] for found in changes]
     )
 
 
-def spans(said: Speech) -> list[tuple[int, int]]:
+def spans(said: SampleCoverage) -> list[tuple[int, int]]:
     start = (said.start_ms // 1000).tolist()
     length = (said.length_ms // 1000).tolist()
     return [(a, a + n) for a, n in zip(start, length, strict=True)]
@@ -205,7 +213,9 @@ def test_many_at_once_speak_as_one_alone(times: list[int], changes: list[int]) -
     said = spoken(samples, [[3, 50, 170], changes, [0, 60, 161], [5]])
     part = slice(int(samples.first[1]), int(samples.first[2]))
     at = [t * 1000 for t in times]
-    track = Track(ONE, np.array(at), np.ones(len(at), np.int64), Steps(at))
+    track = ScraperSeries(
+        ONE, np.array(at), np.ones(len(at), np.int64), ScrapeSteps(at)
+    )
     cuts = [t * 1000 for t in changes]
     expected = [track._validity(at, i, cuts) for i in range(len(at))]
     assert spans(said)[part] == [(a // 1000, b // 1000) for a, b in expected]

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.samples.gpu_errors import conditions, told_twice
-from accounting.domain.samples.series import GpuKey, Reading, Scraper, Series
+from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
 
-PERIOD = Period(1000, 2000)
+PERIOD = Interval(1000, 2000)
 
 
 def series(
@@ -14,7 +14,7 @@ def series(
     samples: dict[int, float],
     gpu: GpuKey | None = GpuKey("G", "n"),
     name: str = "",
-    scraper: Scraper = Scraper("dcgm", "n:9400"),
+    scraper: ScraperIdentity = ScraperIdentity("dcgm", "n:9400"),
 ) -> Series:
     times = np.array(list(samples), np.int64)
     values = np.array(list(samples.values()), np.float64)
@@ -54,7 +54,7 @@ def test_counts_of_memory_errors_are_one_condition_whatever_the_count() -> None:
 
 
 def test_message_says_what_an_xid_means_where_it_is_known() -> None:
-    found = conditions([Reading((series("xid", {1: 48.0, 2: 7.0}),))], Period(0, 9))
+    found = conditions([Reading((series("xid", {1: 48.0, 2: 7.0}),))], Interval(0, 9))
     known = "XID 48: double-bit memory error."
     assert [issue.message for issue in found] == ["XID 7.", known]
 
@@ -92,7 +92,9 @@ def test_other_things_are_not_the_same_measure() -> None:
         series("duty_util", {1100: 1}, GpuKey("H", "n"), "B"),
         series("duty_util", {1100: 1}, GpuKey("G", "n", "1"), "B"),
         series("duty_util", {1100: 1}, GpuKey("G", "n", vgpu="1"), "B"),
-        series("duty_util", {1100: 1}, name="B", scraper=Scraper("dcgm", "m:9400")),
+        series(
+            "duty_util", {1100: 1}, name="B", scraper=ScraperIdentity("dcgm", "m:9400")
+        ),
         series("duty_engine", {1100: 1}, name="B"),
         series("duty_util", {1200: 1}, name="B"),
         series("duty_util", {1100: 1}, None, "B"),

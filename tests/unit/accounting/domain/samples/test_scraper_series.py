@@ -3,25 +3,27 @@
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Period
+from accounting.domain.core.interval import Interval
 from accounting.domain.samples.scraper_series import (
     BILLION,
-    Steps,
-    Track,
-    Valid,
+    ScraperSeries,
+    ScrapeSteps,
+    ValidInterval,
     billionths,
     fill,
 )
-from accounting.domain.samples.series import Scraper
+from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.fleet import ms
 
-WINDOW = Period(ms(0), ms(300))
+WINDOW = Interval(ms(0), ms(300))
 
 
-def track(seconds: list[float], duty: list[int] | None = None) -> Track:
+def track(seconds: list[float], duty: list[int] | None = None) -> ScraperSeries:
     times = [ms(t) for t in seconds]
     amounts = np.array(duty or [BILLION] * len(times))
-    return Track(Scraper(), np.array(times), amounts, Steps(times))
+    return ScraperSeries(
+        ScraperIdentity(), np.array(times), amounts, ScrapeSteps(times)
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,16 +38,22 @@ def track(seconds: list[float], duty: list[int] | None = None) -> Track:
     ],
 )
 def test_step_is_the_lower_median_gap(seconds: list[float], step: int) -> None:
-    assert Steps([ms(t) for t in seconds]).at(ms(0)) == step * 1000
+    assert ScrapeSteps([ms(t) for t in seconds]).at(ms(0)) == step * 1000
 
 
 def test_declared_interval_rules() -> None:
-    assert Steps([ms(t) for t in (0, 30, 60)], interval_ms=57_000).at(ms(0)) == 57_000
+    assert (
+        ScrapeSteps([ms(t) for t in (0, 30, 60)], interval_ms=57_000).at(ms(0))
+        == 57_000
+    )
 
 
 def test_few_samples_take_the_step_of_the_nodes_other_tracks() -> None:
-    others = [Steps([ms(t) for t in (0, 60, 120)]), Steps([ms(t) for t in (0, 10, 20)])]
-    assert Steps([ms(0)], others=others).at(ms(0)) == 10_000
+    others = [
+        ScrapeSteps([ms(t) for t in (0, 60, 120)]),
+        ScrapeSteps([ms(t) for t in (0, 10, 20)]),
+    ]
+    assert ScrapeSteps([ms(0)], others=others).at(ms(0)) == 10_000
 
 
 def test_sample_speaks_to_the_next_one_or_for_one_step() -> None:
@@ -78,9 +86,9 @@ def test_what_is_no_duty_is_no_data(value: float, expected: int) -> None:
 
 
 def test_second_track_fills_only_what_the_first_leaves() -> None:
-    first = [Valid(0, 10, 1), Valid(20, 30, 1)]
-    assert fill(first, [Valid(5, 25, 2)]) == [
-        Valid(0, 10, 1),
-        Valid(10, 20, 2),
-        Valid(20, 30, 1),
+    first = [ValidInterval(0, 10, 1), ValidInterval(20, 30, 1)]
+    assert fill(first, [ValidInterval(5, 25, 2)]) == [
+        ValidInterval(0, 10, 1),
+        ValidInterval(10, 20, 2),
+        ValidInterval(20, 30, 1),
     ]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from accounting.domain.samples.series import GpuKey
-from accounting.domain.units.geometry import Part, observed, part_in, shares_of
+from accounting.domain.units.geometry import GpuPart, observed, part_in, shares_of
 
 A100 = "NVIDIA-A100-SXM4-80GB"
 GPU = "GPU-1"
@@ -17,10 +17,10 @@ def at(*times: int) -> np.ndarray:
 
 def test_the_last_scrape_tells_until_one_shows_another() -> None:
     shown = {
-        Part(GPU): [at(0, 30)],
-        Part(GPU, 1, "3g.40gb"): [at(60, 90)],
-        Part(GPU, 2, "3g.40gb"): [at(60, 90)],
-        Part(GPU, 1, "7g.80gb"): [at(120)],
+        GpuPart(GPU): [at(0, 30)],
+        GpuPart(GPU, 1, "3g.40gb"): [at(60, 90)],
+        GpuPart(GPU, 2, "3g.40gb"): [at(60, 90)],
+        GpuPart(GPU, 1, "7g.80gb"): [at(120)],
     }
     assert observed(shown) == [
         (0, ()),
@@ -30,7 +30,7 @@ def test_the_last_scrape_tells_until_one_shows_another() -> None:
 
 
 def test_a_row_of_the_whole_beside_instances_is_no_part() -> None:
-    shown = {Part(GPU): [at(0, 30)], Part(GPU, 7, "1g.10gb"): [at(0, 30)]}
+    shown = {GpuPart(GPU): [at(0, 30)], GpuPart(GPU, 7, "1g.10gb"): [at(0, 30)]}
     assert observed(shown) == [(0, ((7, "1g.10gb"),))]
 
 
@@ -46,7 +46,7 @@ def test_what_instances_leave_is_stranded() -> None:
 
 def test_what_cannot_be_is_no_part() -> None:
     parts, left = shares_of(GPU, ((1, "9g.99gb"), (2, "1g.10gb")), A100)
-    assert parts == {Part(GPU, 2, "1g.10gb"): Fraction(1, 7)}
+    assert parts == {GpuPart(GPU, 2, "1g.10gb"): Fraction(1, 7)}
     assert left == Fraction(6, 7)
 
 
@@ -57,15 +57,15 @@ def test_more_than_a_gpu_is_scaled_to_it() -> None:
 
 
 def test_a_series_speaks_of_a_gpu_or_of_an_instance() -> None:
-    assert part_in(GpuKey(GPU, "n1")) == Part(GPU, -1, "")
+    assert part_in(GpuKey(GPU, "n1")) == GpuPart(GPU, -1, "")
     instance = GpuKey(GPU, "n1", instance="7", profile="1G.10GB.ME")
-    assert part_in(instance) == Part(GPU, 7, "1g.10gb+me")
+    assert part_in(instance) == GpuPart(GPU, 7, "1g.10gb+me")
 
 
 def test_a_gpu_that_was_never_divided_is_whole_from_its_first_sample_on() -> None:
-    assert observed({Part(GPU): [at(60, 90), at(30)]}) == [(30, ())]
-    assert observed({}) == observed({Part(GPU): [at()]}) == []
-    assert shares_of(GPU, (), A100) == ({Part(GPU): Fraction(1)}, Fraction(0))
+    assert observed({GpuPart(GPU): [at(60, 90), at(30)]}) == [(30, ())]
+    assert observed({}) == observed({GpuPart(GPU): [at()]}) == []
+    assert shares_of(GPU, (), A100) == ({GpuPart(GPU): Fraction(1)}, Fraction(0))
 
 
 def test_an_instance_without_a_profile_is_no_part() -> None:

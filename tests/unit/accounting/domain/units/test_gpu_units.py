@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from accounting.domain.units.gpu_units import (
+    GpuUnit,
     NodeFacts,
-    Unit,
     gpu_count,
     is_partition,
     part_of,
@@ -167,7 +167,7 @@ def test_a_resource_that_an_administrator_added() -> None:
     assert kubernetes_resource("example_com_half", added) == "example.com/half"
 
 
-ONE = Unit("", Fraction(1), Fraction(1))
+ONE = GpuUnit("", Fraction(1), Fraction(1))
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,15 @@ ONE = Unit("", Fraction(1), Fraction(1))
         ("gpu.intel.com/i915", ONE),
         ("amd.com/gpu", ONE),
         ("amd.com/spx_nps1", ONE),
-        ("amd.com/dpx", Unit("dpx", Fraction(1, 2), Fraction(1, 2))),
-        ("nvidia.com/gpu", Unit("", Fraction(1, 4), Fraction(1, 4), 4)),
-        ("nvidia.com/mig-1g.10gb", Unit("1g.10gb", Fraction(1, 7), Fraction(1, 8))),
-        ("example.com/npu", Unit("", Fraction(1, 2), Fraction(1, 2))),
+        ("amd.com/dpx", GpuUnit("dpx", Fraction(1, 2), Fraction(1, 2))),
+        ("nvidia.com/gpu", GpuUnit("", Fraction(1, 4), Fraction(1, 4), 4)),
+        ("nvidia.com/mig-1g.10gb", GpuUnit("1g.10gb", Fraction(1, 7), Fraction(1, 8))),
+        ("example.com/npu", GpuUnit("", Fraction(1, 2), Fraction(1, 2))),
     ],
 )
-def test_a_unit_has_a_share_of_compute_and_of_memory(resource: str, unit: Unit) -> None:
+def test_a_unit_has_a_share_of_compute_and_of_memory(
+    resource: str, unit: GpuUnit
+) -> None:
     node = facts({}, gpu_replicas="4", gpu_product="NVIDIA-A100-SXM4-80GB")
     assert unit_of(resource, node, {"example.com/npu": Fraction(1, 2)}) == unit
 
@@ -192,7 +194,7 @@ def test_a_replica_of_an_instance_by_the_replicas_of_the_node() -> None:
     """Where no label names the profile's own."""
     node = facts({}, gpu_replicas="4", mig_strategy="mixed", gpu_product="A100-80GB")
     found = unit_of("nvidia.com/mig-1g.10gb.shared", node)
-    assert found == Unit("1g.10gb", Fraction(1, 28), Fraction(1, 32), 4)
+    assert found == GpuUnit("1g.10gb", Fraction(1, 28), Fraction(1, 32), 4)
     node = facts({}, gpu_replicas="4", gpu_product="A100-80GB")
     assert unit_of("nvidia.com/mig-1g.10gb.shared", node) == found
 

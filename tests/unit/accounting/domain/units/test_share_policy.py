@@ -6,13 +6,13 @@ import pytest
 
 from accounting.domain.attribution.pool_filling import Holder, weighed
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.core.interval import Period
-from accounting.domain.units.geometry import Part
+from accounting.domain.core.interval import Interval
+from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.mig_profiles import Policy
 from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
 
 A100 = "NVIDIA-A100-SXM4-40GB"
-ONE, THREE = Part("G", 1, "1g.5gb"), Part("G", 2, "3g.20gb")
+ONE, THREE = GpuPart("G", 1, "1g.5gb"), GpuPart("G", 2, "3g.20gb")
 COMPUTE = {ONE: Fraction(1, 7), THREE: Fraction(3, 7)}
 MEMORY = {ONE: Fraction(1, 8), THREE: Fraction(4, 8)}
 
@@ -33,7 +33,7 @@ def test_memory_shares_are_those_of_the_profile_table() -> None:
 
 def test_compute_and_whole_gpus_need_no_factor() -> None:
     assert factors_of(COMPUTE, MEMORY, Policy.COMPUTE) == {}
-    assert factors_of({Part("G"): Fraction(1)}, {}, Policy.MEMORY) == {}
+    assert factors_of({GpuPart("G"): Fraction(1)}, {}, Policy.MEMORY) == {}
 
 
 def test_factor_turns_the_compute_share_into_the_memory_share() -> None:
@@ -56,8 +56,8 @@ def test_weights_of_more_than_a_gpu_are_scaled_to_it() -> None:
 def test_weighed_segment_strands_what_its_parts_leave(has_stranded: bool) -> None:
     """T13: 1/8 and 4/8 of the memory leave 3/8; a GPU without factors keeps its own."""
     segment = Segment(
-        period=Period(0, 100),
-        parts={**COMPUTE, Part("H"): Fraction(1)},
+        period=Interval(0, 100),
+        parts={**COMPUTE, GpuPart("H"): Fraction(1)},
         stranded={
             "G": Fraction(3, 7),
             **({"I": Fraction(1, 7)} if has_stranded else {}),
@@ -69,22 +69,22 @@ def test_weighed_segment_strands_what_its_parts_leave(has_stranded: bool) -> Non
     )
     holders = {
         ONE: (Holder("u", Fraction(1, 14), 4),),
-        Part("H"): (Holder("v", Fraction(1)),),
+        GpuPart("H"): (Holder("v", Fraction(1)),),
     }
     found, held = weighed(segment, holders)
-    assert found.parts == {**MEMORY, Part("H"): 1}
+    assert found.parts == {**MEMORY, GpuPart("H"): 1}
     left = {"G": Fraction(3, 8)} | ({"I": Fraction(1, 7)} if has_stranded else {})
     assert found.stranded == left
     assert held == {
         ONE: (Holder("u", Fraction(1, 16), 4),),
-        Part("H"): (Holder("v", Fraction(1)),),
+        GpuPart("H"): (Holder("v", Fraction(1)),),
     }
 
 
 def test_gpu_that_is_full_strands_nothing() -> None:
     both = {ONE: Fraction(1, 2), THREE: Fraction(1, 2)}
     segment = Segment(
-        Period(0, 1), COMPUTE, {"G": Fraction(3, 7)}, {}, {}, is_seen=True,
+        Interval(0, 1), COMPUTE, {"G": Fraction(3, 7)}, {}, {}, is_seen=True,
         factors=factors_of(COMPUTE, both, Policy.MEMORY),
     )  # fmt: skip
     assert weighed(segment, {})[0].stranded == {}

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from accounting.sources.catalogue import is_kept, is_unknown_gpu_metric
 from accounting.sources.exposition import Parser
-from portal.demo.bootstrap.server import KUBE_PATH, Cluster, places
+from portal.demo.bootstrap.server import KUBE_PATH, SimulatedCluster, places
 from portal.demo.metrics.exposition import kube_text, node_text
 from portal.demo.scenario.engine import Engine
 from tests.unit.portal.demo.conftest import NOW_S
@@ -98,7 +98,7 @@ def test_requests_add_up_to_what_is_held(engine: Engine) -> None:
 
 
 def test_the_server_answers_by_place(small: Engine) -> None:
-    cluster = Cluster(small, clock=lambda: float(NOW_S))
+    cluster = SimulatedCluster(small, clock=lambda: float(NOW_S))
     status, text = cluster.answer(KUBE_PATH)
     assert status == HTTPStatus.OK
     assert "kube_pod_info" in text

@@ -10,7 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from accounting.sources.openmetrics import spool
 from portal.demo.metrics.exposition import node_text
-from portal.demo.metrics.history import STEP_S, Stretch, stretches, write
+from portal.demo.metrics.history import STEP_S, FileInterval, stretches, write
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.story import DAY_S, HOUR_S, WEEK_S
 from tests.unit.portal.demo.conftest import NOW_S
@@ -18,7 +18,7 @@ from tests.unit.portal.demo.conftest import NOW_S
 pytestmark = pytest.mark.timeout(30)
 
 
-def lines_of(engine: Engine, stretch: Stretch, folder: Path) -> list[str]:
+def lines_of(engine: Engine, stretch: FileInterval, folder: Path) -> list[str]:
     path = folder / "history.om.gz"
     write(engine, stretch, path)
     return gzip.decompress(path.read_bytes()).decode().splitlines()
@@ -51,7 +51,9 @@ def test_nothing_is_missing_when_there_is_no_gap() -> None:
 
 
 def test_a_strict_parser_reads_a_file(small: Engine, tmp_path: Path) -> None:
-    text = "\n".join(lines_of(small, Stretch(NOW_S - HOUR_S, NOW_S), tmp_path)) + "\n"
+    text = (
+        "\n".join(lines_of(small, FileInterval(NOW_S - HOUR_S, NOW_S), tmp_path)) + "\n"
+    )
     read = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
     families = {family.name for family in read}
     assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE" in families
@@ -60,7 +62,7 @@ def test_a_strict_parser_reads_a_file(small: Engine, tmp_path: Path) -> None:
 
 def test_our_own_door_reads_a_file(small: Engine, tmp_path: Path) -> None:
     path = tmp_path / "history.om.gz"
-    samples = write(small, Stretch(NOW_S - HOUR_S, NOW_S), path)
+    samples = write(small, FileInterval(NOW_S - HOUR_S, NOW_S), path)
     folder = tmp_path / "spool"
     folder.mkdir()
     found = spool([path], folder, latest_ms=NOW_S * 1000)
@@ -73,7 +75,7 @@ def test_our_own_door_reads_a_file(small: Engine, tmp_path: Path) -> None:
 def test_families_stand_together_and_series_are_in_order(
     small: Engine, tmp_path: Path
 ) -> None:
-    lines = lines_of(small, Stretch(NOW_S - 6 * HOUR_S, NOW_S), tmp_path)
+    lines = lines_of(small, FileInterval(NOW_S - 6 * HOUR_S, NOW_S), tmp_path)
     assert lines[-1] == "# EOF"
     seen: set[str] = set()
     family, series, last = "", "", 0
@@ -93,7 +95,7 @@ def test_families_stand_together_and_series_are_in_order(
 def test_the_last_sample_is_what_the_live_text_says(
     small: Engine, tmp_path: Path
 ) -> None:
-    lines = lines_of(small, Stretch(NOW_S - HOUR_S, NOW_S), tmp_path)
+    lines = lines_of(small, FileInterval(NOW_S - HOUR_S, NOW_S), tmp_path)
     history = set()
     for line in lines:
         head, _, rest = line.rpartition("} ")
@@ -116,7 +118,7 @@ def test_an_exporter_that_was_down_has_no_samples(
 ) -> None:
     node = next(n for n in engine.nodes.values() if n.outages)
     span = node.outages[0]
-    lines = lines_of(engine, Stretch(span.start_s, span.end_s - 1), tmp_path)
+    lines = lines_of(engine, FileInterval(span.start_s, span.end_s - 1), tmp_path)
     about = [line for line in lines if f'"{node.name}"' in line]
     assert not any(line.startswith("DCGM") for line in about)
     assert any(line.startswith("kube_node_status_capacity") for line in about)
@@ -126,7 +128,7 @@ def test_kube_state_that_was_down_has_no_samples(
     engine: Engine, tmp_path: Path
 ) -> None:
     span = engine.kube_outages[0]
-    lines = lines_of(engine, Stretch(span.start_s, span.end_s - 1), tmp_path)
+    lines = lines_of(engine, FileInterval(span.start_s, span.end_s - 1), tmp_path)
     assert not any(line.startswith("kube_") for line in lines)
     assert any(line.startswith("DCGM") for line in lines)
 
@@ -137,7 +139,7 @@ def test_older_weeks_have_what_the_ledger_needs_and_no_more(
     """Memory and power are shown on the page of a GPU only."""
 
     def names(last_s: int) -> set[str]:
-        lines = lines_of(small, Stretch(last_s - HOUR_S, last_s), tmp_path)
+        lines = lines_of(small, FileInterval(last_s - HOUR_S, last_s), tmp_path)
         return {line.split()[2] for line in lines if line.startswith("# TYPE ")}
 
     new, old = names(NOW_S), names(small.story.at(1) - WEEK_S)
@@ -151,7 +153,7 @@ def test_older_weeks_have_what_the_ledger_needs_and_no_more(
 def test_a_file_without_gz_in_its_name_is_plain_text(
     small: Engine, tmp_path: Path
 ) -> None:
-    stretch = Stretch(NOW_S - HOUR_S, NOW_S)
+    stretch = FileInterval(NOW_S - HOUR_S, NOW_S)
     write(small, stretch, tmp_path / "history.om")
     text = (tmp_path / "history.om").read_text()
     assert text.splitlines() == lines_of(small, stretch, tmp_path)

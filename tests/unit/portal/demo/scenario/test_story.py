@@ -5,7 +5,7 @@ import pytest
 
 from portal.demo.scenario.activity import duty
 from portal.demo.scenario.engine import Engine
-from portal.demo.scenario.pod import Kind
+from portal.demo.scenario.pod import WorkloadType
 from portal.demo.scenario.story import (
     DAY_S,
     HOUR_S,
@@ -37,7 +37,7 @@ class Month:
         self.held = self.busy = self.spend = 0.0
         self.waits: list[int] = []
         for pod in engine.pods_between(start_s, end_s):
-            if pod.request.kind == Kind.TRAINING and pod.created_s >= start_s:
+            if pod.request.kind == WorkloadType.TRAINING and pod.created_s >= start_s:
                 bound = end_s if pod.bound_s is None else pod.bound_s
                 self.waits.append(bound - pod.created_s)
             if pod.node is None or pod.bound_s is None:
@@ -101,7 +101,7 @@ def test_work_follows_the_week(engine: Engine) -> None:
     """Fewer pods are made at night and at weekends."""
     counts = {True: 0, False: 0}
     for pod in engine.pods:
-        if pod.request.kind in (Kind.TRAINING, Kind.NOTEBOOK):
+        if pod.request.kind in (WorkloadType.TRAINING, WorkloadType.NOTEBOOK):
             counts[is_workday(local_day(pod.created_s))] += 1
     assert counts[True] / 5 > 2 * counts[False] / 2
 

@@ -7,8 +7,8 @@ from copy import deepcopy
 from typing import Any
 
 from scheduler_view.domain.objects.desired import (
+    DesiredQuota,
     ObjectKey,
-    Target,
     class_key_of,
     desired_class,
     desired_quotas,
@@ -18,7 +18,7 @@ from scheduler_view.domain.objects.manifest import Manifest, git_owner, pin_of
 from scheduler_view.domain.plan.steps import (
     Action,
     Observed,
-    Step,
+    PlanStep,
     Wanted,
     is_empty,
     matches,
@@ -34,7 +34,7 @@ VISION = quota_key_of("vision", "")
 
 def body(hard: dict[str, str]) -> dict[str, Any]:
     target = [
-        Target(
+        DesiredQuota(
             "t", key.removeprefix("requests."), "", int(value), {"vision": int(value)}
         )
         for key, value in hard.items()
@@ -48,7 +48,7 @@ def seen(**live: Manifest | None) -> Observed:
 
 def one(
     wanted: dict[str, Any] | None, live: Manifest | None, *, force: bool = False
-) -> Step:
+) -> PlanStep:
     (step,) = plan_steps([Wanted(VISION, wanted, force)], seen(quota=live))
     return step
 
@@ -152,7 +152,7 @@ def test_defaults_go_before_classes_before_quotas_before_removals() -> None:
     old, new = TierSpec("a", 1), TierSpec("b", 2, is_default=True)
     tiers = {"b": TierState(new, ["b-v2", "b-v1"])}
     scoped = desired_quotas(
-        [Target("t", "nvidia.com/gpu", "b", 1, {"vision": 1})], tiers
+        [DesiredQuota("t", "nvidia.com/gpu", "b", 1, {"vision": 1})], tiers
     )
     ((quota_key, quota_body),) = scoped.items()
     values = quota_body["spec"]["scopeSelector"]["matchExpressions"][0]["values"]
