@@ -110,10 +110,13 @@ class Fleet:
                 heads = self._gpu_heads(here, at)
                 kube = self._kube_lines(here, at)
                 until = next((c for c in changes if c > at), hour_s + 3600)
-            duty = random.random(self.gpus).round(4)
-            duty[::3] = 0.0  # idle ones
+            utilization = random.random(self.gpus).round(4)
+            utilization[::3] = 0.0  # idle ones
             yield "".join(
-                [f"{h} {v} {at}\n" for h, v in zip(heads, duty.tolist(), strict=True)]
+                [
+                    f"{h} {v} {at}\n"
+                    for h, v in zip(heads, utilization.tolist(), strict=True)
+                ]
             ).encode()
             if at % self.kube_step_s == 0:
                 yield "".join([f"{line} {at}\n" for line in kube]).encode()

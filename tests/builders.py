@@ -61,7 +61,7 @@ class Text:
                 self.add("kube_pod_completion_time", key, f"{completed:.0f}", at)
                 self.add("kube_pod_status_phase", key | {"phase": "Succeeded"}, 1, at)
 
-    def duty(
+    def utilization(
         self,
         uuid: str,
         node: str,
@@ -136,13 +136,13 @@ def two_hours() -> Text:
     )
     for i, uuid in enumerate(("GPU-1a", "GPU-1b")):
         held = {t + 7: 0.5 + i / 4 for t in scrapes if bound < t + 7 < done}
-        text.duty(uuid, "n1", held, pod="train")
-        text.duty(uuid, "n1", {t + 7: 0.0 for t in scrapes if t + 7 not in held})
+        text.utilization(uuid, "n1", held, pod="train")
+        text.utilization(uuid, "n1", {t + 7: 0.0 for t in scrapes if t + 7 not in held})
     shown = [t + 11 for t in scrapes if not start + 3000 <= t + 11 < start + 3600]
     held = {t: 0.9 for t in shown if late < t < start + 6000}
-    text.duty("GPU-2a", "n2", held, pod="batch", namespace="robotics")
-    text.duty("GPU-2a", "n2", {t: 0.0 for t in shown if t not in held})
-    text.duty("GPU-2b", "n2", dict.fromkeys(shown, 0.25))
+    text.utilization("GPU-2a", "n2", held, pod="batch", namespace="robotics")
+    text.utilization("GPU-2a", "n2", {t: 0.0 for t in shown if t not in held})
+    text.utilization("GPU-2b", "n2", dict.fromkeys(shown, 0.25))
     return text
 
 

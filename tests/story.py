@@ -354,9 +354,13 @@ class _Teller:
         held_part = (
             1.0 if is_steady else min(1.0, weekend * self.dice.uniform(0.8, 1.1))
         )
-        duty = held.busy * (office * weekend if is_steady else 1.0)
+        utilization = held.busy * (office * weekend if is_steady else 1.0)
         unknown = self.dice.choice((0.0, 0.0, 0.0, 0.02, 0.05))
-        return held_part, min(0.99, duty * self.dice.uniform(0.85, 1.12)), unknown
+        return (
+            held_part,
+            min(0.99, utilization * self.dice.uniform(0.85, 1.12)),
+            unknown,
+        )
 
     def _rollups(self, until: datetime) -> None:
         for table in (fact_partitions.HOURS, fact_partitions.INTENSITY_HOURS):
@@ -389,10 +393,10 @@ class _Teller:
     def _hour(self, at: datetime) -> list[tuple[object, ...]]:
         rows, used = [], dict.fromkeys(self.gpus, 0)
         for held in self.held:
-            part, duty, gap = self._load(held, at)
+            part, utilization, gap = self._load(held, at)
             allocated = int(len(held.gpus) * part * HOUR_MS)
             unknown = int(allocated * gap)
-            busy = int((allocated - unknown) * duty)
+            busy = int((allocated - unknown) * utilization)
             used[held.model] += allocated
             states = (busy, allocated - unknown - busy, unknown, 0, 0, 0, 0)
             rows.append(self._row(at, held, held.model, states))
@@ -464,9 +468,11 @@ class _Teller:
         node = gpu.node.pk
         if held is None:
             return (self.cluster.pk, at, gpu.pk, 0, node, 0, 0, 0, WINDOW_MS, 1, 10, 10)
-        _, duty, gap = self._load(held, at)
+        _, utilization, gap = self._load(held, at)
         unknown = int(WINDOW_MS * gap)
-        busy = int((WINDOW_MS - unknown) * min(1.0, duty * self.dice.uniform(0.7, 1.2)))
+        busy = int(
+            (WINDOW_MS - unknown) * min(1.0, utilization * self.dice.uniform(0.7, 1.2))
+        )
         idle = WINDOW_MS - unknown - busy
         return (
             self.cluster.pk,

@@ -72,11 +72,11 @@ from accounting.models.pod import (
 from accounting.models.price import UnitPrice
 from accounting.models.queue import QueuedJob, QueueSample
 from accounting.models.usage import (
-    DutyMetric,
     FactFlag,
     UsageDay,
     UsageHour,
     UsageWindow,
+    UtilizationMetric,
 )
 
 __all__ = [
@@ -92,7 +92,6 @@ __all__ = [
     "Cluster",
     "DataIssue",
     "DirtyHour",
-    "DutyMetric",
     "EndedBy",
     "FactFlag",
     "Gpu",
@@ -143,6 +142,7 @@ __all__ = [
     "UsageDay",
     "UsageHour",
     "UsageWindow",
+    "UtilizationMetric",
     "WindowState",
     "Workload",
 ]

@@ -12,7 +12,7 @@ class FactFlag(models.IntegerChoices):
     SUSPECT = 4  # the metric's zeros were not believed
 
 
-class DutyMetric(models.IntegerChoices):
+class UtilizationMetric(models.IntegerChoices):
     """The name under which busy and idle were read (rules.md N7)."""
 
     NONE = 0, "no metric"
@@ -57,7 +57,7 @@ class UsageWindow(StateMilliseconds):
     pod_id = models.BigIntegerField(default=0)
     node_id = models.BigIntegerField()
     flags = models.SmallIntegerField(default=0, choices=FactFlag.choices)
-    metric = models.SmallIntegerField(default=0, choices=DutyMetric.choices)
+    metric = models.SmallIntegerField(default=0, choices=UtilizationMetric.choices)
     samples_expected = models.IntegerField(default=0)
     samples_used = models.IntegerField(default=0)
     over_share_ms = models.BigIntegerField(default=0)  # kept beside the states (N22)

@@ -13,7 +13,7 @@ import pytest
 
 from accounting.models import IngestWindow
 from tests.acceptance.given import data
-from tests.acceptance.trace import AWAY, STEP_S, duty_of, write_trace
+from tests.acceptance.trace import AWAY, STEP_S, utilization_of, write_trace
 from tests.integration.accounting.support import clear, facts, report, run
 from tests.prometheus_server import make_history, serving
 
@@ -33,7 +33,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The trace as a file."""
     folder = data("public-genai-2026a")
     path = tmp_path_factory.mktemp("trace") / "genai.om"
-    return write_trace(path, duty_of(folder))
+    return write_trace(path, utilization_of(folder))
 
 
 @pytest.fixture(scope="module", params=[2, 3])

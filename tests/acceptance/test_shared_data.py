@@ -16,7 +16,7 @@ from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.holds.hold import Hold
 from accounting.domain.reports.rollup import held_ms_by
 from tests.acceptance.given import data, expected_of, rows_of
-from tests.acceptance.trace import duty_of, write_trace
+from tests.acceptance.trace import utilization_of, write_trace
 from tests.integration.accounting.support import report, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
@@ -28,7 +28,7 @@ def test_genai_cluster_is_as_busy_as_its_trace(tmp_path: Path) -> None:
     """
     folder = data("public-genai-2026a")
     expected = expected_of(folder)
-    path = write_trace(tmp_path / "genai.om", duty_of(folder))
+    path = write_trace(tmp_path / "genai.om", utilization_of(folder))
     setup = tmp_path / "setup.yaml"
     setup.write_text(
         "clusters: [{name: genai, sources: [{kind: openmetrics, interval: 57}]}]"

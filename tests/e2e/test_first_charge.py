@@ -128,8 +128,8 @@ def source(tmp_path: Path, now: datetime) -> Iterator[str]:
     text = Text()
     text.node("n1", 2, times)
     text.pod("train", times, node="n1", bound=times[0])
-    text.duty("GPU-a", "n1", dict.fromkeys(times, 0.5), pod="train")
-    text.duty("GPU-b", "n1", dict.fromkeys(times, 0.0))
+    text.utilization("GPU-a", "n1", dict.fromkeys(times, 0.5), pod="train")
+    text.utilization("GPU-b", "n1", dict.fromkeys(times, 0.0))
     with prometheus(3, text.text(), folder) as address:
         yield address
 

@@ -128,8 +128,8 @@ class Evidence(KubeState):
         return sorted(self.values.get(track, {}))
 
     def value(self, track: Track, at: int) -> Fraction:
-        """The duty of a sample with data, exact billionths as a ratio."""
-        return _duty(self.values[track][at][1])
+        """The utilization of a sample with data, exact billionths as a ratio."""
+        return _utilization(self.values[track][at][1])
 
     def step(self, track: Track, at: int) -> int:
         """The step of a sample (N4)."""
@@ -193,7 +193,7 @@ class Evidence(KubeState):
 
 
 @lru_cache(maxsize=1 << 16)
-def _duty(billionths: int) -> Fraction:
+def _utilization(billionths: int) -> Fraction:
     return Fraction(billionths, BILLION)
 
 

@@ -133,8 +133,8 @@ class _Scraper:
             mine = labels | self._named(i, on.get((card, n)))
             mine |= {"gpu_partition_id": str(n), "gpu_compute_partition_type": kind}
             mine |= {"card_model": node.shape.model}
-            duty = self._duty()
-            value = duty if duty != duty or duty > 7 else duty * 100  # noqa: PLR0124
+            ratio = self._utilization()
+            value = ratio if ratio != ratio or ratio > 7 else ratio * 100  # noqa: PLR0124
             yield Sample(AMD_ENGINE, mine, when, 0 if n else value)
             yield Sample(AMD_POWER, mine, when, 0 if n else 600)
             yield Sample("gpu_used_vram", mine, when, 4096)
@@ -155,7 +155,7 @@ class _Scraper:
         for n, profile in enumerate(node.shape.layout(at)):
             part = {"GPU_I_ID": str(n + 1), "GPU_I_PROFILE": profile}
             mine = labels | part | self._named(i, on.get((gpu, n)))
-            yield Sample(ENGINE, mine, when, 0 if node.zeros else self._duty())
+            yield Sample(ENGINE, mine, when, 0 if node.zeros else self._utilization())
             if node.metrics in {"both", "mixed"} or node.zeros:
                 yield Sample(UTIL, mine, when, 60 if node.zeros == "util" else 0)
             if node.zeros == "power":
@@ -163,13 +163,15 @@ class _Scraper:
                 yield Sample(LIMIT, mine, when, 500)
             yield Sample(MEMORY, mine, when, 4096)
         if node.shape.has_device_row:
-            yield Sample(ENGINE, labels | self._named(i, None), when, self._duty())
+            yield Sample(
+                ENGINE, labels | self._named(i, None), when, self._utilization()
+            )
 
     def _shared(
         self, i: int, pods: list[PodPlan], labels: dict[str, str], at: float
     ) -> Iterator[Sample]:
         """Samples of a GPU with several holders, each way that exporters have."""
-        node, when, duty = self.plan.nodes[i], self._at(at), self._duty()
+        node, when, utilization = self.plan.nodes[i], self._at(at), self._utilization()
         naming, (engine, util) = node.shape.naming, _names(node)
         copies: list[tuple[PodPlan, dict[str, str]]]
         copies = [(pods[-1], {})] if pods else []
@@ -181,12 +183,16 @@ class _Scraper:
         rows = [labels | self._named(i, pod) | vgpu for pod, vgpu in copies]
         rows = rows or [labels | self._named(i, None)]
         if node.metrics != "util":
-            value = 100 * duty if node.percent.has(at) and duty < 7 else duty
+            value = (
+                100 * utilization
+                if node.percent.has(at) and utilization < 7
+                else utilization
+            )
             yield from (Sample(engine, row, when, value) for row in rows)
         yield from (Sample(MEMORY, row, when, 4096) for row in rows)
         if node.metrics == "engine":
             return
-        value = self._util(node, duty, at)
+        value = self._util(node, utilization, at)
         if naming not in {"process", "zeros"} or not pods:
             yield from (Sample(util, row, when, value) for row in rows)
             return
@@ -231,28 +237,32 @@ class _Scraper:
     def _metrics(
         self, node: NodePlan, labels: dict[str, str], at: float
     ) -> Iterator[Sample]:
-        duty, when = self._duty(), self._at(at)
+        utilization, when = self._utilization(), self._at(at)
         engine, util = _names(node)
         is_mixed = node.metrics == "mixed" and (int(at) // 400) % 2
         if node.metrics in {"engine", "both"} or is_mixed:
             zero = node.metrics == "both" and self.plan.seed % 3 == 0
-            value = 100 * duty if node.percent.has(at) and duty < 7 else duty
+            value = (
+                100 * utilization
+                if node.percent.has(at) and utilization < 7
+                else utilization
+            )
             yield Sample(engine, labels, when, 0.0 if zero else value)
         if node.metrics in {"util", "both", "mixed"}:
-            yield Sample(util, labels, when, self._util(node, duty, at))
+            yield Sample(util, labels, when, self._util(node, utilization, at))
         yield Sample(MEMORY, labels, when, 40960)
         if self.plan.seed % 5 == 0:
             yield Sample(POWER, labels, when, 300)
             yield Sample(LIMIT, labels, when, 500)
 
     @staticmethod
-    def _util(node: NodePlan, duty: float, at: float) -> float:
-        """A duty under the name of utilisation, mostly in percent."""
-        is_odd = duty != duty or duty > 7  # noqa: PLR0124  # NaN
+    def _util(node: NodePlan, utilization: float, at: float) -> float:
+        """A utilization under the name of utilisation, mostly in percent."""
+        is_odd = utilization != utilization or utilization > 7  # noqa: PLR0124  # NaN
         is_ratio = node.has_ratios and not node.percent.has(at)
-        return duty if is_odd or is_ratio else duty * 100
+        return utilization if is_odd or is_ratio else utilization * 100
 
-    def _duty(self) -> float:
+    def _utilization(self) -> float:
         if self.dice.random() < self.plan.odd:
             return self.dice.choice(
                 [float("nan"), float("inf"), -1.0, 7.0, 7.0, 7.0, BLANK]

@@ -165,7 +165,7 @@ class _Book(Measures):
         is_believed = measured is not None and not self.is_suspect(seat, window)
         found: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
         free = whole - sum((s.share for s in shares), Fraction(0))
-        activity = measured.duty * whole if measured else Fraction(0)
+        activity = measured.utilization * whole if measured else Fraction(0)
         values = self.of_processes(measured, shares) if measured else None
         busy, excess = divided(activity, [s.share for s in shares], values)
         is_divided = is_believed and len(shares) > 1 and values is None

@@ -28,19 +28,19 @@ READ = (ENGINE, UTIL, POWER, LIMIT)  # other metrics are proofs of presence only
 
 
 class Measured(NamedTuple):
-    """A duty in force, and the sample that says so."""
+    """A utilization in force, and the sample that says so."""
 
-    duty: Fraction
+    utilization: Fraction
     track: Track
     at: int
 
 
 class Cover(NamedTuple):
-    """Where a sample counts: [start, end), its duty and its own time."""
+    """Where a sample counts: [start, end), its utilization and its own time."""
 
     start: int
     end: int
-    duty: Fraction
+    utilization: Fraction
     at: int
 
 
@@ -114,14 +114,14 @@ class Measures(Seats):
         return found
 
     def measured(self, seat: Seat, window: int, at: int) -> Measured | None:
-        """The measured duty at a moment; None where nothing valid speaks of it."""
+        """The measured utilization at a moment; None where nothing valid speaks of it."""
         metric = self.metric(seat, window)
         if metric is None:
             return None
         for track in self.ranked(seat.presence.uuid, seat.part, metric, window):
             for cover in self.covers(seat, track).get(window, ()):
                 if cover.start <= at < cover.end:
-                    return Measured(cover.duty, track, cover.at)
+                    return Measured(cover.utilization, track, cover.at)
         return None
 
     def _is_suspect(self, seat: Seat, window: int) -> bool:
@@ -190,8 +190,8 @@ class Measures(Seats):
                 for part, share in self.parts(presence.uuid, start):
                     seat = Seat(presence, part)
                     said = self.measured(seat, window, start)
-                    duty = said.duty if said else Fraction(0)
-                    busy[seat] += duty * share * (end - start)
+                    utilization = said.utilization if said else Fraction(0)
+                    busy[seat] += utilization * share * (end - start)
         total: dict[tuple[str, Part], Fraction] = defaultdict(Fraction)
         for seat, amount in busy.items():
             total[seat.presence.uuid, seat.part] += amount

@@ -62,21 +62,26 @@ class Sample:
         return self.name in OF_FIRST_PARTITION and self.part.number > 0
 
     @cached_property
-    def is_duty(self) -> bool:
+    def is_utilization(self) -> bool:
         """True for a share of time."""
         return self.metric in {ENGINE, UTIL} and not self.is_of_another_partition
 
     def ratio(self, scales: Scales) -> Fraction | None:
-        """Its duty as a ratio of any size; None for what is no duty or no number (N8)."""
+        """Its utilization as a ratio of any size; None where it is not a number (N8)."""
         value = self.value
-        if not self.is_duty or math.isnan(value) or math.isinf(value) or value < 0:
+        if (
+            not self.is_utilization
+            or math.isnan(value)
+            or math.isinf(value)
+            or value < 0
+        ):
             return None
         known = "percent" if self.name in PERCENT else "ratio"
         is_percent = scales.get(self.name, known) == "percent"
         return Fraction(value) / (100 if is_percent else 1)
 
     def reading(self, scales: Scales) -> int | None:
-        """What it counts for, None when it is no data; duty in billionths (N8)."""
+        """What it counts for, None when it is no data; utilization in billionths (N8)."""
         scale = scales.get(self.name)
         if scale not in self._readings:
             self._readings[scale] = self._reading(scales)
@@ -88,7 +93,7 @@ class Sample:
         return {}
 
     def _reading(self, scales: Scales) -> int | None:
-        if self.is_duty:
+        if self.is_utilization:
             ratio = self.ratio(scales)
             if ratio is None or ratio > Fraction(11, 10):
                 return None

@@ -29,7 +29,7 @@ FIRST = every(30, 0, 270)  # the first window
 def test_copies_of_one_wrong_value_do_not_silence_its_name() -> None:
     """One value on a GPU shared by four is shown four times: no data, and nothing more.
 
-    Three of its four 30 s are seen at half its duty, and those of the other GPU all.
+    Three of its four 30 s are seen at half its utilization, and those of the other GPU all.
     """
     shares = [str(n) for n in range(4)]
     labels = {"nvidia_com_gpu_replicas": "4", "nvidia_com_gpu_count": "2"}

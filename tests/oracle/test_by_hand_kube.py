@@ -1,7 +1,7 @@
 """What kube-state shows, worked out by hand from rules.md: N4, N9, N11, N13, N40.
 
 The oracle and the domain must both say these numbers: neither is taken from the other. One
-GPU at half its duty, so that seconds held are half busy and half idle.
+GPU at half its utilization, so that seconds held are half busy and half idle.
 """
 
 from tests.oracle.both import both

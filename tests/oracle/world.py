@@ -163,13 +163,13 @@ class World:
             yield Sample(ENERGY, labels, when, self._energy(uuid))
             if not machine.shape.layouts:
                 mine = labels | self._named(machine, on.get((n, 0)))
-                yield Sample(ENGINE, mine, when, self._duty())
-                yield Sample(UTIL, mine, when, 100 * self._duty())
+                yield Sample(ENGINE, mine, when, self._utilization())
+                yield Sample(UTIL, mine, when, 100 * self._utilization())
                 continue
             for place, profile in enumerate(machine.shape.layout(at)):
                 part = {"GPU_I_ID": str(place + 1), "GPU_I_PROFILE": profile}
                 named = self._named(machine, on.get((n, place)))
-                yield Sample(ENGINE, labels | part | named, when, self._duty())
+                yield Sample(ENGINE, labels | part | named, when, self._utilization())
 
     def _energy(self, uuid: str) -> float:
         used = float(self.dice.randrange(3_000, 9_000) * 1000)
@@ -180,7 +180,7 @@ class World:
         self.counters[uuid] = self.counters.get(uuid, 0) + used
         return self.counters[uuid]
 
-    def _duty(self) -> float:
+    def _utilization(self) -> float:
         return self.dice.choice([0.0, 0.25, 0.5, 0.9, 1.0, 1 / 3])
 
     def _named(self, machine: Machine, pod: Pod | None) -> dict[str, str]:

@@ -44,7 +44,7 @@ def two_versions() -> Scene:
     return told
 
 
-def test_t2a_both_versions_have_one_duty(tmp_path: Path) -> None:
+def test_t2a_both_versions_have_one_utilization(tmp_path: Path) -> None:
     told = two_versions()
     values = [s.value for s in told.samples if s.name in {UTIL, RATIO}]
     assert sum(values) / len(values) == pytest.approx(42.9, abs=0.03)
@@ -95,14 +95,14 @@ def test_t2b_the_scale_is_that_of_the_source(tmp_path: Path) -> None:
     assert late["train-0"]["efficiency"] == 0.01
 
 
-def test_t2b_an_undeclared_scale_is_no_duty_and_an_issue(tmp_path: Path) -> None:
+def test_t2b_an_undeclared_scale_is_no_utilization_and_an_issue(tmp_path: Path) -> None:
     percentages().read(tmp_path)
 
     late = usage(
         "pod", **{"from": "2026-10-01T10:45:00Z", "to": "2026-10-01T11:00:00Z"}
     )
     assert late["train-0"]["unknown_ms"] == late["train-0"]["allocated_ms"]
-    assert any(code == "duty_scale" for code, _ in issues())
+    assert any(code == "utilization_scale" for code, _ in issues())
 
 
 def test_t2c_both_names_at_once_count_once(tmp_path: Path) -> None:

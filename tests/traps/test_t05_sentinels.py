@@ -53,7 +53,7 @@ def test_t5_an_impossible_percentage_is_rejected_and_said(tmp_path: Path) -> Non
 
     row = usage("pod")["train-0"]
     assert row["unknown_ms"] == row["allocated_ms"]
-    assert any(code == "duty_out_of_range" for code, _ in issues())
+    assert any(code == "utilization_out_of_range" for code, _ in issues())
 
 
 def test_t5_a_little_too_much_is_all(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MEMORY = {"1g.10gb": 1, "2g.20gb": 2, "3g.40gb": 4}  # slices of 8
 
 
-def held_card(layout: Sequence[str], duty: float = 0.5) -> Scene:
+def held_card(layout: Sequence[str], utilization: float = 0.5) -> Scene:
     """A card whose instances are all held, one pod each."""
     told = Scene()
     mig_node(told, {profile: layout.count(profile) for profile in set(layout)})
@@ -26,7 +26,7 @@ def held_card(layout: Sequence[str], duty: float = 0.5) -> Scene:
         resource = "nvidia_com_mig_" + profile.replace(".", "_")
         told.pod(Pod(f"pod-{n}", resource=resource))
         labels = part(profile, n) | {"namespace": "vision", "pod": f"pod-{n}"}
-        told.gpu("GPU-1", duty, labels)
+        told.gpu("GPU-1", utilization, labels)
     return told
 
 
@@ -69,7 +69,7 @@ def test_t13b_a_balanced_layout_costs_what_the_card_costs(tmp_path: Path) -> Non
 
 
 def test_t13c_seven_sevenths_are_one(tmp_path: Path) -> None:
-    held_card(["1g.10gb"] * 7, duty=1 / 3).read(tmp_path)
+    held_card(["1g.10gb"] * 7, utilization=1 / 3).read(tmp_path)
 
     rows = usage("pod")
     assert sum(row["allocated_ms"] for row in rows.values()) == HOUR_MS

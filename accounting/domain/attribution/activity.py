@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.pool_filling import Holders
-from accounting.domain.attribution.utilization import WindowDuty
+from accounting.domain.attribution.utilization import WindowUtilization
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.rounding import Exact
 from accounting.domain.samples.scraper_series import BILLION
@@ -41,7 +41,10 @@ class _Measured:
 
 
 def measure(
-    share: Share, period: Interval, duty: WindowDuty, timeline: NodeTimeline
+    share: Share,
+    period: Interval,
+    utilization: WindowUtilization,
+    timeline: NodeTimeline,
 ) -> _Measured:
     """Activity of a part, divided over its holders (N22)."""
     own, holders = share.own, share.holders
@@ -49,13 +52,13 @@ def measure(
     names = [(h.uid, timeline.pods.get(h.uid, ("", ""))) for h in holders]
     found = _Measured(0, [0] * len(holders))
     even: Exact = 0  # of all holders, to be divided by their shares
-    for piece in duty.pieces:
+    for piece in utilization.pieces:
         length = min(piece.end_ms, period.end_ms) - max(piece.start_ms, period.start_ms)
         if length <= 0:
             continue
         found.covered += length
-        active = plain(piece.duty * own)
-        values = duty.by_pod.get(piece.scraper) if holders else None
+        active = plain(piece.utilization * own)
+        values = utilization.by_pod.get(piece.scraper) if holders else None
         weights = values.weights(piece.at_ms, names) if values else None
         if weights is None:
             used = min(active, plain(held * BILLION)) if held < own else active

@@ -15,7 +15,7 @@ from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.plain import plain_nodes
 from accounting.domain.attribution.pool_filling import Holders, holders_of
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import GpuDuty, gpu_duties
+from accounting.domain.attribution.utilization import GpuUtilization, gpu_utilizations
 from accounting.domain.attribution.vectorized import (
     Shaped,
     attribute_shaped,
@@ -80,13 +80,13 @@ def attribute(
         return []
     whole = Interval(windows[0].start_ms, windows[-1].end_ms)
     whose = next((t.whose for t in timelines.values()), Ownership())
-    duties, issues = gpu_duties(readings, whole, whose)
+    utilizations, issues = gpu_utilizations(readings, whole, whose)
     ordered = [timeline for _, timeline in sorted(timelines.items())]
     stretches: list[GpuInterval] = []
     few = [] if one_by_one else ordered
-    tables, done = _whole(windows, few, duties, stretches)
+    tables, done = _whole(windows, few, utilizations, stretches)
     rest = [timeline for timeline in few if timeline.node not in done]
-    shaped = _shaped(windows, rest, duties, stretches)
+    shaped = _shaped(windows, rest, utilizations, stretches)
     done |= shaped.nodes
     ledgers: list[WindowLedger] = []
     for n, window in enumerate(windows):
@@ -96,7 +96,7 @@ def attribute(
         for timeline in ordered:
             if timeline.node in done:
                 continue
-            parts, faults = node_window(timeline, duties, window, stretches)
+            parts, faults = node_window(timeline, utilizations, window, stretches)
             issues.extend(faults)
             for part in parts:
                 sums[part.uuid].append(part)
@@ -130,12 +130,12 @@ def _with_intensity(
 def _whole(
     windows: Sequence[Interval],
     timelines: Sequence[NodeTimeline],
-    duties: dict[GpuPart, GpuDuty],
+    utilizations: dict[GpuPart, GpuUtilization],
     stretches: list[GpuInterval],
 ) -> tuple[list[LineTable], set[str]]:
     """The lines of nodes where nothing is shared, by window, and which nodes these are."""
     period = Interval(windows[0].start_ms, windows[-1].end_ms)
-    gpus, cells = plain_nodes(timelines, duties, period, _undisputed)
+    gpus, cells = plain_nodes(timelines, utilizations, period, _undisputed)
     if not gpus:
         return [NO_LINES for _ in windows], set()
     whole = attribute_whole(windows, gpus, cells)
@@ -159,16 +159,16 @@ def _whole(
 def _shaped(
     windows: Sequence[Interval],
     timelines: Sequence[NodeTimeline],
-    duties: dict[GpuPart, GpuDuty],
+    utilizations: dict[GpuPart, GpuUtilization],
     stretches: list[GpuInterval],
 ) -> Shaped:
     """The lines of nodes with divided or shared GPUs that need no second look."""
     period = Interval(windows[0].start_ms, windows[-1].end_ms)
-    those = shaped_nodes(timelines, duties, period)
+    those = shaped_nodes(timelines, utilizations, period)
     if not those:
         nothing = tuple(NO_LINES for _ in windows)
         return Shaped(nothing, frozenset(), (), tuple(() for _ in windows))
-    found = attribute_shaped(windows, those, duties, holders_of)
+    found = attribute_shaped(windows, those, utilizations, holders_of)
     for told in found.told:
         node, holders = told.timeline.node, told.holders
         stretches.extend(stretches_of(node, told.period, told.segment, holders))

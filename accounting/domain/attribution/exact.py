@@ -14,7 +14,11 @@ from accounting.domain.attribution.pool_filling import (
     weighed,
 )
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import GpuDuty, WindowDuty, window_duty
+from accounting.domain.attribution.utilization import (
+    GpuUtilization,
+    WindowUtilization,
+    window_utilization,
+)
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import PLATFORM
@@ -25,7 +29,7 @@ from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
 
 def node_window(
     timeline: NodeTimeline,
-    duties: dict[GpuPart, GpuDuty],
+    utilizations: dict[GpuPart, GpuUtilization],
     window: Interval,
     stretches: list[GpuInterval],
 ) -> tuple[list[GpuSum], list[Issue]]:
@@ -33,7 +37,7 @@ def node_window(
 
     Args:
         timeline: of the node.
-        duties: by part, of all that is sampled.
+        utilizations: by part, of all that is sampled.
         window: of the ledger.
         stretches: who had what when is added, for the second column.
     """
@@ -44,9 +48,11 @@ def node_window(
     ]
     there = {part for _, segment in segments for part in segment.parts}
     known = {
-        part: window_duty(duties[part], window, timeline.changes.get(part, ()))
+        part: window_utilization(
+            utilizations[part], window, timeline.changes.get(part, ())
+        )
         for part in there
-        if part in duties
+        if part in utilizations
     }
     busiest = _by_activity(timeline, known, segments)
     sums: dict[str, GpuSum] = {}
@@ -59,7 +65,14 @@ def node_window(
         for part, those in holders.items():
             total = sums.setdefault(part.uuid, GpuSum(part.uuid, timeline.node))
             share = Share(part, segment.parts[part], those)
-            add(total, share, period, known.get(part, _NO_DUTY), segment, timeline)
+            add(
+                total,
+                share,
+                period,
+                known.get(part, _NO_UTILIZATION),
+                segment,
+                timeline,
+            )
         for uuid, left in segment.stranded.items():
             total = sums.setdefault(uuid, GpuSum(uuid, timeline.node))
             amount = plain(left * period.length_ms * BILLION)
@@ -97,12 +110,12 @@ def stretches_of(
     ]
 
 
-_NO_DUTY = WindowDuty()
+_NO_UTILIZATION = WindowUtilization()
 
 
 def _by_activity(
     timeline: NodeTimeline,
-    known: dict[GpuPart, WindowDuty],
+    known: dict[GpuPart, WindowUtilization],
     segments: Sequence[tuple[Interval, Segment]],
 ) -> Order:
     """The order in which a pool's GPUs and instances are filled (N18).
@@ -113,10 +126,10 @@ def _by_activity(
     active: dict[GpuPart, int] = defaultdict(int)
     for period, segment in segments:
         for part in segment.parts:
-            for piece in known.get(part, _NO_DUTY).pieces:
+            for piece in known.get(part, _NO_UTILIZATION).pieces:
                 start = max(piece.start_ms, period.start_ms)
                 end = min(piece.end_ms, period.end_ms)
-                active[part] += max(0, end - start) * piece.duty
+                active[part] += max(0, end - start) * piece.utilization
     return {
         part: (part.uuid in timeline.placeholders, -amount, part)
         for part, amount in (

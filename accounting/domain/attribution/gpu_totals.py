@@ -11,7 +11,7 @@ from fractions import Fraction
 from accounting.domain.attribution.activity import Share, measure, plain
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import WindowDuty
+from accounting.domain.attribution.utilization import WindowUtilization
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import (
     ESTIMATED,
@@ -56,7 +56,7 @@ def add(  # all that decides about a stretch of time
     total: GpuSum,
     share: Share,
     period: Interval,
-    duty: WindowDuty,
+    utilization: WindowUtilization,
     segment: Segment,
     timeline: NodeTimeline,
 ) -> None:
@@ -64,10 +64,10 @@ def add(  # all that decides about a stretch of time
     part, own, holders = share
     length = period.length_ms
     held = sum((holder.share for holder in holders), Fraction(0))
-    measured = measure(share, period, duty, timeline)
-    believed = 0 if duty.is_suspect else measured.covered
+    measured = measure(share, period, utilization, timeline)
+    believed = 0 if utilization.is_suspect else measured.covered
     divided = len(holders) > 1 and believed and measured.is_estimated
-    if duty.is_suspect and part not in total.suspects:
+    if utilization.is_suspect and part not in total.suspects:
         total.suspects.append(part)
     for n, holder in enumerate(holders):
         busy: Exact = plain(measured.busy[n]) if believed else 0
@@ -76,9 +76,9 @@ def add(  # all that decides about a stretch of time
         _put(total, part, holder.uid, "busy", busy)
         _put(total, part, holder.uid, "idle", sampled - busy)
         _put(total, part, holder.uid, "unknown", unknown)
-        suspect = SUSPECT if duty.is_suspect and measured.covered else 0
+        suspect = SUSPECT if utilization.is_suspect and measured.covered else 0
         flags = holder.flags | suspect | (ESTIMATED if divided else 0)
-        _head(total, part, holder.uid, length, duty).flags |= flags
+        _head(total, part, holder.uid, length, utilization).flags |= flags
     unheld = plain(own - held)
     excess = plain(measured.excess)
     if unheld:
@@ -87,23 +87,27 @@ def add(  # all that decides about a stretch of time
         _put(total, part, PLATFORM, "stray", stray)
         state = "free" if segment.is_seen else "dark"
         _put(total, part, PLATFORM, state, plain(limit - stray))
-        _head(total, part, PLATFORM, length, duty)
+        _head(total, part, PLATFORM, length, utilization)
         excess = plain(excess - stray)
     if excess:
-        _head(total, part, PLATFORM, 0, duty).over_share += excess
-    inside = sum(period.contains(at) for at in duty.sample_times)
+        _head(total, part, PLATFORM, 0, utilization).over_share += excess
+    inside = sum(period.contains(at) for at in utilization.sample_times)
     for uid in [holder.uid for holder in holders] + ([PLATFORM] if unheld else []):
         total.heads[part.instance, uid].samples += inside
 
 
 def _head(
-    total: GpuSum, part: GpuPart, uid: str, length_ms: int, duty: WindowDuty
+    total: GpuSum,
+    part: GpuPart,
+    uid: str,
+    length_ms: int,
+    utilization: WindowUtilization,
 ) -> _LineSum:
     """The line of a holder (or of nobody) of a part."""
     head = total.heads[part.instance, uid]
     head.length_ms += length_ms
-    head.metric = head.metric or duty.metric
-    head.step_ms = head.step_ms or duty.step_ms
+    head.metric = head.metric or utilization.metric
+    head.step_ms = head.step_ms or utilization.step_ms
     return head
 
 

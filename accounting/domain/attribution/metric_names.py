@@ -15,7 +15,7 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.samples.scraper_series import billionths
 from accounting.domain.samples.series import Reading, Series
 
-NAMES: Mapping[str, int] = {  # the numbers are stored: models.DutyMetric
+NAMES: Mapping[str, int] = {  # the numbers are stored: models.UtilizationMetric
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": METRIC_CODE[ENGINE],
     "DCGM_FI_DEV_GPU_UTIL": METRIC_CODE[UTIL],
     "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": 4,
@@ -30,7 +30,7 @@ Rung = tuple[str, int]  # UUID, code of METRIC_CODE
 
 @dataclass(frozen=True, slots=True)
 class Spellings:
-    """The names under which the duty of GPUs was read, where it is not the rung's own.
+    """The names under which the utilization of GPUs was read, where it is not the rung's own.
 
     Attributes:
         sole: code of the name, of a GPU that has one name for a rung.

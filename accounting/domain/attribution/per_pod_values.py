@@ -65,8 +65,8 @@ def pod_values(parts: Sequence[Series], whose: Ownership) -> PodValues | None:
         return None
     found: dict[int, dict[PodName, int]] = defaultdict(dict)
     for pod, series in named:
-        duty = of_one_series(series).tolist()
-        for at, value in zip(series.times_ms.tolist(), duty, strict=True):
+        utilization = of_one_series(series).tolist()
+        for at, value in zip(series.times_ms.tolist(), utilization, strict=True):
             if at in device and value >= 0:
                 found[at][pod] = max(found[at].get(pod, 0), value)
     return PodValues(

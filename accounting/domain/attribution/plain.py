@@ -7,9 +7,9 @@ from typing import Protocol
 
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import GpuDuty
+from accounting.domain.attribution.utilization import GpuUtilization
 from accounting.domain.attribution.whole import SoleHolding
-from accounting.domain.attribution.window_utilization import GpuUtilization, is_plain
+from accounting.domain.attribution.window_utilization import PlacedGpu, is_plain
 from accounting.domain.core.interval import Interval
 from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.gpu_units import WHOLE
@@ -36,25 +36,26 @@ Holders = Callable[[Segment, NodeTimeline], Mapping[GpuPart, Sequence[SegmentHol
 
 def plain_nodes(
     timelines: Sequence[NodeTimeline],
-    duties: Mapping[GpuPart, GpuDuty],
+    utilizations: Mapping[GpuPart, GpuUtilization],
     period: Interval,
     holders_of: Holders,
-) -> tuple[list[GpuUtilization], list[SoleHolding]]:
+) -> tuple[list[PlacedGpu], list[SoleHolding]]:
     """The GPUs of all nodes where nothing is shared, doubled or chosen, and their cells.
 
     Args:
         timelines: of all nodes.
-        duties: by UUID.
+        utilizations: by UUID.
         period: from the first to the last window.
         holders_of: who has which part of each GPU of a node in a segment.
     """
     nodes_of = Counter(uuid for timeline in timelines for uuid in timeline.presences)
-    gpus: list[GpuUtilization] = []
+    gpus: list[PlacedGpu] = []
     cells: list[SoleHolding] = []
     for timeline in timelines:
         here = sorted(timeline.presences)
         if not all(
-            nodes_of[uuid] == 1 and is_plain(duties.get(GpuPart(uuid)) or GpuDuty())
+            nodes_of[uuid] == 1
+            and is_plain(utilizations.get(GpuPart(uuid)) or GpuUtilization())
             for uuid in here
         ):
             continue
@@ -64,10 +65,10 @@ def plain_nodes(
             continue
         cells.extend(found)
         gpus.extend(
-            GpuUtilization(
+            PlacedGpu(
                 timeline.node,
                 uuid,
-                duties.get(GpuPart(uuid)) or GpuDuty(),
+                utilizations.get(GpuPart(uuid)) or GpuUtilization(),
                 timeline.changes.get(GpuPart(uuid), ()),
             )
             for uuid in here

@@ -1,4 +1,4 @@
-"""The duty of every GPU: its tracks, and which of them counts in a window (N3, N7, N8, N21)."""
+"""The utilization of every GPU: its tracks, and which of them counts (N3, N7, N8, N21)."""
 
 import math
 from collections import defaultdict
@@ -36,7 +36,7 @@ from accounting.domain.samples.value_checks import (
 from accounting.domain.units.geometry import GpuPart, part_in
 from accounting.domain.units.gpu_units import is_partition
 
-ENGINE, UTIL = "duty_engine", "duty_util"
+ENGINE, UTIL = "engine_active", "gpu_util"
 POWERS = ("power_watts", "power_limit_watts")
 METRIC_CODE = {ENGINE: 1, UTIL: 2}  # the rungs of N7
 SUSPECT_SAMPLES = 5  # N21
@@ -44,7 +44,7 @@ SUSPECT_UTIL = BILLION // 5  # N21: mean of GPU_UTIL of 0.2 or more
 
 
 @dataclass(slots=True)
-class GpuDuty:
+class GpuUtilization:
     """All tracks of one GPU, by metric, and its power where that is scraped."""
 
     tracks: dict[str, list[ScraperSeries]] = field(
@@ -57,7 +57,7 @@ class GpuDuty:
 
 
 @dataclass(frozen=True, slots=True)
-class WindowDuty:
+class WindowUtilization:
     """What is known of one GPU in one window.
 
     Attributes:
@@ -77,9 +77,9 @@ class WindowDuty:
     by_pod: Mapping[ScraperIdentity, PodValues] = field(default_factory=dict)
 
 
-def gpu_duties(
+def gpu_utilizations(
     readings: Sequence[Reading], period: Interval, whose: Ownership
-) -> tuple[dict[GpuPart, GpuDuty], list[Issue]]:
+) -> tuple[dict[GpuPart, GpuUtilization], list[Issue]]:
     """Tracks by GPU or instance from all readings; faults of values as issues.
 
     Args:
@@ -89,13 +89,13 @@ def gpu_duties(
     """
     parts: dict[_TrackKey, list[Series]] = defaultdict(list)
     nodes: dict[_TrackKey, _Place] = {}
-    duties: dict[GpuPart, GpuDuty] = defaultdict(GpuDuty)
+    utilizations: dict[GpuPart, GpuUtilization] = defaultdict(GpuUtilization)
     issues: list[Issue] = []
     for reading in readings:
-        of_duty = [one for one in reading.series if one.metric in METRIC_CODE]
-        undeclared = [one for one in of_duty if one.name not in reading.declared]
+        of_utilization = [one for one in reading.series if one.metric in METRIC_CODE]
+        undeclared = [one for one in of_utilization if one.name not in reading.declared]
         rejected = wrong_scales(undeclared, period, issues)
-        for series in of_duty:
+        for series in of_utilization:
             gpu = series.gpu
             if gpu is None:
                 continue
@@ -105,20 +105,21 @@ def gpu_duties(
                 without(series, rejected.get(series.name, ())) if rejected else series
             )
             nodes[key] = (gpu.node, reading.interval_ms)
-        _add_power(reading, duties)
-    issues.extend(_build_tracks(parts, nodes, duties, period, whose))
-    return dict(duties), issues
+        _add_power(reading, utilizations)
+    issues.extend(_build_tracks(parts, nodes, utilizations, period, whose))
+    return dict(utilizations), issues
 
 
-def _add_power(reading: Reading, duties: dict[GpuPart, GpuDuty]) -> None:
+def _add_power(reading: Reading, utilizations: dict[GpuPart, GpuUtilization]) -> None:
     """Power of whole cards: it is repeated for each instance."""
     for series in reading.series:
         if series.metric not in POWERS or series.gpu is None:
             continue
         if series.gpu.instance and part_in(series.gpu).instance >= 0:
             continue
-        duty = duties[GpuPart(series.gpu.uuid)]
-        (duty.power if series.metric == POWERS[0] else duty.power_limit).append(series)
+        utilization = utilizations[GpuPart(series.gpu.uuid)]
+        is_draw = series.metric == POWERS[0]
+        (utilization.power if is_draw else utilization.power_limit).append(series)
 
 
 _TrackKey = tuple[GpuPart, str, ScraperIdentity]  # part, metric, scraper
@@ -128,11 +129,11 @@ _Place = tuple[str, int | None]  # node, declared interval
 def _build_tracks(
     parts: Mapping[_TrackKey, Sequence[Series]],
     nodes: Mapping[_TrackKey, _Place],
-    duties: dict[GpuPart, GpuDuty],
+    utilizations: dict[GpuPart, GpuUtilization],
     period: Interval,
     whose: Ownership,
 ) -> list[Issue]:
-    """Put the tracks of all series into `duties`, in order of their scrapers."""
+    """Put the tracks of all series into `utilizations`, in order of their scrapers."""
     keys = sorted(parts)
     tracks = [parts[key] for key in keys]
     issues: list[Issue] = []
@@ -151,7 +152,7 @@ def _build_tracks(
         low, high = ends[n], ends[n + 1]
         times = told.times[low:high]
         step = steps.of(nodes[key], metric, times, is_repeated=repeats[n])
-        found = duties[part]
+        found = utilizations[part]
         found.tracks[metric].append(
             ScraperSeries(scraper, times, amounts[low:high], step)
         )
@@ -189,26 +190,29 @@ class _StepsOfNodes:
         return steps
 
 
-def window_duty(duty: GpuDuty, window: Interval, changes: Sequence[int]) -> WindowDuty:
+def window_utilization(
+    utilization: GpuUtilization, window: Interval, changes: Sequence[int]
+) -> WindowUtilization:
     """Which metric and track count in a window, and where they speak (N3, N5-N7)."""
-    metric = _choose(duty, window, changes)
+    metric = _choose(utilization, window, changes)
     if metric is None:
-        return WindowDuty()
+        return WindowUtilization()
     ordered = sorted(
-        duty.tracks[metric], key=lambda track: (-track.count(window), track.scraper)
+        utilization.tracks[metric],
+        key=lambda track: (-track.count(window), track.scraper),
     )
     pieces: list[ValidInterval] = []
     for track in ordered:
         pieces = fill(pieces, track.valid(window, changes))
     first = ordered[0]
     times = tuple(first.times[_in(window, first)].tolist())
-    return WindowDuty(
+    return WindowUtilization(
         pieces=tuple(pieces),
         metric=METRIC_CODE[metric],
         sample_times=times,
         step_ms=first.steps.at(window.start_ms),
-        is_suspect=is_suspect(duty, first, window),
-        by_pod=duty.by_pod,
+        is_suspect=is_suspect(utilization, first, window),
+        by_pod=utilization.by_pod,
     )
 
 
@@ -218,32 +222,41 @@ def _in(window: Interval, track: ScraperSeries) -> slice:
     return slice(int(low), int(high))
 
 
-def _choose(duty: GpuDuty, window: Interval, changes: Sequence[int]) -> str | None:
-    engine = sum(t.count(window) for t in duty.tracks[ENGINE])
-    utils = duty.tracks[UTIL] if duty.has_util else []
+def _choose(
+    utilization: GpuUtilization, window: Interval, changes: Sequence[int]
+) -> str | None:
+    engine = sum(t.count(window) for t in utilization.tracks[ENGINE])
+    utils = utilization.tracks[UTIL] if utilization.has_util else []
     util = sum(t.count(window) for t in utils)
     if engine or util:
         return ENGINE if 2 * engine >= util else UTIL
-    for metric, tracks in ((ENGINE, duty.tracks[ENGINE]), (UTIL, utils)):
+    for metric, tracks in ((ENGINE, utilization.tracks[ENGINE]), (UTIL, utils)):
         if any(track.valid(window, changes) for track in tracks):
             return metric
     return None
 
 
-def is_suspect(duty: GpuDuty, chosen: ScraperSeries, window: Interval) -> bool:
+def is_suspect(
+    utilization: GpuUtilization, chosen: ScraperSeries, window: Interval
+) -> bool:
     """Zeros that other metrics contradict (N21).
 
     The mean of `GPU_UTIL` is that of its samples from all scrapers together, also on a MIG
     instance, which has no power of its own.
     """
-    values = chosen.duty[_in(window, chosen)]
+    values = chosen.utilization[_in(window, chosen)]
     if len(values) < SUSPECT_SAMPLES or values.any():
         return False
-    parts = [track.duty[_in(window, track)] for track in duty.tracks[UTIL]]
+    parts = [
+        track.utilization[_in(window, track)] for track in utilization.tracks[UTIL]
+    ]
     count = sum(map(len, parts))
     if count and sum(int(part.sum()) for part in parts) >= SUSPECT_UTIL * count:
         return True
-    power, limit = _mean(duty.power, window), _mean(duty.power_limit, window)
+    power, limit = (
+        _mean(utilization.power, window),
+        _mean(utilization.power_limit, window),
+    )
     return power is not None and limit is not None and power > limit / 2
 
 

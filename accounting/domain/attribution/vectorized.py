@@ -15,7 +15,7 @@ import numpy as np
 
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import GpuDuty
+from accounting.domain.attribution.utilization import GpuUtilization
 from accounting.domain.attribution.vectorized_lines import Sums, lines_of
 from accounting.domain.attribution.vectorized_work import (
     LARGEST,
@@ -27,8 +27,8 @@ from accounting.domain.attribution.vectorized_work import (
     rows_of,
 )
 from accounting.domain.attribution.window_utilization import (
-    GpuUtilization,
-    WindowsDuty,
+    PlacedGpu,
+    UtilizationTable,
     is_plain,
     measured,
 )
@@ -62,21 +62,21 @@ class Shaped:
 
 def shaped_nodes(
     timelines: Sequence[NodeTimeline],
-    duties: Mapping[GpuPart, GpuDuty],
+    utilizations: Mapping[GpuPart, GpuUtilization],
     period: Interval,
 ) -> list[NodeTimeline]:
     """The nodes that can go this way."""
     nodes_of = Counter(uuid for timeline in timelines for uuid in timeline.presences)
-    nothing = GpuDuty()
+    nothing = GpuUtilization()
     return [
         timeline
         for timeline in timelines
         if all(nodes_of[uuid] == 1 for uuid in timeline.presences)
         and not any(segment.factors for segment in timeline.within(period))
         and all(
-            is_plain(duty) and not duty.by_pod
+            is_plain(utilization) and not utilization.by_pod
             for part in _parts_within(timeline, period)
-            for duty in (duties.get(part, nothing),)
+            for utilization in (utilizations.get(part, nothing),)
         )
     ]
 
@@ -89,7 +89,7 @@ def _parts_within(timeline: NodeTimeline, period: Interval) -> list[GpuPart]:
 def attribute_shaped(
     windows: Sequence[Interval],
     timelines: Sequence[NodeTimeline],
-    duties: Mapping[GpuPart, GpuDuty],
+    utilizations: Mapping[GpuPart, GpuUtilization],
     holders_of: HoldersOf,
 ) -> Shaped:
     """The lines of nodes with any shape of GPU.
@@ -97,7 +97,7 @@ def attribute_shaped(
     Args:
         windows: in order.
         timelines: of nodes that `shaped_nodes` gave.
-        duties: by part.
+        utilizations: by part.
         holders_of: who has which part in a segment, given the order to fill pools in.
     """
     period = Interval(windows[0].start_ms, windows[-1].end_ms)
@@ -107,18 +107,18 @@ def attribute_shaped(
             work.number[timeline.node, part] = len(work.parts)
             work.parts.append((timeline, part))
     gpus = [
-        GpuUtilization(
+        PlacedGpu(
             timeline.node,
             part.uuid,
-            duties.get(part) or GpuDuty(),
+            utilizations.get(part) or GpuUtilization(),
             timeline.changes.get(part, ()),
         )
         for timeline, part in work.parts
     ]
-    duty = WindowsDuty.of(windows, gpus)
+    utilization = UtilizationTable.of(windows, gpus)
     stays, told = _stays(windows, timelines, work)
-    covered, active, samples = measured(stays, duty)
-    doubted = {gpus[n].node for n in duty.doubtful(windows, gpus)}
+    covered, active, samples = measured(stays, utilization)
+    doubted = {gpus[n].node for n in utilization.doubtful(windows, gpus)}
     activity = np.zeros((len(gpus), len(windows)), np.int64)
     np.add.at(activity, (stays["gpu"], stays["window"]), active)
     found, issues = _told(told, work, activity, holders_of, len(windows))
@@ -126,9 +126,9 @@ def attribute_shaped(
     unit = denominators(stays, found, work)
     names = tuple(work.cards)
     doubted |= {names[n][0] for n in np.flatnonzero(unit > LARGEST).tolist()}
-    used = _used(stays, duty, active)
+    used = _used(stays, utilization, active)
     sums = Sums(stays, rows, covered, active, used, samples)
-    lines = lines_of(sums, found, work, duty, unit)
+    lines = lines_of(sums, found, work, utilization, unit)
     keep = np.array([node not in doubted for node, _ in names] or [True], bool)
     lines = lines[keep[lines["gpu"]]] if len(lines) else lines
     cuts = np.searchsorted(lines["window"], np.arange(len(windows) + 1))
@@ -194,16 +194,18 @@ def _told(
     return found, issues
 
 
-def _used(stays: "np.ndarray", duty: WindowsDuty, active: Integers) -> Integers:
+def _used(
+    stays: "np.ndarray", utilization: UtilizationTable, active: Integers
+) -> Integers:
     """Activity up to what is held, in billionths of a ms over the part's denominator."""
     used: Integers = active * stays["own"]
     used[stays["held"] == 0] = 0
     some = np.flatnonzero((stays["held"] > 0) & (stays["held"] < stays["own"]))
     if not len(some):
         return used
-    metric = duty.metric[stays["gpu"][some], stays["window"][some]]
+    metric = utilization.metric[stays["gpu"][some], stays["window"][some]]
     used[some] = 0
-    for code, said in enumerate(duty.speeches, start=1):
+    for code, said in enumerate(utilization.speeches, start=1):
         chosen = some[metric == code]
         if not len(chosen) or not len(said.keys):
             continue
@@ -222,7 +224,9 @@ def _used(stays: "np.ndarray", duty: WindowsDuty, active: Integers) -> Integers:
         stop = said.start_ms[piece] + said.length_ms[piece]
         length = np.maximum(np.minimum(stop, part["end"][owner]) - start, 0)
         limit = part["held"][owner] * BILLION
-        amount = length * np.minimum(said.duty[piece] * part["own"][owner], limit)
+        amount = length * np.minimum(
+            said.utilization[piece] * part["own"][owner], limit
+        )
         total = np.zeros(len(chosen), np.int64)
         np.add.at(total, owner, amount)
         used[chosen] = total

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from accounting.domain.attribution.vectorized_work import CollectedNodes, PartInterval
 from accounting.domain.attribution.whole import begins
-from accounting.domain.attribution.window_utilization import WindowsDuty
+from accounting.domain.attribution.window_utilization import UtilizationTable
 from accounting.domain.core.ledger_line import LINE, STATES
 from accounting.domain.samples.scraper_series import BILLION
 from accounting.domain.samples.validity import Integers
@@ -39,7 +39,7 @@ def lines_of(
     sums: Sums,
     told: Sequence[PartInterval],
     work: CollectedNodes,
-    duty: WindowsDuty,
+    utilization: UtilizationTable,
     unit: Integers,
 ) -> "np.ndarray":
     """One line for each (window, GPU, instance, holder)."""
@@ -67,7 +67,7 @@ def lines_of(
     lines["flags"] = np.bitwise_or.reduceat(amounts["flags"], starts)
     over = np.add.reduceat(amounts["over"], starts)
     lines["over_share_ms"] = over // (unit[head["card"]] * BILLION)
-    metric, step = _spoken_by(amounts, starts, duty)
+    metric, step = _spoken_by(amounts, starts, utilization)
     lines["metric"] = metric
     lines["samples_expected"] = np.add.reduceat(amounts["length"], starts) // step
     lines["samples_used"] = np.add.reduceat(amounts["samples"], starts)
@@ -76,20 +76,22 @@ def lines_of(
 
 
 def _spoken_by(
-    amounts: "np.ndarray", starts: Integers, duty: WindowsDuty
+    amounts: "np.ndarray", starts: Integers, utilization: UtilizationTable
 ) -> tuple[Integers, Integers]:
     """Metric and step of each line: of the first of its parts that has a metric."""
-    if not len(duty.metric):  # nothing was ever sampled of these GPUs
+    if not len(utilization.metric):  # nothing was ever sampled of these GPUs
         none = np.zeros(len(starts), np.int64)
-        return none, none + duty.default_ms
+        return none, none + utilization.default_ms
     where = (np.maximum(amounts["part"], 0), amounts["window"])
-    metric = np.where(amounts["part"] >= 0, duty.metric[where], 0)
+    metric = np.where(amounts["part"] >= 0, utilization.metric[where], 0)
     last = len(amounts) - 1
     place = np.where(metric > 0, np.arange(len(amounts)), last + 1)
     first = np.minimum.reduceat(place, starts)
     has_any, at = first <= last, np.minimum(first, last)
-    step = duty.step_ms[where][at]
-    return np.where(has_any, metric[at], 0), np.where(has_any, step, duty.default_ms)
+    step = utilization.step_ms[where][at]
+    return np.where(has_any, metric[at], 0), np.where(
+        has_any, step, utilization.default_ms
+    )
 
 
 def _instances(work: CollectedNodes) -> Integers:

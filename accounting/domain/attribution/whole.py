@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from accounting.domain.attribution.window_utilization import (
-    GpuUtilization,
-    WindowsDuty,
+    PlacedGpu,
+    UtilizationTable,
     measured,
 )
 from accounting.domain.core.interval import Interval
@@ -52,26 +52,26 @@ class Whole:
 
 def attribute_whole(
     windows: Sequence[Interval],
-    gpus: Sequence[GpuUtilization],
+    gpus: Sequence[PlacedGpu],
     cells: Sequence[SoleHolding],
 ) -> Whole:
     """The lines of GPUs that nobody shares.
 
     Args:
         windows: in order.
-        gpus: with plain duties.
+        gpus: with plain utilizations.
         cells: disjoint for each GPU; `SoleHolding.gpu` is its number in `gpus`.
     """
-    duty = WindowsDuty.of(windows, gpus)
+    utilization = UtilizationTable.of(windows, gpus)
     uids = sorted({cell.uid for cell in cells} | {""})
-    lines = _lines(_parts(windows, cells, uids), duty)
+    lines = _lines(_parts(windows, cells, uids), utilization)
     names = tuple((gpu.node, gpu.uuid) for gpu in gpus)
     cuts = np.searchsorted(lines["window"], np.arange(len(windows) + 1))
     tables = tuple(
         LineTable(names, tuple(uids), lines[cuts[n] : cuts[n + 1]])
         for n in range(len(windows))
     )
-    return Whole(tables, duty.doubtful(windows, gpus))
+    return Whole(tables, utilization.doubtful(windows, gpus))
 
 
 _PART = np.dtype(
@@ -108,12 +108,12 @@ def _parts(
     return parts[np.lexsort((parts["uid"], parts["gpu"], parts["window"]))]
 
 
-def _lines(parts: "np.ndarray", duty: WindowsDuty) -> "np.ndarray":
+def _lines(parts: "np.ndarray", utilization: UtilizationTable) -> "np.ndarray":
     """One line for each (window, GPU, holder)."""
     if not len(parts):
         return np.zeros(0, LINE)
     starts = begins(parts, ("window", "gpu", "uid"))
-    covered, active, samples = measured(parts, duty)
+    covered, active, samples = measured(parts, utilization)
     amounts = np.add.reduceat(_amounts(parts, covered, active), starts, axis=0)
     head = parts[starts]
     present = np.add.reduceat(parts["end"] - parts["start"], starts)
@@ -128,8 +128,8 @@ def _lines(parts: "np.ndarray", duty: WindowsDuty) -> "np.ndarray":
     lines["over_share_ms"] = np.add.reduceat(over, starts) // BILLION
     lines["flags"] = np.bitwise_or.reduceat(parts["flags"], starts)
     where = (head["gpu"], head["window"])
-    lines["metric"] = duty.metric[where]
-    lines["samples_expected"] = states.sum(axis=1) // duty.step_ms[where]
+    lines["metric"] = utilization.metric[where]
+    lines["samples_expected"] = states.sum(axis=1) // utilization.step_ms[where]
     lines["samples_used"] = np.add.reduceat(samples, starts)
     return lines
 

@@ -1,6 +1,6 @@
-"""The duty of many GPUs in many windows, as arrays: which metric counts, and what it says.
+"""The utilization of many GPUs in many windows, as arrays: which metric counts, and what it says.
 
-As `utilization.window_duty`, for GPUs with one track for a metric (rules.md N4-N7, N21).
+As `utilization.window_utilization`, for GPUs with one track for a metric (rules.md N4-N7, N21).
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from accounting.domain.attribution.utilization import (
     METRIC_CODE,
     SUSPECT_SAMPLES,
     UTIL,
-    GpuDuty,
+    GpuUtilization,
     is_suspect,
 )
 from accounting.domain.core.interval import Interval
@@ -23,22 +23,22 @@ from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, ScraperSer
 from accounting.domain.samples.validity import Integers, Keys, SampleCoverage, speech
 
 
-class GpuUtilization(NamedTuple):
-    """A GPU on a node, its duty, and the instants at which its holders change."""
+class PlacedGpu(NamedTuple):
+    """A GPU on a node, its utilization, and the instants at which its holders change."""
 
     node: str
     uuid: str
-    duty: GpuDuty
+    utilization: GpuUtilization
     changes: Sequence[int]
 
 
-def is_plain(duty: GpuDuty) -> bool:
+def is_plain(utilization: GpuUtilization) -> bool:
     """True when a GPU has at most one track for a metric."""
-    return all(len(tracks) <= 1 for tracks in duty.tracks.values())
+    return all(len(tracks) <= 1 for tracks in utilization.tracks.values())
 
 
 @dataclass(frozen=True, slots=True)
-class WindowsDuty:
+class UtilizationTable:
     """By (GPU, window): the metric that counts (0: none; N7), its samples and step."""
 
     speeches: tuple[SampleCoverage, SampleCoverage]  # engine, util
@@ -50,15 +50,15 @@ class WindowsDuty:
 
     @classmethod
     def of(
-        cls, windows: Sequence[Interval], gpus: Sequence[GpuUtilization]
-    ) -> "WindowsDuty":
-        """Of GPUs (or parts) with plain duties."""
+        cls, windows: Sequence[Interval], gpus: Sequence[PlacedGpu]
+    ) -> "UtilizationTable":
+        """Of GPUs (or parts) with plain utilizations."""
         axis = Keys(windows[0].start_ms)
         changes = [gpu.changes for gpu in gpus]
         tracks = {
             name: [
-                next(iter(gpu.duty.tracks[name]), None)
-                if name == ENGINE or gpu.duty.has_util
+                next(iter(gpu.utilization.tracks[name]), None)
+                if name == ENGINE or gpu.utilization.has_util
                 else None
                 for gpu in gpus
             ]
@@ -86,16 +86,16 @@ class WindowsDuty:
         return cls((engine, util), metric, samples, silent, steps)
 
     def doubtful(
-        self, windows: Sequence[Interval], gpus: Sequence[GpuUtilization]
+        self, windows: Sequence[Interval], gpus: Sequence[PlacedGpu]
     ) -> frozenset[int]:
         """GPUs with a window in which other metrics contradict their zeros."""
         found: set[int] = set()
         asked = self.is_silent & (self.samples >= SUSPECT_SAMPLES)
         for n, w in zip(*(part.tolist() for part in np.nonzero(asked)), strict=True):
-            duty = gpus[n].duty
-            if n not in found and (duty.tracks[UTIL] or duty.power):
+            utilization = gpus[n].utilization
+            if n not in found and (utilization.tracks[UTIL] or utilization.power):
                 name = ENGINE if self.metric[n, w] == METRIC_CODE[ENGINE] else UTIL
-                if is_suspect(duty, duty.tracks[name][0], windows[w]):
+                if is_suspect(utilization, utilization.tracks[name][0], windows[w]):
                     found.add(n)
         return frozenset(found)
 
@@ -103,7 +103,7 @@ class WindowsDuty:
 def _steps(
     tracks: Sequence[ScraperSeries | None], windows: Sequence[Interval]
 ) -> Integers:
-    """The step of each track in each window; many tracks share one (`duty.gpu_duties`)."""
+    """The step of each track in each window; many tracks share one."""
     row: dict[int, int] = {}
     table: list[list[int]] = []
     rows: list[int] = []
@@ -137,17 +137,17 @@ def _window_ends(
 
 
 def measured(
-    parts: "np.ndarray", duty: WindowsDuty
+    parts: "np.ndarray", utilization: UtilizationTable
 ) -> tuple[Integers, Integers, Integers]:
     """Covered time, activity and samples of each part, by the metric that counts.
 
     Args:
         parts: with `gpu`, `window`, `start` and `end`.
-        duty: of those GPUs and windows.
+        utilization: of those GPUs and windows.
     """
-    metric = duty.metric[parts["gpu"], parts["window"]]
+    metric = utilization.metric[parts["gpu"], parts["window"]]
     covered, active, samples = (np.zeros(len(parts), np.int64) for _ in range(3))
-    for code, said in enumerate(duty.speeches, start=1):
+    for code, said in enumerate(utilization.speeches, start=1):
         chosen = np.flatnonzero(metric == code)
         part = parts[chosen]
         before = said.upto(part["gpu"], part["start"])

@@ -8,7 +8,7 @@ class Issue:
     """What could not be believed or attributed, where, and what to do about it.
 
     Attributes:
-        code: stable word for programs, e.g. `duty_above_range`.
+        code: stable word for programs, e.g. `utilization_out_of_range`.
         subject: the GPU, pod, node or metric name it is about.
         message: one sentence for a person.
         advice: what to do, one sentence.

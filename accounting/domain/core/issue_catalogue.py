@@ -84,13 +84,13 @@ TEXTS: Mapping[str, Text] = {
         " upgrade is done.",
         "the time under both names",
     ),
-    "duty_scale": Text(
+    "utilization_scale": Text(
         "Percent under the name of a ratio",
         "Declare `scales: {NAME: percent}` for this source, then `ingest` the time again.",
         "whole windows of the GPUs that show it",
     ),
-    "duty_out_of_range": Text(
-        "Duty outside 0 to 1",
+    "utilization_out_of_range": Text(
+        "Utilization outside 0 to 1",
         "Up to 1.1 it counts as 1, else as no data. Check the exporter's version and the"
         " source's `scales`.",
         "a step for each sample that is no data",

@@ -18,7 +18,7 @@ class LedgerLine:
     lines of a GPU equal its presence in the window.
 
     Attributes:
-        metric: 0 none, 1 engine active, 2 GPU util (`duty.METRIC_CODE`).
+        metric: 0 none, 1 engine active, 2 GPU util (`utilization.METRIC_CODE`).
         flags: bits of models.FactFlag.
         samples_expected: presence / step, rounded down (N33); none of what is stranded,
             which no exporter can show.

@@ -11,7 +11,7 @@ from accounting.domain.samples.counters import Energy
 from accounting.domain.samples.gauges import Gathered, Samples
 from accounting.domain.samples.validity import Integers
 
-MAX_RATIO = 1.1  # as for duty (N8, trap T5)
+MAX_RATIO = 1.1  # as for utilization (N8, trap T5)
 RATIOS = ("sm_active", "tensor_active", "dram_active")
 MEMORY, POWER, ENERGY = "memory_used_bytes", "power_watts", "energy_joules"
 TEMPERATURE, NVLINK = "temperature_celsius", "nvlink_bytes_per_second"

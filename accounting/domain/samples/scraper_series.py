@@ -1,7 +1,7 @@
 """From samples to validity: tracks, their steps, and for how long a sample speaks.
 
-rules.md N2-N8. Times are integer milliseconds; duty is an integer in
-billionths of one engine, so that milliseconds times duty stays exact.
+rules.md N2-N8. Times are integer milliseconds; utilization is an integer in
+billionths of one engine, so that milliseconds times utilization stays exact.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,7 +18,7 @@ BILLION = 1_000_000_000
 STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
 DEFAULT_STEP_MS = 30_000  # N4: where no track tells
 MAX_STEP_MS = 300_000  # N4
-MAX_DUTY = 1.1  # N8: above it a value is no data
+MAX_UTILIZATION = 1.1  # N8: above it a value is no data
 NOBODY = ScraperIdentity()
 
 Integers = NDArray[np.int64]
@@ -127,12 +127,12 @@ class ScraperSeries:
 
     Attributes:
         times: ascending and distinct; samples without data are not among them (N8).
-        duty: integer billionths, 0 to 10**9, one for each time.
+        utilization: integer billionths, 0 to 10**9, one for each time.
     """
 
     scraper: ScraperIdentity
     times: Integers
-    duty: Integers
+    utilization: Integers
     steps: ScrapeSteps
 
     def count(self, period: Interval) -> int:
@@ -147,7 +147,7 @@ class ScraperSeries:
             period: what is asked for.
             changes: instants at which the holders of the GPU change, ascending.
         """
-        times, duty = self.times.tolist(), self.duty.tolist()
+        times, utilization = self.times.tolist(), self.utilization.tolist()
         first = max(0, bisect_right(times, period.start_ms - 2 * MAX_STEP_MS) - 1)
         last = bisect_left(times, period.end_ms + 2 * MAX_STEP_MS)
         found: list[ValidInterval] = []
@@ -155,7 +155,9 @@ class ScraperSeries:
             start, end = self._validity(times, i, changes)
             start, end = max(start, period.start_ms), min(end, period.end_ms)
             if start < end:
-                found.append(ValidInterval(start, end, duty[i], times[i], self.scraper))
+                found.append(
+                    ValidInterval(start, end, utilization[i], times[i], self.scraper)
+                )
         return found
 
     def _validity(
@@ -184,7 +186,7 @@ class ValidInterval:
 
     start_ms: int
     end_ms: int
-    duty: int
+    utilization: int
     at_ms: int = 0  # time of the sample, and who took it: for per-pod values (N22)
     scraper: ScraperIdentity = NOBODY
 
@@ -208,15 +210,15 @@ def fill(
 
 
 def believed(values: Values) -> Values:
-    """Duty as far as it is believed: up to 1.1 it counts as at most 1, else NaN (N8)."""
+    """Utilization as far as it is believed: up to 1.1 it counts as at most 1, else NaN (N8)."""
     with np.errstate(invalid="ignore"):
-        good = (values >= 0) & (values <= MAX_DUTY)
+        good = (values >= 0) & (values <= MAX_UTILIZATION)
     kept: Values = np.where(good, np.minimum(values, 1.0), np.nan)
     return kept
 
 
 def billionths(values: Values) -> Integers:
-    """Duty in integer billionths, half-even; -1 where a value is no data (N8)."""
+    """Utilization in integer billionths, half-even; -1 where a value is no data (N8)."""
     kept = believed(values)
     good = ~np.isnan(kept)
     return np.where(good, np.rint(np.where(good, kept, 0.0) * BILLION), -1).astype(
@@ -225,16 +227,16 @@ def billionths(values: Values) -> Integers:
 
 
 def of_one_series(part: Series) -> Integers:
-    """Duty of one series, with all but the counting sample of a time marked no data."""
-    duty = billionths(part.values)
+    """Utilization of one series, with all but the counting sample of a time marked no data."""
+    utilization = billionths(part.values)
     times = part.times_ms
     if len(times) < 2 or bool(np.all(times[1:] > times[:-1])):
-        return duty
-    rank = np.where(duty < 0, np.iinfo(np.int64).max, duty)
+        return utilization
+    rank = np.where(utilization < 0, np.iinfo(np.int64).max, utilization)
     order = np.lexsort((rank, times))
     ordered = times[order]
     repeated = np.zeros(len(times), bool)
     repeated[1:] = ordered[1:] == ordered[:-1]
-    result = duty.copy()
+    result = utilization.copy()
     result[order[repeated]] = -1
     return result

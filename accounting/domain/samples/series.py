@@ -67,7 +67,7 @@ class Series:
     """Samples of one metric.
 
     Attributes:
-        metric: canonical id of the catalogue: `duty_engine`, `duty_util`, `power_watts`,
+        metric: canonical id of the catalogue: `engine_active`, `gpu_util`, `power_watts`,
             `power_limit_watts`, `energy_joules`, `memory_used_bytes`, `gpu_other` (an
             exporter metric that only proves presence), `up`, or a kube-state name as it is
             (`kube_pod_info`).
@@ -77,7 +77,7 @@ class Series:
             kube-state was scraped with honor_labels=false); empty for exporter series.
         gpu: what an exporter series speaks of; None for others.
         times_ms: ascending; equal times are allowed (rules.md N2 decides between them).
-        values: in the canonical unit (duty: ratio 0 to 1); NaN where the source said NaN
+        values: in the canonical unit (utilization: ratio 0 to 1); NaN where the source said NaN
             or a blank sentinel.
     """
 

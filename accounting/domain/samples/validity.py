@@ -46,7 +46,7 @@ class SampleCoverage:
     piece_keys: Integers
     start_ms: Integers
     length_ms: Integers
-    duty: Integers
+    utilization: Integers
     first: Integers
     covered: Integers
     active: Integers
@@ -68,7 +68,7 @@ class SampleCoverage:
         part = np.minimum(times - self.start_ms[at], self.length_ms[at])
         covered = np.where(speaks, self.covered[at] + part, self.covered[first])
         active = np.where(
-            speaks, self.active[at] + part * self.duty[at], self.active[first]
+            speaks, self.active[at] + part * self.utilization[at], self.active[first]
         )
         return covered, active
 
@@ -87,15 +87,15 @@ def speech(
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     some = [track for track in tracks if track is not None]
     times = joined([track.times for track in some])
-    duty = joined([track.duty for track in some])
-    return spoken(axis, first, times, duty, _steps(some), changes)
+    utilization = joined([track.utilization for track in some])
+    return spoken(axis, first, times, utilization, _steps(some), changes)
 
 
 def spoken(  # all that decides what samples say
     axis: Keys,
     first: Integers,
     times: Integers,
-    duty: Integers,
+    utilization: Integers,
     steps: Integers,
     changes: Sequence[Sequence[int]],
 ) -> SampleCoverage:
@@ -104,7 +104,7 @@ def spoken(  # all that decides what samples say
     Args:
         axis: the keys.
         first: index of the first sample of each GPU, and of the end.
-        times, duty, steps: of each sample.
+        times, utilization, steps: of each sample.
         changes: instants at which the holders of each GPU change, ascending.
     """
     gpus = np.repeat(np.arange(len(first) - 1), np.diff(first))
@@ -117,11 +117,11 @@ def spoken(  # all that decides what samples say
         axis.of(gpus, start),
         start,
         length,
-        duty,
+        utilization,
         first,
         _before(length),
-        _before(length * duty),
-        _before(duty > 0),
+        _before(length * utilization),
+        _before(utilization > 0),
     )
 
 

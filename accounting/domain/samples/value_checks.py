@@ -1,4 +1,4 @@
-"""Duty that cannot be (rules.md N8) or contradicts itself (N2), with an issue for each."""
+"""Utilization that cannot be (rules.md N8) or contradicts itself (N2), with an issue for each."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.scraper_series import (
     DEFAULT_STEP_MS,
-    MAX_DUTY,
+    MAX_UTILIZATION,
     lower_median_gap,
 )
 from accounting.domain.samples.series import Series, Times, Values
@@ -25,14 +25,14 @@ def wrong_scales(
     A GPU that several pods share is shown once for each of them: its copies count once.
 
     Args:
-        told: series of duty from one source whose scale it does not declare.
+        told: series of utilization from one source whose scale it does not declare.
         period: the windows that issues are told of.
         issues: where they go.
     """
     found: dict[str, set[tuple[str, int]]] = defaultdict(set)  # GPU and time, by name
     for series in told:
         if series.name.endswith("_RATIO") and series.gpu is not None:
-            wrong = (series.values > MAX_DUTY) & (series.values <= 100)
+            wrong = (series.values > MAX_UTILIZATION) & (series.values <= 100)
             if wrong.any():
                 uuid = series.gpu.uuid
                 found[series.name].update(
@@ -52,7 +52,7 @@ def wrong_scales(
         if inside:
             issues.append(
                 Issue(
-                    code="duty_scale",
+                    code="utilization_scale",
                     subject=name,
                     message=f"{name} carries values above 1: percent under a ratio's name.",
                     advice=f"Declare `scales: {{{name}: percent}}` for this source.",
@@ -87,10 +87,10 @@ def without(series: Series, periods: Sequence[Interval]) -> Series:
 def out_of_range(
     every: Sequence[Series], values: Values, period: Interval
 ) -> list[Issue]:
-    """Duty that is no share (N8): one issue for each series with such samples in a period.
+    """Utilization that is no share (N8): one issue for each series with such samples in a period.
 
     Args:
-        every: series of duty.
+        every: series of utilization.
         values: all of theirs, one series after another.
         period: the windows.
     """
@@ -111,13 +111,13 @@ def _out_of_range_of(series: Series, period: Interval) -> list[Issue]:
     if not len(times) or series.gpu is None:
         return []
     with np.errstate(invalid="ignore"):
-        lost = odd & inside & ((series.values > MAX_DUTY) | (series.values < 0))
+        lost = odd & inside & ((series.values > MAX_UTILIZATION) | (series.values < 0))
     step_ms = lower_median_gap(series.times_ms.tolist(), period) or DEFAULT_STEP_MS
     return [
         Issue(
-            code="duty_out_of_range",
+            code="utilization_out_of_range",
             subject=f"{series.gpu.uuid} {series.name}",
-            message="Duty outside 0 to 1: up to 1.1 it counts as 1, else as no data.",
+            message="Utilization outside 0 to 1: up to 1.1 it counts as 1, else as no data.",
             first_ms=int(times[0]),
             last_ms=int(times[-1]),
             at_stake_ms=int(np.count_nonzero(lost)) * step_ms,

@@ -3,7 +3,7 @@
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
-from accounting.models import DutyMetric
+from accounting.models import UtilizationMetric
 
 
 def unmeasured_ms(cluster_id: int, period: Interval) -> dict[str, int]:
@@ -17,6 +17,6 @@ def unmeasured_ms(cluster_id: int, period: Interval) -> dict[str, int]:
               AND w.pod_id <> 0 AND w.metric = %s AND w.unknown_ms > 0
             GROUP BY 1
             """,
-            [cluster_id, period.start, period.end, DutyMetric.NONE],
+            [cluster_id, period.start, period.end, UtilizationMetric.NONE],
         )
         return dict(cursor.fetchall())

@@ -13,7 +13,7 @@ from accounting.domain.core.rounding import half_even
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import state_amounts
 from accounting.domain.samples.sample_counts import samples_note
-from accounting.models import DutyMetric
+from accounting.models import UtilizationMetric
 from accounting.queries.explain.prices import (
     ALL_TIME,
     HELD_TIME,
@@ -29,8 +29,13 @@ from accounting.queries.share_policies import policies_in
 from accounting.queries.usage.ledger import ledger_total
 from accounting.queries.usage.usage import usage_rows, usage_total
 
-WITHOUT_SAMPLES = (DutyMetric.ENGINE_ACTIVE, DutyMetric.GPU_UTIL)  # what to look for
-LABELS = {DutyMetric.AMD_ACTIVITY: ("serial_number", "hostname")}  # of GPU and node
+WITHOUT_SAMPLES = (
+    UtilizationMetric.ENGINE_ACTIVE,
+    UtilizationMetric.GPU_UTIL,
+)  # what to look for
+LABELS = {
+    UtilizationMetric.AMD_ACTIVITY: ("serial_number", "hostname")
+}  # of GPU and node
 MOST_NAMESPACES = 20  # of one question to Prometheus: more cannot be read
 
 
@@ -226,7 +231,7 @@ def _states(row: LedgerRow, places: int, *, has_price: bool) -> tuple[StateUsed,
     )
 
 
-def _metrics(selection: Selection) -> list[tuple[DutyMetric, int]]:
+def _metrics(selection: Selection) -> list[tuple[UtilizationMetric, int]]:
     """Held lines of the newest hour of a selection, by the metric that was read.
 
     Nothing where the facts have expired (N32).
@@ -249,7 +254,9 @@ def _metrics(selection: Selection) -> list[tuple[DutyMetric, int]]:
             """,  # built from this project's own constants
             chosen.parameters,
         )
-        return [(DutyMetric(metric), count) for metric, count in cursor.fetchall()]
+        return [
+            (UtilizationMetric(metric), count) for metric, count in cursor.fetchall()
+        ]
 
 
 def _newest_hour(selection: Selection) -> Interval:
@@ -260,9 +267,13 @@ def _newest_hour(selection: Selection) -> Interval:
     return Interval(max(0, end - HOUR_MS), end)
 
 
-def _promql(selection: Selection, metrics: Sequence[DutyMetric]) -> tuple[str, ...]:
+def _promql(
+    selection: Selection, metrics: Sequence[UtilizationMetric]
+) -> tuple[str, ...]:
     """The raw samples behind a number, under the names that were read."""
-    named = [m for m in metrics if m not in (DutyMetric.NONE, DutyMetric.OTHER)]
+    named = [
+        m for m in metrics if m not in (UtilizationMetric.NONE, UtilizationMetric.OTHER)
+    ]
     namespaces = _namespaces(selection)
     return tuple(
         _question(selection, namespaces, metric) for metric in named or WITHOUT_SAMPLES
@@ -282,7 +293,7 @@ def _namespaces(selection: Selection) -> Sequence[str]:
 
 
 def _question(
-    selection: Selection, namespaces: Sequence[str], metric: DutyMetric
+    selection: Selection, namespaces: Sequence[str], metric: UtilizationMetric
 ) -> str:
     uuid, node = LABELS.get(metric, ("UUID", "Hostname"))
     values = {

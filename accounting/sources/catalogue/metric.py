@@ -17,7 +17,7 @@ class Metric:
     Attributes:
         id: canonical; `gpu_other` for a name that is known and not summed.
         scale: what turns its value into our unit.
-        blank: from this value on, as written, the driver says "none"; for duty N8 decides.
+        blank: from this value on, as written, the driver says "none"; for utilization N8 decides.
         unit: of the source, in words.
         versions: of the exporter that show it, in words.
         note: what else must be known of it.

@@ -25,16 +25,16 @@ def _both(id_: str, unit: str, note: str = "") -> Metric:
 
 METRICS: Table = {
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": Metric(
-        "duty_engine", unit="0 to 1", versions=OLD, note="on MIG of the instance"
+        "engine_active", unit="0 to 1", versions=OLD, note="on MIG of the instance"
     ),
     "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": Metric(
-        "duty_engine", unit="0 to 1", versions=NEW
+        "engine_active", unit="0 to 1", versions=NEW
     ),
     "DCGM_FI_DEV_GPU_UTIL": Metric(
-        "duty_util", 0.01, unit="%", versions=OLD, note="not on MIG"
+        "gpu_util", 0.01, unit="%", versions=OLD, note="not on MIG"
     ),
     "DCGM_FI_DEV_GPU_UTIL_RATIO": Metric(
-        "duty_util",
+        "gpu_util",
         unit="0 to 1",
         versions=NEW,
         note="percent with a custom list on DCGM 4.6: declare `scales`",

@@ -11,7 +11,7 @@ _AMD = "device-metrics-exporter 1.x"
 _FIRST = "only partition 0 shows it"
 AMD: Table = {
     "gpu_gfx_activity": Metric(
-        "duty_engine", 0.01, unit="%", versions=_AMD, note=_FIRST
+        "engine_active", 0.01, unit="%", versions=_AMD, note=_FIRST
     ),
     "gpu_prof_sm_active": Metric("sm_active", 0.01, unit="%", versions=_AMD),
     "gpu_prof_tensor_active_percent": Metric(
@@ -58,7 +58,7 @@ AMD_DIVIDED = frozenset({"dpx", "tpx", "qpx", "cpx"})  # spx is the whole GPU
 
 _GAUDI = "Gaudi exporter 1.x (experimental)"
 GAUDI: Table = {
-    "habanalabs_utilization": Metric("duty_util", 0.01, unit="%", versions=_GAUDI),
+    "habanalabs_utilization": Metric("gpu_util", 0.01, unit="%", versions=_GAUDI),
     "habanalabs_memory_used_bytes": Metric(
         "memory_used_bytes", unit="bytes", versions=_GAUDI
     ),

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from portal.demo.metrics.labels import gpu_labels
 from portal.demo.scenario.activity import (
-    STRAY_DUTY,
+    STRAY_UTILIZATION,
     Values,
-    duty,
     energy_joules,
     intensity,
     memory_mib,
     power_watts,
+    utilization,
 )
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import NodeObject
@@ -116,13 +116,15 @@ class _Gpu:
         for piece in pieces:
             if piece.pod is not None:
                 at = self.times[piece.at]
-                busy[piece.at] = duty(self.engine.story, piece.pod, seat.index, at)
+                busy[piece.at] = utilization(
+                    self.engine.story, piece.pod, seat.index, at
+                )
                 continue
             for slot, span in self.node.strays:
                 if slot == self.slot:
                     times = self.times[piece.at]
                     inside = (times >= span.start_s) & (times < span.end_s)
-                    busy[piece.at[inside]] = STRAY_DUTY
+                    busy[piece.at[inside]] = STRAY_UTILIZATION
         return busy
 
     def _row(self, seat: Seat, piece: _Piece, busy: Values) -> Iterator[Row]:
@@ -139,7 +141,7 @@ class _Gpu:
     ) -> dict[str, list[str]]:
         flavour, model = self.node.pool.flavour, self.node.pool.model
         times = self.times[at]
-        found = {flavour.duty: duty_texts(flavour, busy)}
+        found = {flavour.utilization: utilization_texts(flavour, busy)}
         if self.is_whole:
             memory = memory_mib(pod, model, times) * seat.unit.share
             watts = power_watts(model, self.device[at])
@@ -181,8 +183,8 @@ def _ratio_texts(values: Values) -> list[str]:
     return [_RATIO[i] for i in np.rint(values * 1000).astype(int).tolist()]
 
 
-def duty_texts(flavour: Flavour, busy: Values) -> list[str]:
-    """Duties as an exporter of this flavour writes them."""
+def utilization_texts(flavour: Flavour, busy: Values) -> list[str]:
+    """Utilizations as an exporter of this flavour writes them."""
     if flavour.is_percent:
         return [str(i) for i in np.rint(busy * 100).astype(int).tolist()]
     return _ratio_texts(busy)

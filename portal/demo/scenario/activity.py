@@ -1,4 +1,4 @@
-"""What the GPUs of a pod do at given moments: duty, memory and power.
+"""What the GPUs of a pod do at given moments: utilization, memory and power.
 
 All three are functions of the pod and the time, so a sample taken every five minutes and
 one taken every thirty seconds see the same machine.
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from portal.demo.scenario.habits import BY_SERVICE, Times, service_duty
+from portal.demo.scenario.habits import BY_SERVICE, Times, service_utilization
 from portal.demo.scenario.hardware import GpuModel
 from portal.demo.scenario.noise import noise
 from portal.demo.scenario.pod import Seat, SimulatedPod, WorkloadType
@@ -19,8 +19,8 @@ Values = NDArray[np.float64]
 MINUTE_S = 60
 CELL_S = 20 * MINUTE_S  # people run cells for so long, or do not
 START_UP_S = 150  # image, data loading, warming up: held but not busy
-STRAY_DUTY = 0.9  # of what a process outside Kubernetes does
-PEAK_POWER = 0.86  # of the range from idle to the limit, at full duty
+STRAY_UTILIZATION = 0.9  # of what a process outside Kubernetes does
+PEAK_POWER = 0.86  # of the range from idle to the limit, at full utilization
 SPINNER = "farid"  # whose notebook runs a loop that waits for nothing
 _INTENSITY = {
     WorkloadType.TRAINING: {"sm": 0.86, "tensor": 0.48, "dram": 0.44},
@@ -31,7 +31,7 @@ _INTENSITY = {
 _THURSDAY = 3
 
 
-def duty(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> Values:
+def utilization(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> Values:
     """How busy one unit of a pod is, 0 to 1.
 
     Args:
@@ -48,7 +48,7 @@ def duty(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> Values:
     if kind == WorkloadType.INFERENCE:
         above = pod.request.owner.above
         service = BY_SERVICE[above[1] if above else ""]
-        level = service_duty(story, service, times_s)
+        level = service_utilization(story, service, times_s)
         found: Values = np.clip(level * (1 + 0.5 * jitter), 0, 1)
         return found
     return _run(pod, times_s, jitter)
@@ -60,7 +60,7 @@ def _run(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
     period = 40 * MINUTE_S + pod.key % (70 * MINUTE_S)
     pause = 3 * MINUTE_S + pod.key % (4 * MINUTE_S)
     is_paused = (age % period) > (period - pause)
-    level = np.where(is_paused, 0.08, pod.request.duty + 0.12 * jitter)
+    level = np.where(is_paused, 0.08, pod.request.utilization + 0.12 * jitter)
     return np.where(age < START_UP_S, 0.0, np.clip(level, 0, 1))
 
 
@@ -74,7 +74,7 @@ def _notebook(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
     if pod.request.tier:  # culled when idle, and on a GPU that fits
         likely = np.where(is_working, 0.8, 0.1)
     runs = noise(pod.key, times_s // CELL_S) < likely
-    return np.where(runs, np.clip(pod.request.duty + 0.5 * jitter, 0.02, 1), 0.0)
+    return np.where(runs, np.clip(pod.request.utilization + 0.5 * jitter, 0.02, 1), 0.0)
 
 
 def memory_mib(
@@ -118,10 +118,10 @@ def energy_joules(
             bound = pod.bound_s or 0
             end = np.inf if pod.ended_s is None else pod.ended_s
             held = np.clip(np.minimum(times_s, end) - bound, 0, None)
-            total = total + span * seat.unit.share * pod.request.duty * held
+            total = total + span * seat.unit.share * pod.request.utilization * held
     return total
 
 
 def power_watts(model: GpuModel, busy: Values) -> Values:
-    """Board power at a duty."""
+    """Board power at a utilization."""
     return model.idle_watts + (model.max_watts - model.idle_watts) * PEAK_POWER * busy

@@ -36,10 +36,10 @@ from portal.demo.scenario.story import (
 
 Times = NDArray[np.int64]  # Unix seconds
 Timed = tuple[int, Request]  # when it is asked for
-TRAINING_DUTY = (0.64, 0.8)  # before and after the change
-BATCH_DUTY = (0.7, 0.84)
-NOTEBOOK_DUTY = (0.4, 0.6)  # while somebody runs a cell
-SERVICE_TARGET = 0.6  # duty that the autoscaler aims at
+TRAINING_UTILIZATION = (0.64, 0.8)  # before and after the change
+BATCH_UTILIZATION = (0.7, 0.84)
+NOTEBOOK_UTILIZATION = (0.4, 0.6)  # while somebody runs a cell
+SERVICE_TARGET = 0.6  # utilization that the autoscaler aims at
 GROWTH = 1.6  # more is asked of services after the change
 _THURSDAY = 3  # weekday of 1 January 1970
 LONGEST_RUN_S = 4 * DAY_S
@@ -84,7 +84,7 @@ def _job(
     job = f"{trainer.project}-{code_of(4, story.seed, trainer.project, day, number)}"
     run_s = int(trainer.hours * HOUR_S * chance.lognormvariate(0, 0.8))
     if is_reformed:  # the same work on GPUs that are kept busy
-        run_s = int(run_s * TRAINING_DUTY[0] / TRAINING_DUTY[1])
+        run_s = int(run_s * TRAINING_UTILIZATION[0] / TRAINING_UTILIZATION[1])
     return Request(
         namespace=trainer.namespace,
         name=f"{job}-{code_of(5, story.seed, job, day)}",
@@ -95,7 +95,7 @@ def _job(
         pools=trainer.pools_after if is_reformed else trainer.pools_before,
         person=chance.choice(people_of(trainer.namespace)),
         tier="training" if is_reformed else "",
-        duty=_spread(TRAINING_DUTY[is_reformed], chance),
+        utilization=_spread(TRAINING_UTILIZATION[is_reformed], chance),
         run_s=min(LONGEST_RUN_S, max(600, run_s)),
     )
 
@@ -132,7 +132,7 @@ def _nightly_pod(
         pools=nightly.after if is_reformed else nightly.before,
         person="",
         tier="scavenger" if is_reformed else "",
-        duty=_spread(BATCH_DUTY[is_reformed], chance),
+        utilization=_spread(BATCH_UTILIZATION[is_reformed], chance),
         run_s=int(run_s * (0.8 if is_reformed else 1)),
     )
 
@@ -180,7 +180,7 @@ class Notebooks:
             pools=(person.fitting if is_reformed else person.whole_gpu,),
             person=person.name,
             tier="interactive" if is_reformed else "",
-            duty=_spread(NOTEBOOK_DUTY[is_reformed], chance),
+            utilization=_spread(NOTEBOOK_UTILIZATION[is_reformed], chance),
             stop_s=stop,
         )
 
@@ -205,14 +205,16 @@ def replicas(story: Story, service: Service, times_s: Times) -> NDArray[np.int64
     return np.where(ticks >= story.change_s, after, before).astype(np.int64)
 
 
-def service_duty(story: Story, service: Service, times_s: Times) -> NDArray[np.float64]:
+def service_utilization(
+    story: Story, service: Service, times_s: Times
+) -> NDArray[np.float64]:
     """How busy each replica is: what there is to do, shared by those who do it."""
     work = scaled(service.before[1], story) * service.load * day_curve(times_s)
     work = work * np.where(times_s >= story.change_s, GROWTH, 1.0)
-    duty: NDArray[np.float64] = np.minimum(
+    utilization: NDArray[np.float64] = np.minimum(
         0.95, work / replicas(story, service, times_s)
     )
-    return duty
+    return utilization
 
 
 def service_pod(story: Story, service: Service, at_s: int, number: int) -> Request:
@@ -229,7 +231,7 @@ def service_pod(story: Story, service: Service, at_s: int, number: int) -> Reque
         pools=(service.after if is_reformed else service.before)[:1],
         person="",
         tier="serving" if is_reformed else "",
-        duty=service.load,
+        utilization=service.load,
     )
 
 

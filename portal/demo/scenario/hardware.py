@@ -43,7 +43,7 @@ class Flavour:
 
     version: str
     driver: str  # of the nodes that run it
-    duty: str
+    utilization: str
     is_percent: bool
     memory: str
     is_mebibytes: bool
@@ -57,7 +57,7 @@ class Flavour:
 OLD = Flavour(
     version="3.3.5",
     driver="535.183.06",
-    duty="DCGM_FI_DEV_GPU_UTIL",
+    utilization="DCGM_FI_DEV_GPU_UTIL",
     is_percent=True,
     memory="DCGM_FI_DEV_FB_USED",
     is_mebibytes=True,
@@ -68,7 +68,7 @@ CURRENT = replace(
     OLD,
     version="4.5.3",
     driver="550.163.01",
-    duty="DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+    utilization="DCGM_FI_PROF_GR_ENGINE_ACTIVE",
     is_percent=False,
     energy="DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
     energy_scale=1000,
@@ -81,7 +81,7 @@ CURRENT = replace(
 NEWEST = Flavour(
     version="4.9.0",
     driver="580.95.05",
-    duty="DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
+    utilization="DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
     is_percent=False,
     memory="DCGM_FI_DEV_FB_USED_BYTES",
     is_mebibytes=False,
@@ -97,7 +97,7 @@ NEWEST = Flavour(
 AMD = Flavour(
     version="1.3.1",
     driver="6.14.14",
-    duty="gpu_gfx_activity",
+    utilization="gpu_gfx_activity",
     is_percent=True,
     memory="gpu_used_vram",
     is_mebibytes=True,

@@ -36,7 +36,7 @@ class Request:
         pools: where it may run, the preferred one first; all with one resource.
         run_s: how long it runs once it is bound; None: until it is stopped.
         stop_s: when it is stopped, whether it ran or not; None: never.
-        duty: how busy its GPUs are while it works, 0 to 1.
+        utilization: how busy its GPUs are while it works, 0 to 1.
     """
 
     namespace: str
@@ -48,7 +48,7 @@ class Request:
     pools: tuple[str, ...]
     person: str
     tier: str
-    duty: float
+    utilization: float
     run_s: int | None = None
     stop_s: int | None = None
 

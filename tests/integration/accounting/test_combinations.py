@@ -298,13 +298,13 @@ def test_a_request_behind_a_claim_beside_a_claim_of_its_own(
     told.node(units=1)
     told.pod(Pod("a"))
     claims = (("a-extended-resources-x7", "GPU-1", 0.5), ("a-extra", extra, 1))
-    for name, uuid, duty in claims:
+    for name, uuid, utilization in claims:
         key = {"namespace": "vision", "pod": "a", "uid": "uid-a"}
         claim = {"claim_name": "gpu", "resourceclaim_name": name}
         told.add("kube_pod_resourceclaim_info", 1, KUBE | key | claim)
         dra = {"dra_claim_name": name, "dra_claim_namespace": "vision"}
         dra |= {"dra_driver_name": "gpu.nvidia.com", "dra_device_name": uuid.lower()}
-        told.gpu(uuid, duty, named("a") | dra)
+        told.gpu(uuid, utilization, named("a") | dra)
 
     told.read(tmp_path)
 

@@ -42,8 +42,8 @@ def test_a_uuid_that_two_nodes_show_is_in_one_place(tmp_path: Path) -> None:
     text = Text()
     for node in ("n1", "n2"):
         text.node(node, 1, ALL)
-    text.duty("GPU-a", "n1", dict.fromkeys(ALL, 0.5))
-    text.duty("GPU-a", "n2", {t + 5: 0.5 for t in SECOND})
+    text.utilization("GPU-a", "n1", dict.fromkeys(ALL, 0.5))
+    text.utilization("GPU-a", "n2", {t + 5: 0.5 for t in SECOND})
     imported(text, tmp_path)
     assert walls("gpu")["GPU-a"] == (HOUR + 5) * 1000  # to the end of the data
     assert walls("gpu,node")["GPU-a/n1"] == (1800 + 5) * 1000
@@ -56,8 +56,8 @@ def test_a_gpu_that_is_swapped_takes_its_time_along(tmp_path: Path) -> None:
     text = Text()
     for node in ("n1", "n2"):
         text.node(node, 1, ALL)
-    text.duty("GPU-a", "n1", dict.fromkeys(FIRST, 0.5))
-    text.duty("GPU-a", "n2", dict.fromkeys(SECOND, 0.5))
+    text.utilization("GPU-a", "n1", dict.fromkeys(FIRST, 0.5))
+    text.utilization("GPU-a", "n2", dict.fromkeys(SECOND, 0.5))
     text.pod("early", FIRST, node="n1", bound=HOUR_ZERO, completed=FIRST[-1])
     text.pod("late", SECOND, node="n2", bound=SECOND[0])
     imported(text, tmp_path)
@@ -91,8 +91,8 @@ def test_a_node_that_is_replaced_under_its_name_has_new_gpus(tmp_path: Path) -> 
     there = [t for t in ALL if int(t) not in gone]
     text.node("n1", 1, there)
     text.node("n2", 1, ALL)  # kube-state is read all the time
-    text.duty("GPU-old", "n1", {t: 0.5 for t in there if t < gone.start})
-    text.duty("GPU-new", "n1", {t: 0.5 for t in there if t >= gone.stop})
+    text.utilization("GPU-old", "n1", {t: 0.5 for t in there if t < gone.start})
+    text.utilization("GPU-new", "n1", {t: 0.5 for t in there if t >= gone.stop})
     imported(text, tmp_path)
     found = walls("gpu")
     assert found["GPU-old"] == 1200 * 1000
@@ -103,8 +103,8 @@ def test_a_uuid_that_no_node_reported_reaches_no_bill(tmp_path: Path) -> None:
     text = Text()
     text.node("n1", 1, ALL)
     text.pod("train", ALL, node="n1", bound=HOUR_ZERO)
-    text.duty("GPU-a", "n1", dict.fromkeys(ALL, 0.5), pod="train")
-    text.duty("GPU-x", "localhost", dict.fromkeys(ALL, 1), pod="train")
+    text.utilization("GPU-a", "n1", dict.fromkeys(ALL, 0.5), pod="train")
+    text.utilization("GPU-x", "localhost", dict.fromkeys(ALL, 1), pod="train")
     imported(text, tmp_path)
     assert {row["gpu"] for row in report("usage", by="gpu")} == {"GPU-a"}
     [issue] = [row for row in report("issues") if row["code"] == "foreign_gpu"]
@@ -129,8 +129,8 @@ def test_the_life_of_a_gpu_is_listed(tmp_path: Path) -> None:
                 cordoned = int(half is SECOND and at < HOUR_ZERO + 2700)
                 text.add("kube_node_spec_unschedulable", {"node": node}, cordoned, at)
     late = HOUR_ZERO + 3000
-    text.duty("GPU-a", "n1", {t: 0.5 for t in ALL if t < late})
-    text.duty("GPU-a", "n2", {t: 0.5 for t in ALL if t >= late})
+    text.utilization("GPU-a", "n1", {t: 0.5 for t in ALL if t < late})
+    text.utilization("GPU-a", "n2", {t: 0.5 for t in ALL if t >= late})
     labels = {"UUID": "GPU-a", "Hostname": "n1"}
     text.add("DCGM_FI_DEV_XID_ERRORS", labels, 79, HOUR_ZERO + 600)
     imported(text, tmp_path)

@@ -46,9 +46,11 @@ def fleet(tmp_path: Path) -> None:
     late = [t for t in ALL if t >= HALF]
     text.pod("train", early, node="n1", bound=HOUR_ZERO, completed=HALF)
     text.pod("serve", late, node="n1", bound=HALF, namespace="robot-x")
-    text.duty("GPU-a", "n1", dict.fromkeys(early, 0.5), pod="train")
-    text.duty("GPU-a", "n1", dict.fromkeys(late, 0.9), pod="serve", namespace="robot-x")
-    text.duty("GPU-b", "n1", dict.fromkeys(ALL, 0.0))
+    text.utilization("GPU-a", "n1", dict.fromkeys(early, 0.5), pod="train")
+    text.utilization(
+        "GPU-a", "n1", dict.fromkeys(late, 0.9), pod="serve", namespace="robot-x"
+    )
+    text.utilization("GPU-b", "n1", dict.fromkeys(ALL, 0.0))
     for when in ALL:
         power = 300 if when < HALF else 500
         measured = {"UUID": "GPU-a", "Hostname": "n1"}

@@ -29,10 +29,10 @@ def busy_day() -> Text:
         name = f"train-{number}"
         span = times(first, min(END, first + 4_500))
         text.pod(name, span, node="n1", bound=first)
-        text.duty("GPU-a", "n1", dict.fromkeys(span[:70], 0.5), pod=name)
+        text.utilization("GPU-a", "n1", dict.fromkeys(span[:70], 0.5), pod=name)
     text.pod("notebook", quiet, node="n2", bound=HOUR_ZERO)
-    text.duty("GPU-b", "n1", dict.fromkeys(at, 0.0))
-    text.duty("GPU-c", "n2", dict.fromkeys(quiet, 0.0), pod="notebook")
+    text.utilization("GPU-b", "n1", dict.fromkeys(at, 0.0))
+    text.utilization("GPU-c", "n2", dict.fromkeys(quiet, 0.0), pod="notebook")
     return text
 
 

@@ -136,7 +136,7 @@ def test_a_file_after_a_gap_completes_the_window_in_which_data_ended(
     early = times(HOUR_ZERO, HOUR_ZERO + 120)  # until 10:02:00
     late = times(HOUR_ZERO + 5400, HOUR_ZERO + 5700)
     text.node("n1", 1, [*early, *late])
-    text.duty("GPU-a", "n1", dict.fromkeys([*early, *late], 0.5))
+    text.utilization("GPU-a", "n1", dict.fromkeys([*early, *late], 0.5))
     first = text.write(tmp_path / "1.om", text.between(HOUR_ZERO, HOUR_ZERO + 120))
     run("import_metrics", "--cluster=north", first)
     [row] = report("ledger", by="gpu")

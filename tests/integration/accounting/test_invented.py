@@ -33,7 +33,9 @@ def fleet() -> Text:
         for n in range(4):
             pod = name if n < held else ""
             samples = dict.fromkeys(SCRAPES, 0.5 if pod else 0.0)
-            text.duty(f"GPU-{node}{n}", node, samples, pod=pod, namespace=namespace)
+            text.utilization(
+                f"GPU-{node}{n}", node, samples, pod=pod, namespace=namespace
+            )
     return of_job(text, KUBE)
 
 

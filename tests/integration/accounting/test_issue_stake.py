@@ -55,12 +55,12 @@ def test_windows_add_up_and_are_not_counted_twice(cluster: int) -> None:
         ((0, 300, 900), 900),  # nor here
     ]
     for told, expected in said:
-        assert tell(cluster, *told, code="duty_scale") == expected
+        assert tell(cluster, *told, code="utilization_scale") == expected
 
 
 def test_single_samples_add_up(cluster: int) -> None:
     for at, expected in ((0, 30), (0, 30), (60, 60), (-60, 90), (30, 90)):
-        assert tell(cluster, at, at, 30, code="duty_out_of_range") == expected
+        assert tell(cluster, at, at, 30, code="utilization_out_of_range") == expected
 
 
 def test_what_comes_as_a_total_stays_one(cluster: int) -> None:

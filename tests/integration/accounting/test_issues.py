@@ -17,7 +17,7 @@ DAY = 86_400
 
 
 def node(name: str = "n1", job: str = "dcgm", metric: str = RATIO) -> Text:
-    """Half an hour of one GPU with a pod; its duty is told in percent."""
+    """Half an hour of one GPU with a pod; its utilization is told in percent."""
     text = Text()
     text.node(name, 1, SCRAPES)
     text.pod("train", SCRAPES, node=name, bound=HOUR_ZERO)
@@ -53,9 +53,9 @@ def test_every_code_that_the_source_knows_has_words() -> None:
 def test_a_declared_scale_resolves_its_issue_at_once(tmp_path: Path) -> None:
     configured("", tmp_path)
     imported(node(), tmp_path)
-    [issue] = found("duty_scale")
+    [issue] = found("utilization_scale")
     assert issue["subject"] == RATIO
-    assert issue["title"] == TEXTS["duty_scale"].title
+    assert issue["title"] == TEXTS["utilization_scale"].title
     assert issue["at_stake_ms"] == 1_800_000
     assert "Declare" in issue["advice"]
     declared = f"""
@@ -71,8 +71,8 @@ clusters:
         "--from=2026-10-01T10:00Z",
         "--to=2026-10-01T10:30Z",
     )
-    assert found("duty_scale") == []
-    [row] = found("duty_scale", "resolved")
+    assert found("utilization_scale") == []
+    [row] = found("utilization_scale", "resolved")
     assert row["resolved_at"] is not None
     [usage] = report("usage", by="pod")
     assert usage["efficiency"] == 0.85
@@ -165,7 +165,7 @@ def test_what_is_at_stake_is_told_in_money_too(tmp_path: Path) -> None:
     text = Text()
     text.node("n1", 1, SCRAPES)
     text.pod("train", SCRAPES, node="n1", bound=HOUR_ZERO, namespace="elsewhere")
-    text.duty("GPU-1", "n1", dict.fromkeys(SCRAPES, 0.5), pod="train")
+    text.utilization("GPU-1", "n1", dict.fromkeys(SCRAPES, 0.5), pod="train")
     imported(text, tmp_path)
     [issue] = found("unmapped_namespace")
     assert issue["at_stake_ms"] == 1_800_000

@@ -55,7 +55,9 @@ def gpus() -> Text:
     for node, size in SIZES.items():
         for n in range(size):
             pod = "train" if node == "n0" else ""
-            text.duty(f"GPU-{node}{n}", node, dict.fromkeys(scrapes, 0.5), pod=pod)
+            text.utilization(
+                f"GPU-{node}{n}", node, dict.fromkeys(scrapes, 0.5), pod=pod
+            )
     return text
 
 

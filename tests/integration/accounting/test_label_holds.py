@@ -21,7 +21,7 @@ def test_a_name_on_two_nodes_is_a_hold_on_each(tmp_path: Path) -> None:
     for n in (1, 2):
         start = HOUR_ZERO + 600 * n
         samples = dict.fromkeys(times(start, start + 300), 0.5)
-        text.duty(f"GPU-{n}", f"n{n}", samples, pod="train-0")
+        text.utilization(f"GPU-{n}", f"n{n}", samples, pod="train-0")
     imported(text, tmp_path)
 
     rows = report("holds")
@@ -45,7 +45,7 @@ def test_each_outage_of_kube_state_has_a_hold_of_its_own(tmp_path: Path) -> None
         if not any(low <= at - HOUR_ZERO < high for low, high in outages)
     ]
     text.node("n1", 1, seen)
-    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, 0.5), pod="train-0")
+    text.utilization("GPU-1", "n1", dict.fromkeys(scrapes, 0.5), pod="train-0")
     imported(text, tmp_path)
 
     rows = report("holds")
@@ -69,7 +69,7 @@ def test_what_labels_show_in_each_outage_is_inferred(tmp_path: Path) -> None:
         if not any(low <= at - HOUR_ZERO < high for low, high in outages)
     ]
     text.node("n1", 1, seen)
-    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, 0.5), pod="train-0")
+    text.utilization("GPU-1", "n1", dict.fromkeys(scrapes, 0.5), pod="train-0")
     imported(text, tmp_path)
 
     first = {"from": "2026-10-01T10:10:00Z", "to": "2026-10-01T10:20:00Z"}

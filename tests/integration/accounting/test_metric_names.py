@@ -7,7 +7,7 @@ import pytest
 from accounting.access import EVERYTHING
 from accounting.domain.attribution.metric_names import NAMES
 from accounting.domain.attribution.utilization import ENGINE, UTIL
-from accounting.models import DutyMetric
+from accounting.models import UtilizationMetric
 from accounting.queries.explain.explain import Explanation, explain
 from accounting.queries.selection import parse_selection
 from accounting.sources.catalogue import EXPORTER_METRICS
@@ -23,10 +23,12 @@ def explained(**filters: list[str]) -> Explanation:
     return explain(parse_selection(EVERYTHING, None, None, filters), "busy_share")
 
 
-def test_every_name_of_duty_is_stored_as_itself() -> None:
-    duty = {name for name, it in EXPORTER_METRICS.items() if it.id in {ENGINE, UTIL}}
-    assert duty == set(NAMES)
-    assert {DutyMetric(code).label: code for code in NAMES.values()} == NAMES
+def test_every_name_of_utilization_is_stored_as_itself() -> None:
+    utilization = {
+        name for name, it in EXPORTER_METRICS.items() if it.id in {ENGINE, UTIL}
+    }
+    assert utilization == set(NAMES)
+    assert {UtilizationMetric(code).label: code for code in NAMES.values()} == NAMES
 
 
 @pytest.mark.django_db(transaction=True)

@@ -35,8 +35,8 @@ def two_gpus(seconds: int = SECONDS) -> Text:
     at = times(HOUR_ZERO, HOUR_ZERO + seconds)
     text.node("n1", 2, at)
     text.pod("train", at, node="n1", bound=HOUR_ZERO)
-    text.duty("GPU-a", "n1", dict.fromkeys(at, 0.5), pod="train")
-    text.duty("GPU-b", "n1", dict.fromkeys(at, 0.0))
+    text.utilization("GPU-a", "n1", dict.fromkeys(at, 0.5), pod="train")
+    text.utilization("GPU-b", "n1", dict.fromkeys(at, 0.0))
     return text
 
 

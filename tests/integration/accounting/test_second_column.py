@@ -110,7 +110,7 @@ def test_what_was_not_observed_is_null(tmp_path: Path) -> None:
     scrapes = times(HOUR_ZERO, HOUR_ZERO + 1800)
     text.node("n1", 1, scrapes)
     text.pod("train", scrapes, node="n1", bound=HOUR_ZERO)
-    text.duty("GPU-a", "n1", dict.fromkeys(scrapes, 0.5), pod="train")
+    text.utilization("GPU-a", "n1", dict.fromkeys(scrapes, 0.5), pod="train")
     run("import_metrics", "--cluster=north", text.write(tmp_path / "few.om"))
     [row] = report("usage", by="pod")
     assert second(row) == [None] * 5

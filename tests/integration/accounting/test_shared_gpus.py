@@ -19,7 +19,7 @@ def cluster(name: str, folder: Path, start: int, length: int, *uuids: str) -> No
     at = times(HOUR_ZERO + start, HOUR_ZERO + start + length)
     text.node(f"{name}-1", len(uuids), at)
     for uuid in uuids:
-        text.duty(uuid, f"{name}-1", dict.fromkeys(at, 0.5))
+        text.utilization(uuid, f"{name}-1", dict.fromkeys(at, 0.5))
     path = text.write(folder / f"{name}.om")
     run("import_metrics", f"--cluster={name}", "--new", path)
 

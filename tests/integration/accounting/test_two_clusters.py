@@ -23,7 +23,7 @@ def gpus(*uuids: str, start: int = HOUR_ZERO, length: int = HOUR) -> Text:
     at = times(start, start + length)
     text.node("n1", len(uuids), at)
     for uuid in uuids:
-        text.duty(uuid, "n1", dict.fromkeys(at, 0.5))
+        text.utilization(uuid, "n1", dict.fromkeys(at, 0.5))
     return text
 
 

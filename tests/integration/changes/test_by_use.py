@@ -48,7 +48,7 @@ def import_holds(office: Office, folder: Path, spaces: dict[str, list[int]]) -> 
                 completed=done,
             )
     for index in range(8):
-        text.duty(f"GPU-{index}", "n1", dict.fromkeys(scrapes, 0.0))
+        text.utilization(f"GPU-{index}", "n1", dict.fromkeys(scrapes, 0.0))
     path = text.write(folder / "yesterday.txt")
     run("import_metrics", "--cluster", office.cluster.name, path)
 

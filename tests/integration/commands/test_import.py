@@ -48,7 +48,7 @@ def story(hours: float = HOURS, step: float = 60, sampled: int = 1) -> Text:
     text.pod("train", scrapes, node="n1", bound=HOUR_ZERO)
     for uuid, pod in (("GPU-1", "train"), ("GPU-2", "")):
         samples = dict.fromkeys(scrapes[::sampled], 0.5)
-        text.duty(uuid, "n1", samples, pod=pod)
+        text.utilization(uuid, "n1", samples, pod=pod)
     return text
 
 

@@ -30,12 +30,12 @@ ODD_SECOND = 7  # of the scrapes of the second time, so that none falls on an ol
 
 
 def sampled(at: int) -> Text:
-    """What the cluster shows: one GPU, held by one pod, of other duty the second time."""
+    """What the cluster shows: one GPU, held by one pod, of other utilization the second time."""
     text = Text()
     text.node("n1", 1, [at])
     text.pod("train", [at], node="n1", bound=HOUR_ZERO - 600)
     value = 0.75 if at % STEP == ODD_SECOND else 0.25
-    text.duty("GPU-1a", "n1", {at: value}, pod="train")
+    text.utilization("GPU-1a", "n1", {at: value}, pod="train")
     return text
 
 

@@ -177,9 +177,9 @@ def _gpus(target: str, node: str, at: int) -> Iterator[Sample]:
         if node == "n2":  # its own labels, which give way to those of the target
             labels |= {"instance": "vm-7", "job": "guest"}
         labels |= _workload(node, place, seen)
-        duty = _duty(node, place, at)
-        yield Sample("DCGM_FI_PROF_GR_ENGINE_ACTIVE", labels, duty, own_time)
-        util = "+Inf" if duty == "+Inf" else ((at // STEP) * 13 + place) % 101
+        utilization = _utilization(node, place, at)
+        yield Sample("DCGM_FI_PROF_GR_ENGINE_ACTIVE", labels, utilization, own_time)
+        util = "+Inf" if utilization == "+Inf" else ((at // STEP) * 13 + place) % 101
         yield Sample("DCGM_FI_DEV_GPU_UTIL", labels, util, own_time)
     yield Sample("gpu_fan_speed", {"Hostname": node}, 40, own_time)
     yield Sample("node_load1", {}, "0.5")
@@ -198,7 +198,7 @@ def _workload(node: str, place: int, seen: float) -> dict[str, str]:
     return {}
 
 
-def _duty(node: str, place: int, at: int) -> object:
+def _utilization(node: str, place: int, at: int) -> object:
     turn = (at - START) // STEP
     if node == "n3" and turn == THERE["n3"][0] // STEP:
         return "+Inf"  # no data, and still the first proof that the GPU is there

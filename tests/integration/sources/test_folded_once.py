@@ -35,7 +35,7 @@ def story(hours: int) -> Text:
     scrapes = times(HOUR_ZERO, HOUR_ZERO + hours * 3600, 60)
     text.node("n1", 1, scrapes)
     text.pod("train", scrapes, node="n1", bound=HOUR_ZERO)
-    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, 0.25), pod="train")
+    text.utilization("GPU-1", "n1", dict.fromkeys(scrapes, 0.25), pod="train")
     return text
 
 
@@ -82,7 +82,7 @@ def test_what_lies_around_late_samples_is_folded_again(
     run("import_metrics", "--cluster=north", path)
     late = Text()
     at = HOUR_ZERO + 2 * 3600 + 1800
-    late.duty("GPU-1", "n1", {at + 1: 0.25, at + 11: 0.25}, pod="train")
+    late.utilization("GPU-1", "n1", {at + 1: 0.25, at + 11: 0.25}, pod="train")
     known = set(BufferBlock.objects.values_list("pk", flat=True))
     run("import_metrics", "--cluster=north", late.write(tmp_path / "late.om"))
     unfolded = BufferBlock.objects.filter(pk__in=known, folded_as=None)

@@ -65,7 +65,7 @@ def good() -> Text:
     scrapes = times(HOUR_ZERO, END)
     text.node("n1", 1, scrapes)
     text.pod("train", scrapes[2:], node="n1", bound=HOUR_ZERO + 45)
-    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, 0.5), pod="train")
+    text.utilization("GPU-1", "n1", dict.fromkeys(scrapes, 0.5), pod="train")
     return text
 
 
@@ -178,7 +178,7 @@ def test_long_label_of_no_importance_is_kept(tmp_path: Path) -> None:
 def test_gpu_that_two_nodes_show_at_once_is_one_gpu(tmp_path: Path) -> None:
     text = good()
     for node in ("n8", "n9"):
-        text.duty("GPU-9", node, dict.fromkeys(times(HOUR_ZERO, END), 0.5))
+        text.utilization("GPU-9", node, dict.fromkeys(times(HOUR_ZERO, END), 0.5))
     run("import_metrics", "--cluster=north", text.write(tmp_path / "odd.om"))
     [row] = [row for row in report("ledger", by="gpu") if row["gpu"] == "GPU-9"]
     assert row["wall_ms"] == 600_000

@@ -46,7 +46,7 @@ def story(away: float, back: float) -> Text:
         if HOUR_ZERO + 60 < at < HOUR_ZERO + away or at >= HOUR_ZERO + back
     ]
     text.pod("train", shown, node="n1", bound=HOUR_ZERO + 60)
-    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, 0.25))
+    text.utilization("GPU-1", "n1", dict.fromkeys(scrapes, 0.25))
     return text
 
 

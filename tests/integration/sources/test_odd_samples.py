@@ -12,7 +12,7 @@ from tests.integration.accounting.support import clear, facts, report, run
 pytestmark = pytest.mark.django_db(transaction=True)
 
 END = HOUR_ZERO + 1200
-DUTY = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
+UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 SCRAPES = times(HOUR_ZERO, END)
 BLANKS = (
     "140737488355328",  # DCGM's blank of a double
@@ -27,12 +27,12 @@ BLANKS = (
 
 
 def hour() -> Text:
-    """Twenty minutes of a pod on one GPU; its duty changes with each sample."""
+    """Twenty minutes of a pod on one GPU; its utilization changes with each sample."""
     text = Text()
     text.node("n1", 1, SCRAPES)
     text.pod("train", SCRAPES[3:], node="n1", bound=HOUR_ZERO + 75)
-    duty = {at: round(i * 7 % 10 / 10, 1) for i, at in enumerate(SCRAPES)}
-    text.duty("GPU-1", "n1", duty, pod="train")
+    utilization = {at: round(i * 7 % 10 / 10, 1) for i, at in enumerate(SCRAPES)}
+    text.utilization("GPU-1", "n1", utilization, pod="train")
     return text
 
 
@@ -73,11 +73,11 @@ def test_smaller_number_counts_where_two_samples_disagree(
     for is_first in (True, False):
         text = hour()
         lines = []
-        for line in text.families[DUTY]:
+        for line in text.families[UTILIZATION]:
             head, _, at = line.rsplit(" ", 2)
             pair = [line, f"{head} {other} {at}"]
             lines += pair[::-1] if is_first else pair
-        text.families[DUTY] = lines
+        text.families[UTILIZATION] = lines
         assert imported(text, tmp_path) == expected
         if other == "0.95":  # two numbers: somebody is wrong
             found = {row["code"]: row["at_stake_ms"] for row in report("issues")}
@@ -91,7 +91,7 @@ def test_blank_of_a_side_metric_makes_nothing_suspect(
     text = Text()
     text.node("n1", 1, SCRAPES)
     text.pod("train", SCRAPES, node="n1", bound=HOUR_ZERO)
-    text.duty("GPU-1", "n1", dict.fromkeys(SCRAPES, 0.0), pod="train")
+    text.utilization("GPU-1", "n1", dict.fromkeys(SCRAPES, 0.0), pod="train")
     labels = {"UUID": "GPU-1", "Hostname": "n1", "namespace": "vision", "pod": "train"}
     for at in SCRAPES:
         text.add("DCGM_FI_DEV_GPU_UTIL", labels, blank, at)

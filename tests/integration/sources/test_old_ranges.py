@@ -27,13 +27,13 @@ WHOLE_HOUR = ("--from=2026-10-01T10:00Z", "--to=2026-10-01T11:00Z")
 FIVE_MINUTES = ("--from=2026-10-01T10:00Z", "--to=2026-10-01T10:05Z")
 
 
-def story(duty: float) -> Script:
+def story(utilization: float) -> Script:
     """A GPU that a pod holds for an hour."""
     text = Text()
     scrapes = times(HOUR_ZERO, HOUR_ZERO + 3600)
     text.node("n1", 1, scrapes)
     text.pod("train", scrapes, node="n1", bound=HOUR_ZERO)
-    text.duty("GPU-1", "n1", dict.fromkeys(scrapes, duty), pod="train")
+    text.utilization("GPU-1", "n1", dict.fromkeys(scrapes, utilization), pod="train")
     return StandIn(text.text())
 
 

@@ -28,8 +28,8 @@ def server(
     """A server with a sample exactly at each border and one a millisecond before it."""
     text = Text()
     for border in BORDERS:
-        text.duty("GPU-1", "n1", {border: 0.5})
-        text.duty("GPU-2", "n1", {border - 0.125: 0.25})
+        text.utilization("GPU-1", "n1", {border: 0.5})
+        text.utilization("GPU-2", "n1", {border - 0.125: 0.25})
     folder = tmp_path_factory.mktemp(f"prometheus-{request.param}")
     with prometheus(request.param, text.text(), folder) as address:
         yield address

@@ -27,7 +27,7 @@ def told(*starts: int) -> StandIn:
     at = [t for start in starts for t in times(start, start + 3600)]
     text.node("n1", 2, at)
     for uuid in ("GPU-a", "GPU-b"):
-        text.duty(uuid, "n1", dict.fromkeys(at, 0.0))
+        text.utilization(uuid, "n1", dict.fromkeys(at, 0.0))
     return StandIn(text.text())
 
 

@@ -74,7 +74,7 @@ def test_the_hour_holds_what_the_doors_must_agree_on(expected: Ledger) -> None:
     lines = expected["ledger"]
     for state in ("busy", "idle", "unknown", "free", "dark"):
         assert sum(row[f"{state}_ms"] for row in lines) > 0, state
-    assert {code for code, _ in expected["issues"]} >= {"duty_out_of_range"}
+    assert {code for code, _ in expected["issues"]} >= {"utilization_out_of_range"}
     held_ms = {row["namespace"]: row["allocated_ms"] for row in expected["usage"]}
     assert held_ms == {
         "vision": 2 * (1510 - 125) * 1000 + 2 * (3600 - 1540) * 1000,

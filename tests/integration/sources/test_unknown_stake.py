@@ -1,7 +1,7 @@
 """What a metric name outside the catalogue may cost: held time without any metric there.
 
 The same hour through each door: on n1 and n3 the exporter has a name that nobody knows, on n2
-it has none at all; only n3 shows a duty too.
+it has none at all; only n3 shows a utilization too.
 """
 
 from collections.abc import Callable, Iterator

@@ -106,7 +106,7 @@ class Fleet:
         samples: Mapping[float, float],
         *,
         pod: str = "",
-        metric: str = "duty_engine",
+        metric: str = "engine_active",
     ) -> None:
         """Activity of one GPU, naming a pod of `ns` where one is given."""
         named = PodName("ns", pod) if pod else None

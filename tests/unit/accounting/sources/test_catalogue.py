@@ -167,7 +167,7 @@ def test_only_the_first_partition_speaks_of_activity() -> None:
     """T10: the others show 0, which is no idleness."""
     part = CARD | {"gpu_compute_partition_type": "cpx"}
     first, other = part | {"gpu_partition_id": "0"}, part | {"gpu_partition_id": "3"}
-    assert gpu_metric_of("gpu_gfx_activity", {}, first).id == "duty_engine"
+    assert gpu_metric_of("gpu_gfx_activity", {}, first).id == "engine_active"
     assert not gpu_metric_of("gpu_gfx_activity", {}, other).is_used
     assert gpu_metric_of("gpu_used_vram", {}, other).id == "memory_used_bytes"
 

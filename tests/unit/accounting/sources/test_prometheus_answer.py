@@ -10,7 +10,7 @@ from accounting.sources.errors import InvalidSourceResponse
 from accounting.sources.samples import SampleBatch, build_reading
 
 HOUR = Interval(0, 3_600_000)
-DUTY = {"__name__": "DCGM_FI_DEV_GPU_UTIL", "UUID": "GPU-1", "Hostname": "n1"}
+UTILIZATION = {"__name__": "DCGM_FI_DEV_GPU_UTIL", "UUID": "GPU-1", "Hostname": "n1"}
 Vector = tuple[dict[str, object], list[list[object]]]
 
 
@@ -39,7 +39,7 @@ def samples_of(*vectors: Vector) -> SampleBatch:
 )
 def test_values_are_those_of_python(written: str, meant: float) -> None:
     found = samples_of(
-        ({**DUTY, "le": "+Inf"}, [[30, written], [60.001, "1"]]),
+        ({**UTILIZATION, "le": "+Inf"}, [[30, written], [60.001, "1"]]),
     )
     assert found.values.tolist() == pytest.approx([meant, 1.0], abs=0, nan_ok=True)
     assert found.times.tolist() == [30_000, 60_001]
@@ -49,34 +49,34 @@ def test_values_are_those_of_python(written: str, meant: float) -> None:
 @pytest.mark.parametrize("written", ["", "much", "0x10", "1,5"])
 def test_value_that_is_no_number_is_named(written: str) -> None:
     with pytest.raises(ValueError, match=f"'{written}'"):
-        samples_of((dict(DUTY), [[30, "+Inf"], [60, written]]))
+        samples_of((dict(UTILIZATION), [[30, "+Inf"], [60, written]]))
 
 
 @pytest.mark.parametrize("written", [None, True, ["1"]])
 def test_value_of_another_kind_is_a_wrong_answer(written: object) -> None:
     with pytest.raises(InvalidSourceResponse, match="http://there"):
-        samples_of((dict(DUTY), [[30, written]]))
+        samples_of((dict(UTILIZATION), [[30, written]]))
 
 
 @pytest.mark.parametrize("label", [7, None, ["a"]])
 def test_label_that_is_no_text_is_a_wrong_answer(label: object) -> None:
     with pytest.raises(InvalidSourceResponse, match="labels"):
-        samples_of(({**DUTY, "gpu": label}, [[30, "1"]]))
+        samples_of(({**UTILIZATION, "gpu": label}, [[30, "1"]]))
 
 
 def test_labels_in_another_order_are_the_same_series() -> None:
-    turned: dict[str, object] = dict(reversed(DUTY.items()))
-    found = samples_of((dict(DUTY), [[30, "1"]]), (turned, [[60, "2"]]))
+    turned: dict[str, object] = dict(reversed(UTILIZATION.items()))
+    found = samples_of((dict(UTILIZATION), [[30, "1"]]), (turned, [[60, "2"]]))
     assert len(found.series) == 1
     assert found.ids.tolist() == [0, 0]
 
 
 def test_samples_out_of_order_are_brought_into_it() -> None:
-    other: dict[str, object] = {**DUTY, "UUID": "GPU-2"}
+    other: dict[str, object] = {**UTILIZATION, "UUID": "GPU-2"}
     found = samples_of(
-        (dict(DUTY), [[60, "2"], [30, "1"]]),
+        (dict(UTILIZATION), [[60, "2"], [30, "1"]]),
         (other, [[30, "3"]]),
-        (dict(DUTY), [[45, "4"]]),
+        (dict(UTILIZATION), [[45, "4"]]),
     )
     reading = build_reading(found, scales={})
     assert [s.times_ms.tolist() for s in reading.series] == [

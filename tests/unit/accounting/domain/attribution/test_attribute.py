@@ -148,7 +148,7 @@ def test_suspect_zeros_are_unknown() -> None:
     fleet.node("n", 1)
     fleet.pod("a", "n", 0, fleet.scrapes)
     fleet.gpu("G", "n", fleet.every(0.0), pod="a")
-    fleet.gpu("G", "n", fleet.every(0.9), pod="a", metric="duty_util")
+    fleet.gpu("G", "n", fleet.every(0.9), pod="a", metric="gpu_util")
     assert fleet.seconds("G", "a") == {"unknown": 600}
     codes = {issue.code for ledger in fleet.ledgers() for issue in ledger.issues}
     assert codes == {"suspect_silence"}
@@ -156,14 +156,16 @@ def test_suspect_zeros_are_unknown() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    duties=st.lists(st.one_of(st.none(), st.floats(0, 1.2)), min_size=20, max_size=20),
+    utilizations=st.lists(
+        st.one_of(st.none(), st.floats(0, 1.2)), min_size=20, max_size=20
+    ),
     bound=st.floats(0, 500),
     length=st.floats(0, 400),
     seen=st.integers(1, 20),
     units=st.integers(1, 3),
 )
 def test_every_gpu_sums_to_its_presence(
-    duties: list[float | None], bound: float, length: float, seen: int, units: int
+    utilizations: list[float | None], bound: float, length: float, seen: int, units: int
 ) -> None:
     fleet = Fleet()
     fleet.node("n", 2, fleet.scrapes[:seen])
@@ -171,7 +173,7 @@ def test_every_gpu_sums_to_its_presence(
     if shown:
         fleet.pod("a", "n", bound, shown, units=units, ended=bound + length)
     samples = {
-        t: d for t, d in zip(fleet.scrapes, duties, strict=True) if d is not None
+        t: d for t, d in zip(fleet.scrapes, utilizations, strict=True) if d is not None
     }
     if samples:
         fleet.gpu("G", "n", samples, pod="a")

@@ -43,7 +43,7 @@ def doubled() -> Fleet:
     fleet = plain()
     named = GpuKey("G", "n", plain=PodName("ns", "a"))
     second = ScraperIdentity("job", "two")
-    fleet.add("duty_engine", fleet.every(0.5), gpu=named, scraper=second)
+    fleet.add("engine_active", fleet.every(0.5), gpu=named, scraper=second)
     return fleet
 
 
@@ -83,7 +83,7 @@ def test_divided_gpu_goes_at_once_with_what_its_instances_leave() -> None:
     fleet = Fleet()
     fleet.node("n", 1)
     key = GpuKey("M", "n", "1", "1g.5gb", "NVIDIA-A100-SXM4-40GB")
-    fleet.add("duty_engine", fleet.every(0.5), gpu=key)
+    fleet.add("engine_active", fleet.every(0.5), gpu=key)
     fleet.add("sm_active", fleet.every(0.5), gpu=key)
     for ledger in fleet.ledgers():
         assert ledger.singles == ()
@@ -145,7 +145,7 @@ def test_node_with_doubtful_zeros_goes_the_long_way_and_others_do_not() -> None:
     fleet.node("m", 1)
     fleet.pod("b", "m", 0, fleet.scrapes)
     fleet.gpu("Z", "m", fleet.every(0.0), pod="b")
-    fleet.gpu("Z", "m", fleet.every(0.9), pod="b", metric="duty_util")
+    fleet.gpu("Z", "m", fleet.every(0.9), pod="b", metric="gpu_util")
     fleet.gpu("Z", "m", fleet.every(0.4), metric="sm_active")
     for ledger in fleet.ledgers():
         assert [line.uuid for line in ledger.singles] == ["Z"]
@@ -174,7 +174,7 @@ def test_issues_are_of_their_window_in_order_of_code_and_subject() -> None:
         fleet.pod(f"p{uuid}", "n", 0, fleet.scrapes)
         zeros = fleet.every(0.0)
         fleet.gpu(uuid, "n", zeros, pod=f"p{uuid}")
-        fleet.gpu(uuid, "n", fleet.every(0.9), pod=f"p{uuid}", metric="duty_util")
+        fleet.gpu(uuid, "n", fleet.every(0.9), pod=f"p{uuid}", metric="gpu_util")
     fleet.gpu("G", "n", {30.0: 1.5}, metric="sm_active")
     first, second = fleet.ledgers()
     assert [(i.code, i.subject) for i in first.issues] == [

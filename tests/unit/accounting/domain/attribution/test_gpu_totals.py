@@ -11,7 +11,7 @@ from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.per_pod_values import PodValues
 from accounting.domain.attribution.pool_filling import Holder
 from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import WindowDuty
+from accounting.domain.attribution.utilization import WindowUtilization
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import ESTIMATED, INFERRED, SUSPECT, LedgerLine
 from accounting.domain.samples.scraper_series import BILLION, ValidInterval
@@ -30,21 +30,21 @@ def segment(*, is_seen: bool = True) -> Segment:
     return Segment(WINDOW, {GPU: ALL}, {}, {}, {}, is_seen=is_seen)
 
 
-def duty(
+def utilization(
     ratio: float,
     until: int = 300_000,
     *,
     is_suspect: bool = False,
     values: Mapping[PodName, int] | None = None,
-) -> WindowDuty:
+) -> WindowUtilization:
     piece = ValidInterval(0, until, round(ratio * BILLION), 0, ScraperIdentity())
     times = tuple(range(0, until, 30_000))
     by_pod = {ScraperIdentity(): PodValues({0: values})} if values else {}
-    return WindowDuty((piece,), 1, times, 30_000, is_suspect, by_pod)
+    return WindowUtilization((piece,), 1, times, 30_000, is_suspect, by_pod)
 
 
 def lines(
-    said: WindowDuty,
+    said: WindowUtilization,
     *holders: Holder,
     period: Interval = WINDOW,
     is_seen: bool = True,
@@ -64,8 +64,8 @@ def line(uid: str, **values: int) -> LedgerLine:
 
 
 def test_held_time_is_busy_idle_and_unknown() -> None:
-    """N21: duty x share is busy, the rest idle; not sampled is unknown."""
-    found = lines(duty(0.25, 240_000), Holder("u", ALL, INFERRED))
+    """N21: utilization x share is busy, the rest idle; not sampled is unknown."""
+    found = lines(utilization(0.25, 240_000), Holder("u", ALL, INFERRED))
     expected = line(
         "u",
         busy_ms=60_000,
@@ -79,14 +79,14 @@ def test_held_time_is_busy_idle_and_unknown() -> None:
 
 def test_time_that_nobody_holds_is_free_and_stray_or_dark() -> None:
     """N21: stray as far as active where kube-state is seen; else dark, sampled or not."""
-    assert lines(duty(0.25)) == {"": line("", free_ms=225_000, stray_ms=75_000)}
+    assert lines(utilization(0.25)) == {"": line("", free_ms=225_000, stray_ms=75_000)}
     dark = line("", dark_ms=300_000, over_share_ms=75_000)
-    assert lines(duty(0.25), is_seen=False) == {"": dark}
+    assert lines(utilization(0.25), is_seen=False) == {"": dark}
 
 
 def test_excess_is_stray_as_far_as_a_part_is_free() -> None:
     """N22: half is held; 0.9 is active: half busy, 0.4 stray."""
-    found = lines(duty(0.9), Holder("u", HALF))
+    found = lines(utilization(0.9), Holder("u", HALF))
     assert found == {
         "u": line("u", busy_ms=150_000),
         "": line("", free_ms=30_000, stray_ms=120_000),
@@ -96,7 +96,7 @@ def test_excess_is_stray_as_far_as_a_part_is_free() -> None:
 def test_what_no_holder_may_have_is_over_share() -> None:
     """N22: kept beside the states: 0.9 by one of two holders, of whom each has a half."""
     values = {PodName("ns", "a"): 1}
-    found = lines(duty(0.9, values=values), Holder("u", HALF), Holder("v", HALF))
+    found = lines(utilization(0.9, values=values), Holder("u", HALF), Holder("v", HALF))
     assert found == {
         "u": line("u", busy_ms=150_000),
         "v": line("v", idle_ms=150_000),
@@ -107,25 +107,25 @@ def test_what_no_holder_may_have_is_over_share() -> None:
 def test_less_than_a_millisecond_of_over_share_makes_no_line() -> None:
     """N23: whole milliseconds, rounded down."""
     values = {PodName("ns", "a"): 1}
-    little = duty(0.5 + 2e-6, values=values)
+    little = utilization(0.5 + 2e-6, values=values)
     assert set(lines(little, Holder("u", HALF), Holder("v", HALF))) == {"u", "v"}
-    more = duty(0.500005, values=values)  # 1.5 ms
+    more = utilization(0.500005, values=values)  # 1.5 ms
     assert lines(more, Holder("u", HALF), Holder("v", HALF))[""].over_share_ms == 1
 
 
 def test_division_without_values_is_estimated_only_where_it_is_sampled() -> None:
     """N19: several holders, sampled time, no per-pod values."""
     two = Holder("u", HALF), Holder("v", HALF)
-    assert [x.flags for x in lines(duty(0.5), *two).values()] == [ESTIMATED] * 2
-    known = duty(0.5, values={PodName("ns", "a"): 1, PodName("ns", "b"): 1})
+    assert [x.flags for x in lines(utilization(0.5), *two).values()] == [ESTIMATED] * 2
+    known = utilization(0.5, values={PodName("ns", "a"): 1, PodName("ns", "b"): 1})
     assert [x.flags for x in lines(known, *two).values()] == [0, 0]
-    assert [x.flags for x in lines(WindowDuty(), *two).values()] == [0, 0]
-    assert lines(duty(0.5), Holder("u", HALF))["u"].flags == 0
+    assert [x.flags for x in lines(WindowUtilization(), *two).values()] == [0, 0]
+    assert lines(utilization(0.5), Holder("u", HALF))["u"].flags == 0
 
 
 def test_suspect_time_is_unknown_and_says_so() -> None:
     """N21: its sampled time in that window."""
-    found = lines(duty(0.0, is_suspect=True), Holder("u", ALL))
+    found = lines(utilization(0.0, is_suspect=True), Holder("u", ALL))
     assert found == {"u": line("u", unknown_ms=300_000, flags=SUSPECT)}
     total = GpuSum("G", "n", present_ms=300_000)
     for _ in range(2):
@@ -133,7 +133,7 @@ def test_suspect_time_is_unknown_and_says_so() -> None:
             total,
             Share(GPU, ALL, ()),
             WINDOW,
-            duty(0, is_suspect=True),
+            utilization(0, is_suspect=True),
             segment(),
             NODE,
         )
@@ -142,11 +142,11 @@ def test_suspect_time_is_unknown_and_says_so() -> None:
 
 def test_samples_expected_are_presence_by_step() -> None:
     """N33: rounded down; without a metric by the default step, and none is used."""
-    silent = lines(WindowDuty(), Holder("u", ALL), period=Interval(0, 100_000))
+    silent = lines(WindowUtilization(), Holder("u", ALL), period=Interval(0, 100_000))
     assert silent == {
         "u": line("u", unknown_ms=100_000, metric=0, samples_expected=3, samples_used=0)
     }
-    found = lines(duty(1.0), Holder("u", HALF), period=Interval(30_000, 100_000))
+    found = lines(utilization(1.0), Holder("u", HALF), period=Interval(30_000, 100_000))
     told = {"samples_expected": 2, "samples_used": 3}  # at 30, 60 and 90 s
     assert found == {
         "u": line("u", busy_ms=35_000, **told),
@@ -158,7 +158,7 @@ def test_instance_is_named_and_has_its_part() -> None:
     part = GpuPart("G", 3, "1g.5gb")
     seventh = Fraction(1, 7)
     found = lines(
-        duty(0.5),
+        utilization(0.5),
         Holder("u", seventh),
         part=part,
         own=seventh,

@@ -22,7 +22,7 @@ def series(
     at: Sequence[int],
     uuid: str = "G",
     value: float = 0.5,
-    metric: str = "duty_engine",
+    metric: str = "engine_active",
 ) -> Series:
     times = np.array(at, np.int64) + START
     values = np.full(len(at), value)
@@ -37,7 +37,7 @@ def within(*found: Series, window: Interval = WINDOW) -> dict[tuple[str, int], i
 
 
 def test_each_rung_of_each_gpu_has_its_name() -> None:
-    util = series("habanalabs_utilization", [0], "H", metric="duty_util")
+    util = series("habanalabs_utilization", [0], "H", metric="gpu_util")
     power = series("DCGM_FI_DEV_POWER_USAGE", [0], metric="power_watts")
     assert within(series(NEW, [0]), util, power, series(OLD, [0], "F")) == {
         ("G", ENGINE): NAMES[NEW],
@@ -47,7 +47,7 @@ def test_each_rung_of_each_gpu_has_its_name() -> None:
 
 
 def test_a_name_outside_the_table_is_another() -> None:
-    assert within(series("my_duty", [0])) == {("G", ENGINE): OTHER}
+    assert within(series("my_utilization", [0])) == {("G", ENGINE): OTHER}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from accounting.domain.attribution.activity import Share, measure, plain
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.per_pod_values import PodValues, pod_values
 from accounting.domain.attribution.pool_filling import Holder
-from accounting.domain.attribution.utilization import WindowDuty
+from accounting.domain.attribution.utilization import WindowUtilization
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.labels import Ownership
 from accounting.domain.samples.scraper_series import BILLION, ValidInterval
@@ -25,7 +25,7 @@ def series(pod: PodName | None, samples: Mapping[int, float]) -> Series:
     times = np.array(list(samples), np.int64)
     values = np.array(list(samples.values()), np.float64)
     gpu = GpuKey("G", "n", plain=pod)
-    return Series("duty_util", "U", ScraperIdentity(), times, values, gpu=gpu)
+    return Series("gpu_util", "U", ScraperIdentity(), times, values, gpu=gpu)
 
 
 def at(*parts: Series) -> Mapping[int, Mapping[PodName, int]] | None:
@@ -110,11 +110,11 @@ def share(*parts: Fraction, own: Fraction = Fraction(1)) -> Share:
     return Share(GpuPart("G"), own, holders)
 
 
-def duty(
+def utilization(
     *pieces: ValidInterval, values: Mapping[PodName, int] | None = None
-) -> WindowDuty:
+) -> WindowUtilization:
     by_pod = {ScraperIdentity(): PodValues({0: values})} if values else {}
-    return WindowDuty(pieces=pieces, by_pod=by_pod)
+    return WindowUtilization(pieces=pieces, by_pod=by_pod)
 
 
 def piece(start: int, end: int, ratio: float, at_ms: int = 0) -> ValidInterval:
@@ -127,7 +127,7 @@ def test_activity_is_divided_by_per_pod_values() -> None:
     found = measure(
         share(Fraction(1, 2), Fraction(1, 2)),
         Interval(0, 100),
-        duty(piece(0, 100, 0.6), values=values),
+        utilization(piece(0, 100, 0.6), values=values),
         NODE,
     )
     assert (found.covered, found.is_estimated) == (100, False)
@@ -141,7 +141,7 @@ def test_what_is_above_a_holders_share_goes_to_nobody_else() -> None:
     found = measure(
         share(Fraction(1, 2), Fraction(1, 4)),
         Interval(0, 100),
-        duty(piece(0, 100, 0.9), values=values),
+        utilization(piece(0, 100, 0.9), values=values),
         NODE,
     )
     assert found.busy == [50 * BILLION, Fraction(225, 10) * BILLION]
@@ -149,7 +149,7 @@ def test_what_is_above_a_holders_share_goes_to_nobody_else() -> None:
     full = measure(
         share(Fraction(1, 2), Fraction(1, 2)),
         Interval(0, 100),
-        duty(piece(0, 100, 0.9), values=values),
+        utilization(piece(0, 100, 0.9), values=values),
         NODE,
     )
     assert (full.excess, full.stray) == (Fraction(175, 10) * BILLION, 0)
@@ -160,7 +160,7 @@ def test_without_values_activity_goes_by_shares() -> None:
     found = measure(
         share(Fraction(1, 4), Fraction(1, 8)),
         Interval(0, 100),
-        duty(piece(0, 100, 0.9)),
+        utilization(piece(0, 100, 0.9)),
         NODE,
     )
     assert found.busy == [25 * BILLION, Fraction(125, 10) * BILLION]
@@ -169,7 +169,7 @@ def test_without_values_activity_goes_by_shares() -> None:
     little = measure(
         share(Fraction(1, 4), Fraction(1, 8)),
         Interval(0, 100),
-        duty(piece(0, 100, 0.3)),
+        utilization(piece(0, 100, 0.3)),
         NODE,
     )
     assert little.busy == [20 * BILLION, 10 * BILLION]
@@ -177,11 +177,11 @@ def test_without_values_activity_goes_by_shares() -> None:
 
 
 def test_values_count_only_in_the_scrape_that_has_them() -> None:
-    """N22: of the scrape whose duty is in force."""
+    """N22: of the scrape whose utilization is in force."""
     found = measure(
         share(Fraction(1, 2), Fraction(1, 2)),
         Interval(0, 100),
-        duty(piece(0, 50, 0.5), piece(50, 100, 0.5, at_ms=50), values={A: 1}),
+        utilization(piece(0, 50, 0.5), piece(50, 100, 0.5, at_ms=50), values={A: 1}),
         NODE,
     )
     assert found.busy == [Fraction(75, 2) * BILLION, Fraction(25, 2) * BILLION]
@@ -196,24 +196,24 @@ def test_only_time_inside_the_period_is_covered() -> None:
         piece(40, 60, 1.0),
         piece(60, 90, 1),
     ]
-    found = measure(share(Fraction(1)), Interval(20, 60), duty(*pieces), NODE)
+    found = measure(share(Fraction(1)), Interval(20, 60), utilization(*pieces), NODE)
     assert (found.covered, found.busy) == (30, [25 * BILLION])
-    nobody = measure(share(), Interval(20, 60), duty(*pieces), NODE)
+    nobody = measure(share(), Interval(20, 60), utilization(*pieces), NODE)
     assert (nobody.busy, nobody.excess, nobody.stray) == ([], *[25 * BILLION] * 2)
 
 
 def test_a_millisecond_counts() -> None:
     """N2: whole milliseconds."""
     found = measure(
-        share(Fraction(1)), Interval(0, 100), duty(piece(99, 130, 1.0)), NODE
+        share(Fraction(1)), Interval(0, 100), utilization(piece(99, 130, 1.0)), NODE
     )
     assert (found.covered, found.busy) == (1, [BILLION])
 
 
 def test_instance_has_its_part_of_the_activity() -> None:
-    """N21: duty x share."""
+    """N21: utilization x share."""
     part = share(Fraction(1, 7), own=Fraction(1, 7))
-    found = measure(part, Interval(0, 70), duty(piece(0, 70, 0.5)), NODE)
+    found = measure(part, Interval(0, 70), utilization(piece(0, 70, 0.5)), NODE)
     assert found.busy == [5 * BILLION]
 
 

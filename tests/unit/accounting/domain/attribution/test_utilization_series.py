@@ -1,4 +1,4 @@
-"""From series to tracks of duty, and what is no data (rules N2-N4, N7, N8, N22)."""
+"""From series to tracks of utilization, and what is no data (rules N2-N4, N7, N8, N22)."""
 
 import numpy as np
 import pytest
@@ -6,33 +6,39 @@ import pytest
 from accounting.domain.attribution.utilization import (
     ENGINE,
     UTIL,
-    GpuDuty,
-    gpu_duties,
-    window_duty,
+    GpuUtilization,
+    gpu_utilizations,
+    window_utilization,
 )
 from accounting.domain.core.issue import Issue
 from accounting.domain.inventory.labels import Ownership
 from accounting.domain.samples.scraper_series import BILLION
 from accounting.domain.samples.series import PodName, Reading, Series
 from accounting.domain.units.geometry import GpuPart
-from tests.unit.accounting.domain.duty_series import ONE, TWO, WINDOW, every, series
 from tests.unit.accounting.domain.fleet import ms
+from tests.unit.accounting.domain.utilization_series import (
+    ONE,
+    TWO,
+    WINDOW,
+    every,
+    series,
+)
 
 G = GpuPart("G")
 
 
-def duties(
+def utilizations(
     *found: Series, interval_ms: int | None = None
-) -> tuple[dict[GpuPart, GpuDuty], list[Issue]]:
+) -> tuple[dict[GpuPart, GpuUtilization], list[Issue]]:
     reading = Reading(found, interval_ms=interval_ms)
-    return gpu_duties([reading], WINDOW, Ownership())
+    return gpu_utilizations([reading], WINDOW, Ownership())
 
 
 # --- from series to tracks -----------------------------------------------------------
 
 
 def test_tracks_are_by_part_metric_and_scraper() -> None:
-    found, issues = duties(
+    found, issues = utilizations(
         series(ENGINE, {0: 0.5, 30: 0.5}, scraper=TWO),
         series(ENGINE, {0: 0.25}, scraper=ONE),
         series(UTIL, {0: 0.75}),
@@ -49,8 +55,11 @@ def test_tracks_are_by_part_metric_and_scraper() -> None:
     assert issues == []
     engine = found[G].tracks[ENGINE]
     assert [t.scraper for t in engine] == [ONE, TWO]
-    assert [t.duty.tolist() for t in engine] == [[BILLION // 4], [BILLION // 2] * 2]
-    assert found[G].tracks[UTIL][0].duty.tolist() == [BILLION * 3 // 4]
+    assert [t.utilization.tolist() for t in engine] == [
+        [BILLION // 4],
+        [BILLION // 2] * 2,
+    ]
+    assert found[G].tracks[UTIL][0].utilization.tolist() == [BILLION * 3 // 4]
     power = [it.values.tolist() for it in (*found[G].power, *found[G].power_limit)]
     assert power == [[100], [400]]
     assert (found[part].power, found[part].power_limit) == ([], [])
@@ -60,7 +69,7 @@ def test_tracks_are_by_part_metric_and_scraper() -> None:
 
 def test_partition_of_amd_has_utilisation() -> None:
     """N7: only a MIG instance has none."""
-    found, _ = duties(series(UTIL, {0: 1.0}, instance="0", profile="cpx"))
+    found, _ = utilizations(series(UTIL, {0: 1.0}, instance="0", profile="cpx"))
     assert found[GpuPart("G", 0, "cpx")].has_util
 
 
@@ -70,19 +79,19 @@ def test_declared_interval_and_other_tracks_give_the_step() -> None:
     few = series(ENGINE, {0: 0.5}, uuid="B")
     elsewhere = series(ENGINE, {0: 0.5}, uuid="C", node="m")
     other = series(UTIL, {0: 0.5}, uuid="D")
-    found, _ = duties(full, few, elsewhere, other)
+    found, _ = utilizations(full, few, elsewhere, other)
     steps = {p.uuid: d.tracks for p, d in found.items()}
     assert steps["A"][ENGINE][0].steps.at(ms(0)) == 60_000
     assert steps["B"][ENGINE][0].steps.at(ms(0)) == 60_000
     assert steps["C"][ENGINE][0].steps.at(ms(0)) == 30_000
     assert steps["D"][UTIL][0].steps.at(ms(0)) == 30_000
-    found, _ = duties(full, few, interval_ms=45_000)
+    found, _ = utilizations(full, few, interval_ms=45_000)
     assert {d.tracks[ENGINE][0].steps.at(ms(0)) for d in found.values()} == {45_000}
 
 
 def test_per_pod_values_are_kept_by_scraper() -> None:
     """N22: GPU_UTIL with a workload beside one without."""
-    found, _ = duties(
+    found, _ = utilizations(
         series(UTIL, {0: 0.6}),
         series(UTIL, {0: 0.6}, pod="a"),
         series(UTIL, {0: 0.6}, pod="a", scraper=TWO),
@@ -92,7 +101,7 @@ def test_per_pod_values_are_kept_by_scraper() -> None:
     by_pod = found[G].by_pod
     assert set(by_pod) == {ONE}
     assert by_pod[ONE].at == {ms(0): {PodName("ns", "a"): 600_000_000}}
-    kept = window_duty(found[G], WINDOW, ())
+    kept = window_utilization(found[G], WINDOW, ())
     assert kept.by_pod is by_pod
 
 
@@ -103,8 +112,8 @@ def test_samples_that_differ_at_one_time_are_told() -> None:
     doubled = Series(
         ENGINE, ENGINE, ONE, times, np.array([0.5, 0.25, 1.0]), gpu=part.gpu
     )
-    found, [issue] = duties(doubled)
-    assert found[G].tracks[ENGINE][0].duty.tolist() == [BILLION // 4, BILLION]
+    found, [issue] = utilizations(doubled)
+    assert found[G].tracks[ENGINE][0].utilization.tolist() == [BILLION // 4, BILLION]
     assert (issue.code, issue.subject) == ("samples_differ", "G")
     assert (issue.first_ms, issue.last_ms) == (ms(0), ms(0))
     assert issue.message.startswith("1 samples")
@@ -118,22 +127,22 @@ def test_samples_that_differ_before_the_windows_are_of_those_windows() -> None:
     doubled = Series(
         ENGINE, ENGINE, ONE, times, np.array([0.5, 0.25, 1.0]), gpu=part.gpu
     )
-    found, issues = duties(doubled)
-    assert found[G].tracks[ENGINE][0].duty.tolist() == [BILLION // 4, BILLION]
+    found, issues = utilizations(doubled)
+    assert found[G].tracks[ENGINE][0].utilization.tolist() == [BILLION // 4, BILLION]
     assert issues == []
 
 
 # --- values that cannot be (N8) ------------------------------------------------------
 
 
-def test_percent_under_a_ratios_name_gives_no_duty_in_that_window() -> None:
+def test_percent_under_a_ratios_name_gives_no_utilization_in_that_window() -> None:
     """N8: three or more samples above 1.1 and at most 100, of one source and window."""
     percent = series(
         UTIL, {0: 50.0, 30: 0.5, 270: 1.2, 300: 0.5, 330: 60.0}, name="X_RATIO"
     )
     other = series(UTIL, {0: 100.0, 60: 0.25}, uuid="H", name="X_RATIO")
-    found, issues = duties(percent, other)
-    [scale] = [issue for issue in issues if issue.code == "duty_scale"]
+    found, issues = utilizations(percent, other)
+    [scale] = [issue for issue in issues if issue.code == "utilization_scale"]
     assert found[G].tracks[UTIL][0].times.tolist() == [
         ms(300)
     ]  # 60 is no data by itself
@@ -157,9 +166,9 @@ def test_a_few_values_or_another_name_are_no_wrong_scale(
 ) -> None:
     """N8."""
     samples = {30.0 * n: value for n, value in enumerate([*values, 0.5])}
-    found, issues = duties(series(ENGINE, samples, name=name))
-    assert "duty_scale" not in {issue.code for issue in issues}
-    assert found[G].tracks[ENGINE][0].duty[-1] == BILLION // 2
+    found, issues = utilizations(series(ENGINE, samples, name=name))
+    assert "utilization_scale" not in {issue.code for issue in issues}
+    assert found[G].tracks[ENGINE][0].utilization[-1] == BILLION // 2
 
 
 @pytest.mark.parametrize("copies", [2, 4])
@@ -169,13 +178,13 @@ def test_copies_of_one_bad_value_are_one_sample(copies: int) -> None:
     shared = [
         series(ENGINE, samples, name="X_RATIO", pod=f"p{n}") for n in range(copies)
     ]
-    found, issues = duties(*shared)
-    assert "duty_scale" not in {issue.code for issue in issues}
+    found, issues = utilizations(*shared)
+    assert "utilization_scale" not in {issue.code for issue in issues}
     assert found[G].tracks[ENGINE][0].times.tolist() == [ms(60)]
 
     third = series(ENGINE, {0: 50.0}, uuid="H", name="X_RATIO")  # another GPU
-    found, issues = duties(*shared, third)
-    [scale] = [issue for issue in issues if issue.code == "duty_scale"]
+    found, issues = utilizations(*shared, third)
+    [scale] = [issue for issue in issues if issue.code == "utilization_scale"]
     assert found[G].tracks[ENGINE][0].times.tolist() == []
     assert scale.at_stake_ms == 2 * 300_000
 
@@ -184,15 +193,15 @@ def test_a_declared_name_is_never_silenced() -> None:
     """N8: what is above 1.1 after its scale is no data, and nothing else is lost."""
     told = series(UTIL, {0: 1.2, 30: 1.5, 60: 1.3, 90: 0.5}, name="X_RATIO")
     reading = Reading((told,), declared=frozenset({"X_RATIO"}))
-    found, issues = gpu_duties([reading], WINDOW, Ownership())
+    found, issues = gpu_utilizations([reading], WINDOW, Ownership())
     assert found[G].tracks[UTIL][0].times.tolist() == [ms(90)]
-    assert {issue.code for issue in issues} == {"duty_out_of_range"}
+    assert {issue.code for issue in issues} == {"utilization_out_of_range"}
 
 
 def test_wrong_scale_outside_the_period_is_not_told_again() -> None:
     """N8: it counts as no data around the windows, too."""
     before = {-300.0: 50.0, -270.0: 50.0, -240.0: 50.0, -210.0: 0.5, 0.0: 0.5}
-    found, issues = duties(series(ENGINE, before, name="X_RATIO"))
+    found, issues = utilizations(series(ENGINE, before, name="X_RATIO"))
     assert issues == []
     assert found[G].tracks[ENGINE][0].times.tolist() == [ms(0)]
 
@@ -201,18 +210,18 @@ def test_value_above_one_counts_as_one_or_not_at_all() -> None:
     """N8, with an issue from the first to the last of them and time lost by no data."""
     samples: dict[float, float]
     samples = {-30: 2.0, 0: 0.5, 15: 1.05, 30: 1.2, 45: -0.5, 60: 0.5, 300: 2.0}
-    found, [issue] = duties(series(ENGINE, samples, name="E"))
+    found, [issue] = utilizations(series(ENGINE, samples, name="E"))
     kept = found[G].tracks[ENGINE][0]
     assert kept.times.tolist() == [ms(t) for t in (0, 15, 60)]
-    assert kept.duty.tolist() == [BILLION // 2, BILLION, BILLION // 2]
-    assert (issue.code, issue.subject) == ("duty_out_of_range", "G E")
+    assert kept.utilization.tolist() == [BILLION // 2, BILLION, BILLION // 2]
+    assert (issue.code, issue.subject) == ("utilization_out_of_range", "G E")
     assert (issue.first_ms, issue.last_ms) == (ms(15), ms(45))
     assert issue.at_stake_ms == 2 * 15_000  # two samples, a step of 15 s
     assert issue.severity == "info"
 
 
 def test_value_of_one_is_in_range_and_few_samples_have_the_default_step() -> None:
-    assert duties(series(ENGINE, {0: 1.0, 30: 0.0, 60: float("nan")}))[1] == []
-    _, [issue] = duties(series(ENGINE, {0: 1.05, 10: 5.0}))
+    assert utilizations(series(ENGINE, {0: 1.0, 30: 0.0, 60: float("nan")}))[1] == []
+    _, [issue] = utilizations(series(ENGINE, {0: 1.05, 10: 5.0}))
     assert issue.at_stake_ms == 30_000
-    assert duties(series(ENGINE, {-30: 5.0, 300: 5.0}))[1] == []
+    assert utilizations(series(ENGINE, {-30: 5.0, 300: 5.0}))[1] == []

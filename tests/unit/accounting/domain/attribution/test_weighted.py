@@ -31,7 +31,7 @@ def lines(policies: Policies) -> list[dict[tuple[int, str], LedgerLine]]:
     fleet.add("kube_pod_status_scheduled_time", start, pod)
     for number, named in (("1", PodName("ns", "a")), ("2", None)):
         key = GpuKey("M", "n", number, "3g.20gb", A100, exported=named)
-        fleet.add("duty_engine", fleet.every(0.5), gpu=key)
+        fleet.add("engine_active", fleet.every(0.5), gpu=key)
     whole = Interval(ZERO_MS, ms(600))
     inventory = Inventory(policies=policies)
     observe(inventory, [fleet.reading()], whole)

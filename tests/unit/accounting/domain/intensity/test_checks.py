@@ -210,6 +210,6 @@ def test_borders_of_busy_but_pointless(
 
 
 def test_every_code_has_words_and_a_code_of_an_older_version_keeps_its_own() -> None:
-    assert text_of("duty_scale") is TEXTS["duty_scale"]
+    assert text_of("utilization_scale") is TEXTS["utilization_scale"]
     assert text_of("some_old_code")[:2] == ("Some old code", "")
     assert set(TEXTS) > OF_WINDOWS

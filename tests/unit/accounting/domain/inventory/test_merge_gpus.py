@@ -62,7 +62,7 @@ def seen(
 def test_any_sample_proves_presence() -> None:
     """N14: all metrics together, data or not; a gap of 1.5 steps is none."""
     inventory, touched = seen(
-        series([0, 30, 60]), series([30, 90], metric="duty_util"), series([300, 330])
+        series([0, 30, 60]), series([30, 90], metric="gpu_util"), series([300, 330])
     )
     assert inventory.gpus["G"].spans == {
         HERE: [SampleSpan(0, 90_000, 30_000), SampleSpan(300_000, 330_000, 30_000)]

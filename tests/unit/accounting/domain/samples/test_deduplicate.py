@@ -14,7 +14,7 @@ def one(seconds: list[float], values: list[float], pod: str = "") -> Series:
     times = np.array([ms(t) for t in seconds], np.int64)
     key = GpuKey("G", "n", plain=named)
     return Series(
-        "duty_engine", "x", ScraperIdentity(), times, np.array(values), gpu=key
+        "engine_active", "x", ScraperIdentity(), times, np.array(values), gpu=key
     )
 
 

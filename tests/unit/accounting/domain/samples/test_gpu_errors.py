@@ -68,8 +68,8 @@ def twice(*found: Series) -> list[tuple[str, int, int, int | None]]:
 def test_two_names_in_one_scrape_are_told() -> None:
     """T2: from the first to the last scrape that shows both."""
     both = [
-        series("duty_util", {900: 1, 1100: 1, 1400: 1, 1900: 1}, name="NEW"),
-        series("duty_util", {1100: 1, 1400: 1, 1500: 1}, name="OLD"),
+        series("gpu_util", {900: 1, 1100: 1, 1400: 1, 1900: 1}, name="NEW"),
+        series("gpu_util", {1100: 1, 1400: 1, 1500: 1}, name="OLD"),
     ]
     assert twice(*both) == [("dcgm n:9400: NEW, OLD", 1100, 1400, 300)]
     assert twice(*both[::-1]) == twice(*both)
@@ -78,7 +78,7 @@ def test_two_names_in_one_scrape_are_told() -> None:
 def test_gpus_of_a_scraper_are_told_together() -> None:
     """T2: time at stake is that of all its GPUs."""
     found = [
-        series("duty_util", dict.fromkeys(times, 1), GpuKey(uuid, "n"), name)
+        series("gpu_util", dict.fromkeys(times, 1), GpuKey(uuid, "n"), name)
         for uuid, times in (("G", (1100, 1200)), ("H", (1150, 1400)))
         for name in ("A", "B")
     ]
@@ -87,23 +87,23 @@ def test_gpus_of_a_scraper_are_told_together() -> None:
 
 def test_other_things_are_not_the_same_measure() -> None:
     """T2: another GPU, instance, replica, scraper or metric, or never at one time."""
-    one = series("duty_util", {1100: 1}, name="A")
+    one = series("gpu_util", {1100: 1}, name="A")
     others = [
-        series("duty_util", {1100: 1}, GpuKey("H", "n"), "B"),
-        series("duty_util", {1100: 1}, GpuKey("G", "n", "1"), "B"),
-        series("duty_util", {1100: 1}, GpuKey("G", "n", vgpu="1"), "B"),
+        series("gpu_util", {1100: 1}, GpuKey("H", "n"), "B"),
+        series("gpu_util", {1100: 1}, GpuKey("G", "n", "1"), "B"),
+        series("gpu_util", {1100: 1}, GpuKey("G", "n", vgpu="1"), "B"),
         series(
-            "duty_util", {1100: 1}, name="B", scraper=ScraperIdentity("dcgm", "m:9400")
+            "gpu_util", {1100: 1}, name="B", scraper=ScraperIdentity("dcgm", "m:9400")
         ),
-        series("duty_engine", {1100: 1}, name="B"),
-        series("duty_util", {1200: 1}, name="B"),
-        series("duty_util", {1100: 1}, None, "B"),
+        series("engine_active", {1100: 1}, name="B"),
+        series("gpu_util", {1200: 1}, name="B"),
+        series("gpu_util", {1100: 1}, None, "B"),
     ]
     for other in others:
         assert twice(one, other) == []
-    assert twice(*others[:4], one, series("duty_util", {1100: 1}, name="Z")) == [
+    assert twice(*others[:4], one, series("gpu_util", {1100: 1}, name="Z")) == [
         ("dcgm n:9400: A, Z", 1100, 1100, 0)
     ]
     rest = [series("gpu_other", {1100: 1}, name=name) for name in "AB"]
     assert twice(*rest) == []
-    assert twice(one, series("duty_util", {1100: 1}, name="A")) == []
+    assert twice(one, series("gpu_util", {1100: 1}, name="A")) == []

@@ -18,9 +18,9 @@ from tests.unit.accounting.domain.fleet import ms
 WINDOW = Interval(ms(0), ms(300))
 
 
-def track(seconds: list[float], duty: list[int] | None = None) -> ScraperSeries:
+def track(seconds: list[float], utilization: list[int] | None = None) -> ScraperSeries:
     times = [ms(t) for t in seconds]
-    amounts = np.array(duty or [BILLION] * len(times))
+    amounts = np.array(utilization or [BILLION] * len(times))
     return ScraperSeries(
         ScraperIdentity(), np.array(times), amounts, ScrapeSteps(times)
     )
@@ -81,7 +81,7 @@ def test_validity_is_cut_where_holders_change() -> None:
         (9.223372036854775794e18, -1),  # a blank sentinel
     ],
 )
-def test_what_is_no_duty_is_no_data(value: float, expected: int) -> None:
+def test_what_is_no_utilization_is_no_data(value: float, expected: int) -> None:
     assert billionths(np.array([value])).tolist() == [expected]
 
 

@@ -62,20 +62,21 @@ def test_every_name_is_in_the_catalogue(engine: Engine) -> None:
 def test_every_gpu_of_a_node_is_shown_and_names_its_holder(engine: Engine) -> None:
     for node in engine.nodes_at(NOW_S):
         rows = parsed(node_text(engine, node, NOW_S))
-        duties = {
+        utilizations = {
             labels: v
             for (name, labels), v in rows.items()
-            if name == node.pool.flavour.duty
+            if name == node.pool.flavour.utilization
         }
         gpus = {
-            dict(labels).get("UUID") or dict(labels)["gpu_uuid"] for labels in duties
+            dict(labels).get("UUID") or dict(labels)["gpu_uuid"]
+            for labels in utilizations
         }
         assert len(gpus) == node.pool.gpus
         if node.shape.replicas == 1:
-            assert len(duties) == len(engine.seats[node.name])
+            assert len(utilizations) == len(engine.seats[node.name])
         most = 100 if node.pool.flavour.is_percent else 1
-        assert all(0 <= value <= most for value in duties.values())
-        shown = {dict(labels).get("pod") for labels in duties} - {None}
+        assert all(0 <= value <= most for value in utilizations.values())
+        shown = {dict(labels).get("pod") for labels in utilizations} - {None}
         held = {
             p.request.name for p in engine.pods if p.node is node and p.holds(NOW_S)
         }

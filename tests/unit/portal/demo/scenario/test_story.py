@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from portal.demo.scenario.activity import duty
+from portal.demo.scenario.activity import utilization
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.pod import WorkloadType
 from portal.demo.scenario.story import (
@@ -47,7 +47,7 @@ class Month:
             times = np.arange(low, high, STEP_S)
             rate = RATES[pod.node.pool.name][pod.node.lifecycle == "spot"]
             for slot in pod.units:
-                self.busy += float(duty(engine.story, pod, slot, times).sum())
+                self.busy += float(utilization(engine.story, pod, slot, times).sum())
                 self.held += len(times)
                 self.spend += len(times) * STEP_S / HOUR_S * rate
         self.days = (end_s - start_s) / DAY_S

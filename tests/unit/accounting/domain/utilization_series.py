@@ -1,4 +1,4 @@
-"""Series of one GPU's duty and power, in one window."""
+"""Series of one GPU's utilization and power, in one window."""
 
 from collections.abc import Mapping
 
