@@ -145,11 +145,11 @@ class GpuRowSerializer(serializers.Serializer):  # type: ignore[type-arg]  # gen
     unknown_ms = serializers.IntegerField(allow_null=True)
     allocated_share = serializers.FloatField(allow_null=True)
     efficiency = serializers.FloatField(allow_null=True)
-    earned_charge = serializers.CharField(
+    charge = serializers.CharField(
         allow_null=True, help_text="charged to those who held it"
     )
-    capacity_charge = serializers.CharField(
-        allow_null=True, help_text="the price of all of its time"
+    capacity_cost = serializers.CharField(
+        allow_null=True, help_text="the full price of its time"
     )
     currency = serializers.CharField(allow_null=True)
     unpriced_gpu_hours = serializers.CharField(

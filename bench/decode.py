@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from accounting.domain.core.interval import Interval
-from accounting.sources.answers import Collected, checked
+from accounting.sources.answers import CollectedSamples, checked
 from bench.measure import Figure, interleaved, peak_rss, ratio
 
 SERIES, POINTS, STEP_S = 2000, 288, 30
@@ -44,7 +44,7 @@ def answer(series: int = SERIES) -> bytes:
 def ours(body: bytes) -> float:
     """Decode into arrays as the door does; returns the sum of all values."""
     period = Interval(START_S * 1000, (START_S + POINTS * STEP_S) * 1000)
-    collected = Collected()
+    collected = CollectedSamples()
     collected.add(checked(body, "bench", "matrix"), period)
     return float(collected.batch(period).values.sum())
 

@@ -77,7 +77,7 @@ class QueueRowSerializer(_Base):
     sampled = serializers.DateTimeField(allow_null=True)
 
 
-class HeldUpRowSerializer(_Base):
+class PendingPodRowSerializer(_Base):
     """One pod that is on no node, or one controller whose pods a quota refuses."""
 
     cluster = serializers.CharField()
@@ -87,7 +87,7 @@ class HeldUpRowSerializer(_Base):
         help_text="Pod, or the controller: Job, ReplicaSet, ..."
     )
     name = serializers.CharField()
-    asked = serializers.DictField(
+    requested = serializers.DictField(
         child=serializers.IntegerField(), help_text="units of one pod by pool"
     )
     priority_class = serializers.CharField(allow_blank=True)
@@ -96,7 +96,7 @@ class HeldUpRowSerializer(_Base):
         allow_null=True, help_text="of the last refusal by a quota; null for a pod"
     )
     reason = serializers.ChoiceField(choices=[one.value for one in WaitReason])
-    words = serializers.CharField(
+    message = serializers.CharField(
         allow_blank=True, help_text="the scheduler's or the API server's own"
     )
 
@@ -109,7 +109,7 @@ class PreemptionRowSerializer(_Base):
     namespace = serializers.CharField()
     pod = serializers.CharField()
     at = serializers.DateTimeField()
-    words = serializers.CharField(allow_blank=True)
+    message = serializers.CharField(allow_blank=True)
 
 
 class TierRowSerializer(_Base):

@@ -44,7 +44,7 @@ Progress = Callable[[str, int, int], None]  # what, done, of how many
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSamples:
     """What files brought; its windows are due.
 
     Attributes:
@@ -123,7 +123,7 @@ def keep_files(
     is_new: bool = False,
     interval_s: int | None = None,
     on_progress: Progress | None = None,
-) -> Kept:
+) -> StoredSamples:
     """Check files, keep their samples, fold them into the evidence; windows become due.
 
     Args:
@@ -166,7 +166,7 @@ def keep_files(
 
 def _keep(
     cluster: Cluster, source: Source, spooled: Spool, period: Interval, tell: Progress
-) -> Kept:
+) -> StoredSamples:
     """Keep checked samples and fold them, in one transaction where they are one part.
 
     Then no worker computes their windows before they are in the evidence, which would be
@@ -192,7 +192,7 @@ def _keep(
     reach("kept")
     if new and not is_one:
         fold(cluster, period, tell)
-    return Kept(
+    return StoredSamples(
         cluster=cluster,
         source=source,
         period=period,

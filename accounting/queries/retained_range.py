@@ -35,7 +35,7 @@ _KEPT = """
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFacts:
+class StoredFacts:
     """The facts that are stored, and what is missing of a range.
 
     Attributes:
@@ -49,7 +49,7 @@ class KeptFacts:
     complete_from: datetime | None
 
 
-def kept_facts(asked: Interval | None, clusters: Sequence[str] | None) -> KeptFacts:
+def kept_facts(asked: Interval | None, clusters: Sequence[str] | None) -> StoredFacts:
     """What is kept of some clusters (None: of all); one query.
 
     Args:
@@ -67,4 +67,4 @@ def kept_facts(asked: Interval | None, clusters: Sequence[str] | None) -> KeptFa
     period = None
     if first is not None:
         period = Interval.of(first, last + timedelta(milliseconds=WINDOW_MS))
-    return KeptFacts(period, bool(has_expired), complete_from)
+    return StoredFacts(period, bool(has_expired), complete_from)

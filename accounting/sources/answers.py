@@ -114,7 +114,7 @@ def _raw_series(metric: bytes) -> RawSeries:
 
 
 @dataclass(slots=True)
-class Collected:
+class CollectedSamples:
     """Samples of several answers."""
 
     series: list[RawSeries] = field(default_factory=list)

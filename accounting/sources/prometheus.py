@@ -25,7 +25,7 @@ from urllib3 import Retry
 
 from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.samples.series import Reading
-from accounting.sources.answers import Answer, Collected, checked, labels_of
+from accounting.sources.answers import Answer, CollectedSamples, checked, labels_of
 from accounting.sources.catalogue import (
     EXPORTER_METRICS,
     GPU_LOOKING,
@@ -75,7 +75,7 @@ class Prometheus:
         Raises:
             SourceError: nothing usable could be had.
         """
-        collected = Collected()
+        collected = CollectedSamples()
         for names in (
             sorted(EXPORTER_METRICS),
             sorted({*KUBE_METRICS, *QUEUE_METRICS}),
@@ -138,7 +138,7 @@ class Prometheus:
         assert answer.data is not None  # checked  # noqa: S101
         return [labels_of(one.metric) for one in answer.data.result]
 
-    def _collect(self, selector: str, period: Interval, into: Collected) -> None:
+    def _collect(self, selector: str, period: Interval, into: CollectedSamples) -> None:
         """Read a period in parts; in smaller ones once the server says: too much."""
         start_ms = period.start_ms
         while start_ms < period.end_ms:

@@ -61,7 +61,7 @@ class MovedUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RulePreview:
     """What a new rule, which comes last, would do.
 
     Attributes:
@@ -111,7 +111,7 @@ def binding_add(request: HttpRequest) -> HttpResponse:
     return redirect("attribution")
 
 
-def _trial(request: HttpRequest, chosen: dict[str, Any]) -> Trial | None:
+def _trial(request: HttpRequest, chosen: dict[str, Any]) -> RulePreview | None:
     """For a rule on namespaces: what the last days and its own hold; None for labels."""
     state = PageState(request, compares=False)
     until = state.chip.until
@@ -125,7 +125,7 @@ def _trial(request: HttpRequest, chosen: dict[str, Any]) -> Trial | None:
         for rows in (recent, since)
     )
     names = sorted({*of_recent, *of_since})
-    return Trial(
+    return RulePreview(
         tuple(MovedUsage(one, of_recent.get(one), of_since.get(one)) for one in names),
         tuple(row for row in recent if row.key["team"] != UNMAPPED),
     )
@@ -176,7 +176,7 @@ def _form(
     request: HttpRequest,
     visitor: Visitor,
     form: BindingForm,
-    trial: Trial | None = None,
+    trial: RulePreview | None = None,
 ) -> HttpResponse:
     context = {
         "form": form,

@@ -35,7 +35,7 @@ class WaitingView(RowsView):
     subject = "waiting"
     parameters = ("cluster", "team")
 
-    @lists(serializers.HeldUpRowSerializer, parameters)
+    @lists(serializers.PendingPodRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Pods on no node, and controllers that a quota refuses; the longest first."""
         found = held_up_rows(scope_of(request.user), timezone.now())

@@ -10,8 +10,8 @@ from scheduler_view.domain.objects.difference import FieldChange
 from scheduler_view.domain.objects.manifest import MANAGER, Manifest, git_owner, is_ours
 from scheduler_view.domain.plan.steps import (
     Action,
+    DesiredObject,
     Observed,
-    Wanted,
     plan_steps,
 )
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
@@ -109,7 +109,7 @@ def _unasked(live: Manifest, added: Added) -> DriftStatus | None:
 def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange, ...]:
     """What a plan would change, the other way round."""
     here = {key.namespace: "uid"} if key.namespace else {}
-    step = plan_steps([Wanted(key, wanted)], Observed({key: live}, here))[0]
+    step = plan_steps([DesiredObject(key, wanted)], Observed({key: live}, here))[0]
     if step.action == Action.KEEP:
         return ()
     return tuple(FieldChange(c.field, c.after, c.before) for c in step.changes)
@@ -117,7 +117,7 @@ def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange,
 
 def _removed(key: ObjectKey, wanted: Body) -> tuple[FieldChange, ...]:
     here = {key.namespace: "uid"} if key.namespace else {}
-    step = plan_steps([Wanted(key, wanted)], Observed({key: None}, here))[0]
+    step = plan_steps([DesiredObject(key, wanted)], Observed({key: None}, here))[0]
     return tuple(FieldChange(c.field, c.after, None) for c in step.changes)
 
 

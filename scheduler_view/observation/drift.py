@@ -34,7 +34,7 @@ from scheduler_view.models import (
     Drift,
     Observation,
 )
-from scheduler_view.planning.desired_state import Desired, desired_of
+from scheduler_view.planning.desired_state import DesiredState, desired_of
 from scheduler_view.queries.resources import added_names
 
 log = structlog.get_logger(__name__)
@@ -46,7 +46,7 @@ _COLUMNS = ("state", "since", "changes", "who", "by_at", "words", "basis")
 Body = Mapping[str, Any]
 
 
-def desired_objects(desired: Desired) -> dict[ObjectKey, Body]:
+def desired_objects(desired: DesiredState) -> dict[ObjectKey, Body]:
     """Every object that is wanted of a cluster, as it would be applied."""
     found: dict[ObjectKey, Body] = {}
     found |= desired_quotas(desired.targets.values(), desired.tiers)

@@ -25,7 +25,7 @@ TargetKey = tuple[str, str, str]  # team, pool, tier
 
 
 @dataclass(frozen=True, slots=True)
-class Desired:
+class DesiredState:
     """All quotas and tiers that are wanted of one cluster."""
 
     targets: Mapping[TargetKey, DesiredQuota]
@@ -41,8 +41,8 @@ class DesiredChange:
         reverse: the edits that lead back.
     """
 
-    before: Desired
-    after: Desired
+    before: DesiredState
+    after: DesiredState
     rules: Mapping[TargetKey, str] = field(default_factory=dict)
     reverse: Sequence[Edit] = ()
 
@@ -70,14 +70,14 @@ class LostUpdate(Exception):
         self.differences = differences
 
 
-def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> Desired:
+def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> DesiredState:
     """What is wanted now, of all teams or of some; two queries."""
     targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
     if teams is not None:
         targets = targets.filter(team__slug__in=teams)
     found = [target_of(row) for row in targets]
     tiers = [tier_of(row) for row in Tier.objects.filter(cluster=cluster)]
-    return Desired(
+    return DesiredState(
         {(one.team, one.pool, one.tier): one for one in found},
         {tier.spec.name: tier for tier in tiers},
     )
@@ -139,7 +139,7 @@ def lost_updates(
 ) -> list[str]:
     """What edits were not made from, in words; empty when all are current."""
     now = versions_of(cluster, edits) if versions is None else versions
-    desired: Desired | None = None
+    desired: DesiredState | None = None
     found = []
     for edit in edits:
         version = now.get(edit.key, 0)
@@ -191,7 +191,7 @@ def wish_of(
         targets[edit.key] = DesiredQuota(
             edit.team, edit.pool, edit.tier, edit.gpus, split
         )
-    after = Desired(targets, tiers)
+    after = DesiredState(targets, tiers)
     faults += _together(edits, after, classes)
     if faults:
         raise EditsRefused(faults)
@@ -233,7 +233,7 @@ def _divided(
 
 
 def _together(
-    edits: Sequence[Edit], after: Desired, classes: Classes
+    edits: Sequence[Edit], after: DesiredState, classes: Classes
 ) -> list[EditFault]:
     """What cannot stand beside something else."""
     faults = []
@@ -255,7 +255,9 @@ def _together(
     return faults
 
 
-def _reverse(cluster: Cluster, edits: Sequence[Edit], before: Desired) -> list[Edit]:
+def _reverse(
+    cluster: Cluster, edits: Sequence[Edit], before: DesiredState
+) -> list[Edit]:
     """Edits that lead back to what is wanted now; their versions are filled when stored."""
     rows = {
         (row.team.slug, row.pool, row.tier): row
@@ -289,7 +291,7 @@ def _reverse(cluster: Cluster, edits: Sequence[Edit], before: Desired) -> list[E
     return found
 
 
-def _spoken(edit: Edit, desired: Desired) -> tuple[str, str]:
+def _spoken(edit: Edit, desired: DesiredState) -> tuple[str, str]:
     if isinstance(edit, TierEdit):
         tier = desired.tiers.get(edit.spec.name)
         value = f"value {tier.spec.value}" if tier else "not there"

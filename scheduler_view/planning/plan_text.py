@@ -27,7 +27,7 @@ from scheduler_view.domain.plan.warnings import (
     object_warnings,
     second_default,
 )
-from scheduler_view.domain.quotas.spend import Rates
+from scheduler_view.domain.quotas.spend import UnitRates
 from scheduler_view.domain.wording import counted
 from scheduler_view.planning.planner import Computed
 from scheduler_view.queries.supply import rates_of, supply_of
@@ -108,7 +108,7 @@ def _classes(tier: str, plan: Computed) -> tuple[str, ...]:
 
 
 def _facts(
-    edit: QuotaEdit, plan: Computed, use: Use, rates: Rates, currency: str
+    edit: QuotaEdit, plan: Computed, use: Use, rates: UnitRates, currency: str
 ) -> QuotaFacts:
     before = plan.wish.before.targets.get(edit.key)
     after = plan.wish.after.targets.get(edit.key)

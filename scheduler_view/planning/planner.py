@@ -20,7 +20,7 @@ from scheduler_view.domain.objects.desired import (
 )
 from scheduler_view.domain.objects.manifest import CLASS, Manifest, is_ours
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
-from scheduler_view.domain.plan.steps import Action, PlanStep, Wanted, plan_steps
+from scheduler_view.domain.plan.steps import Action, DesiredObject, PlanStep, plan_steps
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.tiers.tier import version_of
 from scheduler_view.planning.cluster_snapshot import (
@@ -33,8 +33,8 @@ from scheduler_view.planning.cluster_snapshot import (
 )
 from scheduler_view.planning.desired_state import (
     Classes,
-    Desired,
     DesiredChange,
+    DesiredState,
     TargetKey,
     wish_of,
 )
@@ -46,7 +46,7 @@ AT_ONCE = 8  # dry runs beside each other; the API server's own fairness limits 
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class DryRunResult:
     """A step and what the server said of it when it was tried.
 
     Attributes:
@@ -69,7 +69,7 @@ class Computed:
     """
 
     wish: DesiredChange
-    steps: Sequence[Tried]
+    steps: Sequence[DryRunResult]
     sight: ClusterSnapshot
     namespaces: Mapping[str, Sequence[str]]
     edits: Sequence[Edit] = field(default_factory=tuple)
@@ -160,19 +160,23 @@ def _wanted(
     wish: DesiredChange,
     forced: set[str],
     live: Mapping[str, Manifest],
-) -> list[Wanted]:
+) -> list[DesiredObject]:
     """Every object that the edits touch, with the complete set of our keys."""
     before, after = wish.before, wish.after
     keys = _touched(edits, before, after)
     quotas = desired_quotas(after.targets.values(), after.tiers)
-    found = [Wanted(key, quotas.get(key), str(key) in forced) for key in sorted(keys)]
+    found = [
+        DesiredObject(key, quotas.get(key), str(key) in forced) for key in sorted(keys)
+    ]
     for edit in edits:
         if isinstance(edit, TierEdit):
             found += _classes_wanted(edit, before, after, forced, live)
     return found
 
 
-def _touched(edits: Sequence[Edit], before: Desired, after: Desired) -> set[ObjectKey]:
+def _touched(
+    edits: Sequence[Edit], before: DesiredState, after: DesiredState
+) -> set[ObjectKey]:
     keys: set[ObjectKey] = set()
     for edit in edits:
         if isinstance(edit, QuotaEdit):
@@ -193,23 +197,23 @@ def _touched(edits: Sequence[Edit], before: Desired, after: Desired) -> set[Obje
 
 def _classes_wanted(
     edit: TierEdit,
-    before: Desired,
-    after: Desired,
+    before: DesiredState,
+    after: DesiredState,
     forced: set[str],
     live: Mapping[str, Manifest],
-) -> list[Wanted]:
+) -> list[DesiredObject]:
     name = edit.spec.name
     old, new = before.tiers.get(name), after.tiers.get(name)
     if new is None:
         gone = old.classes if old else ()
         return [
-            Wanted(class_key_of(one), None, str(class_key_of(one)) in forced)
+            DesiredObject(class_key_of(one), None, str(class_key_of(one)) in forced)
             for one in gone
             if one in live
         ]
     key = class_key_of(new.class_name)
     body = desired_class(new.class_name, new.spec, is_current=True)
-    found = [Wanted(key, body, str(key) in forced, replace=edit.in_place)]
+    found = [DesiredObject(key, body, str(key) in forced, replace=edit.in_place)]
     for earlier in new.classes[1:]:
         one = live.get(earlier)
         if one is not None and is_ours(one) and one.get("globalDefault"):
@@ -220,7 +224,7 @@ def _classes_wanted(
                 description=str(one.get("description", "")),
             )
             unset = desired_class(earlier, spec, is_current=False)
-            found.append(Wanted(class_key_of(earlier), unset))
+            found.append(DesiredObject(class_key_of(earlier), unset))
     return found
 
 
@@ -228,11 +232,11 @@ def _try_all(
     pusher: ClusterClient,
     steps: Sequence[PlanStep],
     objects: Mapping[ObjectKey, Manifest | None],
-) -> list[Tried]:
+) -> list[DryRunResult]:
     """Each change sent as a dry run; several beside each other."""
     unsets = any(_unsets_default(step) for step in steps)
 
-    def attempt(step: PlanStep) -> Tried:
+    def attempt(step: PlanStep) -> DryRunResult:
         return _try(pusher, step, objects.get(step.key), default_is_free=not unsets)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -245,22 +249,26 @@ def _try(
     before: Manifest | None,
     *,
     default_is_free: bool,
-) -> Tried:
+) -> DryRunResult:
     is_sent = step.action in (Action.CREATE, Action.CHANGE) and not step.blocked
     if not is_sent or step.body is None:
-        return Tried(step, before)
+        return DryRunResult(step, before)
     if step.body.get("globalDefault") and not default_is_free:
         note = "not tried: another class stops being the default in the same change"
-        return Tried(replace(step, note=note), before)
+        return DryRunResult(replace(step, note=note), before)
     try:
         pusher.apply(step.body, dry_run=True, force=step.force, uid=step.pin.uid)
     except FieldConflict as error:
         text = f"conflict with {error.owner} over {', '.join(error.fields)}"
-        return Tried(replace(step, blocked=text), before, error.words, error.code)
+        return DryRunResult(
+            replace(step, blocked=text), before, error.words, error.code
+        )
     except ClusterError as error:
         blocked = replace(step, blocked=error.words)
-        return Tried(blocked, before, error.words, error.code, error.is_temporary)
-    return Tried(step, before)
+        return DryRunResult(
+            blocked, before, error.words, error.code, error.is_temporary
+        )
+    return DryRunResult(step, before)
 
 
 def _unsets_default(step: PlanStep) -> bool:

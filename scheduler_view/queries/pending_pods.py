@@ -31,7 +31,7 @@ STILL_TRIES = timedelta(
 
 
 @dataclass(frozen=True, slots=True)
-class HeldUpRow:
+class PendingPodRow:
     """One pod, or one controller that asks for pods.
 
     Attributes:
@@ -63,24 +63,24 @@ class HeldUpRow:
             "namespace": self.namespace,
             "kind": self.kind,
             "name": self.name,
-            "asked": dict(self.asked),
+            "requested": dict(self.asked),
             "priority_class": self.priority_class,
             "since": _text(self.since),
             "last": _text(self.last),
             "reason": self.reason.value,
-            "words": self.words,
+            "message": self.words,
         }
 
 
 def held_up_rows(
     scope: Scope, now: datetime, *, cluster: str = "", team: str = ""
-) -> list[HeldUpRow]:
+) -> list[PendingPodRow]:
     """What waits of the teams that the asker may read, longest first."""
     clusters = Cluster.objects.order_by("name")
     if cluster:
         clusters = clusters.filter(name=cluster)
     slugs = dict(Team.objects.values_list("pk", "slug"))
-    found: list[HeldUpRow] = []
+    found: list[PendingPodRow] = []
     for one in clusters:
         rows = [*_pods(one), *_refused(one, now)]
         if not rows:
@@ -97,7 +97,7 @@ def held_up_rows(
     return sorted(found, key=lambda row: (row.since or now, row.namespace, row.name))
 
 
-def _pods(cluster: Cluster) -> Iterator[HeldUpRow]:
+def _pods(cluster: Cluster) -> Iterator[PendingPodRow]:
     added = added_names()
     seen = Observation.objects.filter(
         cluster=cluster,
@@ -108,7 +108,7 @@ def _pods(cluster: Cluster) -> Iterator[HeldUpRow]:
     )
     for one in seen:
         reason, words = reason_of_pod(one.manifest, added)
-        yield HeldUpRow(
+        yield PendingPodRow(
             cluster.name,
             "",
             one.namespace,
@@ -123,10 +123,10 @@ def _pods(cluster: Cluster) -> Iterator[HeldUpRow]:
         )
 
 
-def _refused(cluster: Cluster, now: datetime) -> Iterator[HeldUpRow]:
+def _refused(cluster: Cluster, now: datetime) -> Iterator[PendingPodRow]:
     """The newest refusal of each controller; one that has stopped to try is left out."""
     added = added_names()
-    newest: dict[tuple[str, str, str], HeldUpRow] = {}
+    newest: dict[tuple[str, str, str], PendingPodRow] = {}
     for one in Observation.objects.filter(cluster=cluster, kind="Event"):
         event = one.manifest
         about, words = event.get("involvedObject") or {}, str(event.get("message"))
@@ -135,7 +135,7 @@ def _refused(cluster: Cluster, now: datetime) -> Iterator[HeldUpRow]:
             continue
         first = _instant(event.get("firstTimestamp") or event.get("eventTime"))
         key = (one.namespace, str(about.get("kind")), str(about.get("name")))
-        row = HeldUpRow(
+        row = PendingPodRow(
             cluster.name, "", *key, asked, "", first, last, WaitReason.QUOTA, words
         )
         known = newest.get(key)

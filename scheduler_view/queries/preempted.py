@@ -38,7 +38,7 @@ class PreemptedRow:
             "namespace": self.namespace,
             "pod": self.pod,
             "at": self.at.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "words": self.words,
+            "message": self.words,
         }
 
 

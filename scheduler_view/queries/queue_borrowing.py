@@ -13,7 +13,7 @@ from scheduler_view.models import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class Lent:
+class QueueBorrowing:
     """What queues say of one quota; None where no queue is its own.
 
     Attributes:
@@ -43,7 +43,7 @@ def lent_to(
     pool: str,
     served_by: Mapping[str, Collection[str]],
     queues: Sequence[QueueFacts],
-) -> Lent:
+) -> QueueBorrowing:
     """What queues that serve these namespaces only say of a pool."""
     own = {
         queue for queue, places in served_by.items() if set(places) <= set(namespaces)
@@ -55,7 +55,7 @@ def lent_to(
     ]
     borrowed = [row.borrowed for row in rows if row.borrowed is not None]
     queued = [row.pending for row in rows if row.pending is not None]
-    return Lent(
+    return QueueBorrowing(
         round(sum(borrowed)) if borrowed else None,  # whole: they are of Kueue
         round(sum(queued)) if queued else None,
         tuple(row.queue for row in rows),

@@ -19,7 +19,7 @@ from scheduler_view.domain.quotas.headroom import LimitedBy, room
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
-from scheduler_view.queries.queue_borrowing import Lent, lent_to, served
+from scheduler_view.queries.queue_borrowing import QueueBorrowing, lent_to, served
 from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import (
     SyncRow,
@@ -70,7 +70,7 @@ class QuotaRow:
     pending: int = 0
     used: int | None = None
     rooms: Mapping[str, int] = field(default_factory=dict)
-    lent: Lent = field(default_factory=Lent)
+    lent: QueueBorrowing = field(default_factory=QueueBorrowing)
     live: Mapping[str, int | None] = field(default_factory=dict)
     sync: SyncRow | None = None
     seen_at: datetime | None = None
@@ -171,7 +171,7 @@ def quota_rows(
                 used=_used(live, row),
                 rooms=_rooms(live, row, ask.classes),
                 lent=(
-                    Lent()
+                    QueueBorrowing()
                     if row.tier  # a queue does not tell tiers apart
                     else lent_to(row.split, row.pool, places, queues)
                 ),

@@ -13,7 +13,7 @@ from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import Cluster, NodeFact, UnitPrice
 from accounting.queries.resources import added_resources
 from scheduler_view.domain.quotas.quota_key import is_dra
-from scheduler_view.domain.quotas.spend import Rates
+from scheduler_view.domain.quotas.spend import UnitRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def rates_of(
     supply: Supply,
     pools: Iterable[tuple[str, tuple[str, ...]]],
     at: datetime,
-) -> dict[tuple[str, tuple[str, ...]], Rates]:
+) -> dict[tuple[str, tuple[str, ...]], UnitRates]:
     """Rates per hour of one unit, by (pool, priority classes of a tier).
 
     A quota does not know models: they are of all that the pool may give.
@@ -97,7 +97,7 @@ def rates_of(
 
 def _rates(
     prices: Sequence[UnitPrice], supply: Supply, pool: str, classes: tuple[str, ...]
-) -> Rates:
+) -> UnitRates:
     found = []
     unpriced: dict[str, int] = {}
     tiers = classes or ("", *{price.tier for price in prices if price.tier})
@@ -116,7 +116,7 @@ def _rates(
             for price in best
             if price is not None
         ]
-    return Rates(
+    return UnitRates(
         min(found, default=None),
         max(found, default=None),
         tuple(sorted(unpriced.items())),

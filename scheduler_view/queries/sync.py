@@ -35,7 +35,7 @@ class SyncRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LookRow:
+class ObservationRow:
     """How looking at a cluster's quotas went.
 
     Attributes:
@@ -65,11 +65,11 @@ def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
     }
 
 
-def look_rows() -> dict[str, LookRow]:
+def look_rows() -> dict[str, ObservationRow]:
     """How the last look at the quotas of each cluster went, by its name."""
     rows = Look.objects.filter(kind=QUOTA).select_related("cluster")
     return {
-        row.cluster.name: LookRow(
+        row.cluster.name: ObservationRow(
             row.cluster.name, row.seen_at, row.tried_at, row.error
         )
         for row in rows

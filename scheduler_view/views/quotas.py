@@ -21,10 +21,10 @@ from scheduler_view.queries.change_row import ChangeRow
 from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.objects import quota_objects
-from scheduler_view.queries.pending_pods import HeldUpRow, held_up_rows
+from scheduler_view.queries.pending_pods import PendingPodRow, held_up_rows
 from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
 from scheduler_view.queries.scheduler_queues import all_queue_rows
-from scheduler_view.queries.sync import LookRow, look_rows
+from scheduler_view.queries.sync import ObservationRow, look_rows
 from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.views.edits import changed_quotas, with_rules
 from scheduler_view.views.proposal import Unfit
@@ -81,12 +81,12 @@ class ClusterPart:
     lines: Sequence[QuotaLine]
     tiers: Sequence[str]
     known_pools: Sequence[str]
-    look: LookRow | None
+    look: ObservationRow | None
     queues: Sequence[QueueFacts]
     form: PlanForm
     new: Mapping[str, str]
     drafts: Sequence[OpenDraft]
-    held_up: Sequence[HeldUpRow]
+    held_up: Sequence[PendingPodRow]
 
     @property
     def lends(self) -> bool:

@@ -17,7 +17,7 @@ from accounting.domain.attribution.pool_filling import Holders, holders_of
 from accounting.domain.attribution.segment import Segment
 from accounting.domain.attribution.utilization import GpuUtilization, gpu_utilizations
 from accounting.domain.attribution.vectorized import (
-    Shaped,
+    VectorizedResult,
     attribute_shaped,
     shaped_nodes,
 )
@@ -161,13 +161,13 @@ def _shaped(
     timelines: Sequence[NodeTimeline],
     utilizations: dict[GpuPart, GpuUtilization],
     stretches: list[GpuInterval],
-) -> Shaped:
+) -> VectorizedResult:
     """The lines of nodes with divided or shared GPUs that need no second look."""
     period = Interval(windows[0].start_ms, windows[-1].end_ms)
     those = shaped_nodes(timelines, utilizations, period)
     if not those:
         nothing = tuple(NO_LINES for _ in windows)
-        return Shaped(nothing, frozenset(), (), tuple(() for _ in windows))
+        return VectorizedResult(nothing, frozenset(), (), tuple(() for _ in windows))
     found = attribute_shaped(windows, those, utilizations, holders_of)
     for told in found.told:
         node, holders = told.timeline.node, told.holders

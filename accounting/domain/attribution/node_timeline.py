@@ -15,9 +15,9 @@ from fractions import Fraction
 from itertools import pairwise
 from operator import itemgetter
 
-from accounting.domain.attribution.segment import Pooled, Segment
+from accounting.domain.attribution.segment import Segment, UnassignedUnits
 from accounting.domain.core.interval import Interval
-from accounting.domain.holds.derive import Derived
+from accounting.domain.holds.derive import DerivedHolds
 from accounting.domain.holds.gpu_assignment import (
     NOT_CLAIMED,
     Place,
@@ -77,7 +77,7 @@ class NodeTimeline:
 
 
 def node_timelines(
-    inventory: Inventory, derived: Derived, period: Interval, until_ms: int
+    inventory: Inventory, derived: DerivedHolds, period: Interval, until_ms: int
 ) -> dict[str, NodeTimeline]:
     """The timelines of every node with a GPU in a period (with margins around it)."""
     wide = Interval(period.start_ms - MARGIN_MS, period.end_ms + MARGIN_MS)
@@ -105,7 +105,7 @@ class _NodeEvidence:
     node: str
     presences: Sequence[PresenceRecord]
     holds: Sequence[Hold]
-    derived: Derived
+    derived: DerivedHolds
     inventory: Inventory
     wide: Interval
     until_ms: int
@@ -205,7 +205,7 @@ class _NodeEvidence:
                 if left:
                     stranded[uuid] = left
         mapped: dict[GpuPart, dict[str, Fraction]] = defaultdict(dict)
-        pools: dict[str, list[Pooled]] = defaultdict(list)
+        pools: dict[str, list[UnassignedUnits]] = defaultdict(list)
         for hold, its_places in zip(self.holds, places, strict=True):
             if not hold.active_at(at):
                 continue
@@ -217,7 +217,7 @@ class _NodeEvidence:
                     on[hold.uid] = on.get(hold.uid, _NOTHING) + hold.share
             if hold.units > count:
                 weight = (hold.units - count) * hold.share
-                pools[hold.kind].append(Pooled(hold.uid, weight))
+                pools[hold.kind].append(UnassignedUnits(hold.uid, weight))
         return Segment(
             period=period,
             parts=parts,

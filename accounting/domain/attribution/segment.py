@@ -12,7 +12,7 @@ _NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class UnassignedUnits:
     """A hold's units for which no GPU is known."""
 
     uid: str
@@ -37,7 +37,7 @@ class Segment:
     parts: Mapping[GpuPart, Fraction]
     stranded: Mapping[str, Fraction]
     mapped: Mapping[GpuPart, tuple[tuple[str, Fraction], ...]]
-    pools: Mapping[str, tuple[Pooled, ...]]
+    pools: Mapping[str, tuple[UnassignedUnits, ...]]
     is_seen: bool
     factors: Factors = field(default_factory=dict)
 

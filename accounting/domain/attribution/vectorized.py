@@ -44,7 +44,7 @@ HoldersOf = Callable[[Segment, Order, NodeTimeline], tuple[Held, list[Issue]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shaped:
+class VectorizedResult:
     """What the short way gives.
 
     Attributes:
@@ -91,7 +91,7 @@ def attribute_shaped(
     timelines: Sequence[NodeTimeline],
     utilizations: Mapping[GpuPart, GpuUtilization],
     holders_of: HoldersOf,
-) -> Shaped:
+) -> VectorizedResult:
     """The lines of nodes with any shape of GPU.
 
     Args:
@@ -136,7 +136,7 @@ def attribute_shaped(
         LineTable(names, tuple(uids), lines[cuts[n] : cuts[n + 1]])
         for n in range(len(windows))
     )
-    return Shaped(
+    return VectorizedResult(
         tables,
         frozenset(t.node for t in timelines) - doubted,
         tuple(item for item in found if item.timeline.node not in doubted),

@@ -37,7 +37,7 @@ class SoleHolding(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeGpuResult:
     """What the short way gives.
 
     Attributes:
@@ -54,7 +54,7 @@ def attribute_whole(
     windows: Sequence[Interval],
     gpus: Sequence[PlacedGpu],
     cells: Sequence[SoleHolding],
-) -> Whole:
+) -> WholeGpuResult:
     """The lines of GPUs that nobody shares.
 
     Args:
@@ -71,7 +71,7 @@ def attribute_whole(
         LineTable(names, tuple(uids), lines[cuts[n] : cuts[n + 1]])
         for n in range(len(windows))
     )
-    return Whole(tables, utilization.doubtful(windows, gpus))
+    return WholeGpuResult(tables, utilization.doubtful(windows, gpus))
 
 
 _PART = np.dtype(

@@ -18,7 +18,7 @@ from accounting.domain.inventory.visibility import kube_state
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedHolds:
     """What an inventory says as a whole: holds, presences, and when kube-state was seen.
 
     Attributes:
@@ -38,7 +38,7 @@ class Derived:
         return self.far_labels if hold.is_inferred else self.labels
 
 
-def derive(inventory: Inventory, period: Interval, until_ms: int) -> Derived:
+def derive(inventory: Inventory, period: Interval, until_ms: int) -> DerivedHolds:
     """Holds, presences and kube-state's sight of a cluster.
 
     Args:
@@ -56,7 +56,7 @@ def derive(inventory: Inventory, period: Interval, until_ms: int) -> Derived:
     if retired_ms is not None and retired_ms <= until_ms:
         holds = holds_until(holds, retired_ms)
         presences = presences_until(presences, retired_ms)
-    return Derived(
+    return DerivedHolds(
         tuple(holds),
         tuple(presences),
         tuple(state.seen(period)),

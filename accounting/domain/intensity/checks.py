@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.counters import Energy
-from accounting.domain.samples.gauges import Gathered, Samples
+from accounting.domain.samples.gauges import GaugeSeries, Samples
 from accounting.domain.samples.validity import Integers
 
 MAX_RATIO = 1.1  # as for utilization (N8, trap T5)
@@ -28,7 +28,7 @@ LIMITS = {  # the most that is believed of a metric, and what counts as it is
 def checked(
     metric: str,
     names: Sequence[tuple[str, str]],
-    found: Gathered,
+    found: GaugeSeries,
     whole: Interval,
     issues: list[Issue],
 ) -> Samples:

@@ -36,7 +36,7 @@ from accounting.domain.intensity.measures import (
 from accounting.domain.intensity.stretches import CutIntervals, GpuInterval
 from accounting.domain.intensity.totals import rows_of
 from accounting.domain.samples.counters import Energy
-from accounting.domain.samples.gauges import Gathered
+from accounting.domain.samples.gauges import GaugeSeries
 from accounting.domain.samples.series import Reading
 from accounting.domain.samples.validity import Integers, Keys, SampleCoverage
 
@@ -67,7 +67,7 @@ def intensities(
     Returns:
         A table for each window, and what was wrong with the values.
     """
-    found = Gathered.of(readings, OF_PART, OF_GPU)
+    found = GaugeSeries.of(readings, OF_PART, OF_GPU)
     if not found.series or not stretches:
         return [NOTHING for _ in windows], []
     work = CutIntervals.of(windows, stretches)
@@ -90,7 +90,7 @@ def intensities(
 def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
     work: CutIntervals,
     into: "np.ndarray",
-    found: Gathered,
+    found: GaugeSeries,
     changes: Changes,
     axis: Keys,
     whole: Interval,
@@ -126,7 +126,7 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
 def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
     work: CutIntervals,
     into: "np.ndarray",
-    found: Gathered,
+    found: GaugeSeries,
     changes: Changes,
     axis: Keys,
     whole: Interval,

@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(slots=True)
-class Touched:
+class ChangedRecords:
     """Which records a fold changed: what must be saved and derived again."""
 
     pods: set[str] = field(default_factory=set)

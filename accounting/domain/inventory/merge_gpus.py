@@ -9,8 +9,8 @@ import numpy as np
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.labels import is_own, label_of, union_of
 from accounting.domain.inventory.merge import (
+    ChangedRecords,
     Everything,
-    Touched,
     merge_changes,
     put_spans,
     scraper_record,
@@ -33,7 +33,10 @@ from accounting.domain.units.geometry import GpuPart, observed, part_in
 
 
 def observe_gpus(
-    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
+    inventory: Inventory,
+    everything: Everything,
+    period: Interval,
+    touched: ChangedRecords,
 ) -> None:
     """Fold every exporter sample and every exporter's own pod of a period."""
     _own_pods(inventory, everything, touched)
@@ -100,7 +103,10 @@ def _together(parts: Sequence[Times]) -> Times:
 
 
 def _claims(
-    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
+    inventory: Inventory,
+    everything: Everything,
+    period: Interval,
+    touched: ChangedRecords,
 ) -> None:
     """Which devices exporters show for which claim; what the API said knows better."""
     for series, _ in everything:
@@ -132,7 +138,10 @@ def _claims(
 
 
 def _geometries(
-    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
+    inventory: Inventory,
+    everything: Everything,
+    period: Interval,
+    touched: ChangedRecords,
 ) -> None:
     """How each GPU that is or was partitioned is divided."""
     divided = {
@@ -162,7 +171,7 @@ def _labels(
     everything: Everything,
     steps: Tracks,
     period: Interval,
-    touched: Touched,
+    touched: ChangedRecords,
 ) -> None:
     """When samples named which pod."""
     shown: dict[LabelKey, dict[bytes, Naming]] = defaultdict(dict)
@@ -194,7 +203,9 @@ def _equal(a: Naming, b: Naming) -> bool:
     return np.array_equal(a.times, b.times) and np.array_equal(a.steps, b.steps)
 
 
-def _own_pods(inventory: Inventory, everything: Everything, touched: Touched) -> None:
+def _own_pods(
+    inventory: Inventory, everything: Everything, touched: ChangedRecords
+) -> None:
     for series, _ in everything:
         if series.metric == "up" and series.labels.get("pod"):
             own = (series.labels.get("namespace", ""), series.labels["pod"])
@@ -203,7 +214,9 @@ def _own_pods(inventory: Inventory, everything: Everything, touched: Touched) ->
                 touched.own_pods.add(own)
 
 
-def _scrapers(inventory: Inventory, everything: Everything, touched: Touched) -> None:
+def _scrapers(
+    inventory: Inventory, everything: Everything, touched: ChangedRecords
+) -> None:
     for series, _ in everything:
         if series.gpu is None:
             continue
@@ -217,7 +230,7 @@ def _scrapers(inventory: Inventory, everything: Everything, touched: Touched) ->
             touched.scrapers.add(series.scraper)
 
 
-def _model(inventory: Inventory, gpu: GpuKey, touched: Touched) -> None:
+def _model(inventory: Inventory, gpu: GpuKey, touched: ChangedRecords) -> None:
     record = inventory.gpus[gpu.uuid]
     if gpu.model and not record.model:
         record.model = gpu.model

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.label_names import object_labels
 from accounting.domain.inventory.merge import (
-    Touched,
+    ChangedRecords,
     changes_of,
     merge_changes,
     put_spans,
@@ -26,7 +26,7 @@ def observe_node(
     found: Sequence[Series],
     period: Interval,
     steps: dict[ScraperIdentity, ScrapeSteps],
-    touched: Touched,
+    touched: ChangedRecords,
 ) -> None:
     """Fold a node's series of a period.
 

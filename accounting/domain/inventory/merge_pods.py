@@ -9,8 +9,8 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.fractional_requests import FRACTIONS
 from accounting.domain.inventory.label_names import object_labels
 from accounting.domain.inventory.merge import (
+    ChangedRecords,
     Everything,
-    Touched,
     changes_of,
     merge_changes,
     within,
@@ -23,7 +23,7 @@ TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 def observe_pod(
-    inventory: Inventory, series: Series, period: Interval, touched: Touched
+    inventory: Inventory, series: Series, period: Interval, touched: ChangedRecords
 ) -> None:
     """Fold one series of a pod; a sample outside the period is left."""
     inside = within(series, period)

@@ -11,8 +11,8 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.amd_partitions import note_partitions
 from accounting.domain.inventory.label_names import object_labels
 from accounting.domain.inventory.merge import (
+    ChangedRecords,
     Everything,
-    Touched,
     changes_of,
     merge_changes,
     put_spans,
@@ -30,7 +30,7 @@ from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 
 def observe(
     inventory: Inventory, readings: Sequence[Reading], period: Interval
-) -> Touched:
+) -> ChangedRecords:
     """Fold every sample of `readings` that lies in `period` into `inventory`.
 
     Args:
@@ -41,7 +41,7 @@ def observe(
     Returns:
         What was touched.
     """
-    touched = Touched()
+    touched = ChangedRecords()
     everything = [
         (series, reading) for reading in readings for series in reading.series
     ]
@@ -53,7 +53,7 @@ def observe(
     return touched
 
 
-def _show_claims(inventory: Inventory, touched: Touched) -> None:
+def _show_claims(inventory: Inventory, touched: ChangedRecords) -> None:
     """Keep which claims kube-state shows: what exporters say of others is not borne out."""
     for uid in touched.pods:
         pod = inventory.pods[uid]
@@ -65,7 +65,10 @@ def _show_claims(inventory: Inventory, touched: Touched) -> None:
 
 
 def _kube_times(
-    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
+    inventory: Inventory,
+    everything: Everything,
+    period: Interval,
+    touched: ChangedRecords,
 ) -> None:
     """When each kube-state scraper was read, in the period."""
     seen: dict[ScraperIdentity, set[bytes]] = defaultdict(set)
@@ -138,7 +141,10 @@ def _last_known(
 
 
 def _objects(
-    inventory: Inventory, everything: Everything, period: Interval, touched: Touched
+    inventory: Inventory,
+    everything: Everything,
+    period: Interval,
+    touched: ChangedRecords,
 ) -> None:
     nodes: dict[str, list[Series]] = defaultdict(list)
     namespaces: dict[str, list[Series]] = defaultdict(list)
@@ -165,7 +171,7 @@ _OWNED = {"kube_replicaset_owner": "ReplicaSet", "kube_job_owner": "Job"}
 _OWNED_LABEL = {"kube_replicaset_owner": "replicaset", "kube_job_owner": "job_name"}
 
 
-def _owner(inventory: Inventory, series: Series, touched: Touched) -> None:
+def _owner(inventory: Inventory, series: Series, touched: ChangedRecords) -> None:
     labels = series.labels
     kind, name = labels.get("owner_kind", ""), labels.get("owner_name", "")
     if kind in ("", "<none>") or labels.get("owner_is_controller") == "false":
@@ -181,7 +187,7 @@ def _namespace(
     name: str,
     found: Sequence[Series],
     period: Interval,
-    touched: Touched,
+    touched: ChangedRecords,
 ) -> None:
     parts = [
         (inside, object_labels(series.labels))

@@ -23,7 +23,7 @@ from accounting.domain.samples.scraper_series import ScrapeSteps, far_apart
 from accounting.domain.samples.series import ScraperIdentity
 
 
-class Shown(NamedTuple):
+class VisibleObject(NamedTuple):
     """An object of kube-state: from its first to its last sample, and who shows it."""
 
     first_ms: int
@@ -31,14 +31,14 @@ class Shown(NamedTuple):
     scrapers: Collection[ScraperIdentity]
 
 
-def pod_shown(pod: PodRecord) -> Shown:
+def pod_shown(pod: PodRecord) -> VisibleObject:
     """How kube-state shows a pod."""
-    return Shown(pod.first_ms, pod.last_ms, pod.scrapers)
+    return VisibleObject(pod.first_ms, pod.last_ms, pod.scrapers)
 
 
-def node_shown(node: NodeRecord) -> Shown:
+def node_shown(node: NodeRecord) -> VisibleObject:
     """How kube-state shows a node's name; it has samples."""
-    return Shown(node.spans[0].first_ms, node.spans[-1].last_ms, node.scrapers)
+    return VisibleObject(node.spans[0].first_ms, node.spans[-1].last_ms, node.scrapers)
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class KubeState:
         return max(given or known or [30_000])
 
     def is_lacked(
-        self, shown: Shown, after_ms: int, before_ms: int | None = None
+        self, shown: VisibleObject, after_ms: int, before_ms: int | None = None
     ) -> bool:
         """True when a scrape after an instant, and before another, does not show an object.
 

@@ -18,7 +18,7 @@ Names = Callable[[Series], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Distinct:
+class DeduplicatedSeries:
     """The samples with data of numbered tracks, those of n at [first[n], first[n + 1]).
 
     Attributes:
@@ -53,7 +53,7 @@ def distinct(
     tracks: Sequence[Sequence[Series]],
     names_workload: Names,
     clean: Callable[[Values], Values] = lambda values: values,
-) -> Distinct:
+) -> DeduplicatedSeries:
     """What counts of the series of each track.
 
     Args:
@@ -63,7 +63,7 @@ def distinct(
     """
     every = [part for parts in tracks for part in parts]
     if not every:
-        return Distinct(
+        return DeduplicatedSeries(
             np.zeros(len(tracks) + 1, np.int64), np.empty(0, np.int64), np.empty(0)
         )
     lengths = [len(part.times_ms) for part in every]
@@ -86,7 +86,7 @@ def distinct(
         found = _once_in_a_track(found, named, is_shared)
     first = np.zeros(len(tracks) + 1, np.int64)
     np.cumsum(np.bincount(found.track, minlength=len(tracks)), out=first[1:])
-    return Distinct(first, found.times, found.values, differing)
+    return DeduplicatedSeries(first, found.times, found.values, differing)
 
 
 @dataclass(frozen=True, slots=True)

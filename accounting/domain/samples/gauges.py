@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.samples.deduplicate import Distinct, distinct
+from accounting.domain.samples.deduplicate import DeduplicatedSeries, distinct
 from accounting.domain.samples.scraper_series import ScrapeSteps, own_steps_at, steps_at
 from accounting.domain.samples.series import (
     Reading,
@@ -78,7 +78,7 @@ Thing = tuple[str, str]  # uuid, instance or ""
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GaugeSeries:
     """The series of all metrics, and the steps that they have in common.
 
     Attributes:
@@ -98,7 +98,7 @@ class Gathered:
     @classmethod
     def of(
         cls, readings: Iterable[Reading], of_part: Set[str], of_gpu: Set[str]
-    ) -> "Gathered":
+    ) -> "GaugeSeries":
         """The series of metrics: each tells of a GPU or of an instance, or of GPUs only."""
         found = cls()
         for reading in readings:
@@ -131,7 +131,7 @@ class Gathered:
         self,
         told: Sequence[Sequence[Series]],
         intervals: Sequence[int | None],
-        merged: Distinct,
+        merged: DeduplicatedSeries,
     ) -> Integers:
         """The step of each sample; those sampled together share the work."""
         is_same = merged.repeats()
@@ -154,7 +154,7 @@ class Gathered:
         return self.own_steps[key]
 
 
-def _merged(told: Sequence[Sequence[Series]]) -> tuple[Distinct, Integers]:
+def _merged(told: Sequence[Sequence[Series]]) -> tuple[DeduplicatedSeries, Integers]:
     """What counts of each thing, and the run of each sample."""
     tracks = [_tracks_of(parts) for parts in told]
     found = distinct(list(chain.from_iterable(tracks)), _names_workload)
@@ -170,7 +170,7 @@ def _merged(told: Sequence[Sequence[Series]]) -> tuple[Distinct, Integers]:
     times, values, runs = (
         np.concatenate(column) for column in zip(*merged, strict=True)
     )
-    return Distinct(first, times, values), runs
+    return DeduplicatedSeries(first, times, values), runs
 
 
 def _tracks_of(series: Sequence[Series]) -> list[Sequence[Series]]:
@@ -208,7 +208,7 @@ def _chosen(
 def _steps_of_nodes(
     told: Sequence[Sequence[Series]],
     intervals: Sequence[int | None],
-    merged: Distinct,
+    merged: DeduplicatedSeries,
 ) -> Integers:
     """The step of each sample, where a track with few asks the node's others (N4)."""
     by_node: dict[str, list[ScrapeSteps]] = defaultdict(list)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from accounting.domain.core.interval import FAR_MS, Interval
-from accounting.domain.holds.derive import Derived
+from accounting.domain.holds.derive import DerivedHolds
 from accounting.domain.holds.gpu_assignment import (
     Place,
     claimed_parts,
@@ -25,10 +25,10 @@ from accounting.domain.holds.label_counts import (
     without,
 )
 from accounting.domain.inventory.labels import Labels, labels_of
-from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge import ChangedRecords
 from accounting.domain.inventory.records import Inventory
 from accounting.ingest.evidence.gpu_labels import labels_of_names
-from accounting.ingest.evidence.holds import Settled
+from accounting.ingest.evidence.holds import StoredHold
 from accounting.ingest.evidence.ids import Ids
 from accounting.mapping import labels_kept, pack_labels, unpack_labels
 from accounting.models import Cluster
@@ -43,7 +43,7 @@ class _Counting:
         stale: other hours than those at hand that are counted again.
     """
 
-    one: Settled
+    one: StoredHold
     tally: Tally
     stale: list[Interval]
 
@@ -55,14 +55,14 @@ class _Counting:
 
 def complete(
     cluster: Cluster,
-    settled: Sequence[Settled],
+    settled: Sequence[StoredHold],
     inventory: Inventory,
-    derived: Derived,
+    derived: DerivedHolds,
     ids: Ids,
     *,
     near: Interval,
-    touched: Touched,
-) -> Derived:
+    touched: ChangedRecords,
+) -> DerivedHolds:
     """Give every hold the samples of the hours that are not at hand.
 
     Args:
@@ -109,9 +109,9 @@ class _Evidence:
     """What decides whether the counts of other hours still hold."""
 
     inventory: Inventory
-    touched: Touched
+    touched: ChangedRecords
 
-    def counting(self, one: Settled, near: Interval) -> _Counting | None:
+    def counting(self, one: StoredHold, near: Interval) -> _Counting | None:
         """How a hold is counted; None where nothing of it is at hand and all is kept."""
         hold, before = one.hold, one.before
         held = Interval(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
@@ -166,7 +166,7 @@ def _labels_of_stale(
     cluster: Cluster,
     counted: Sequence[_Counting],
     inventory: Inventory,
-    derived: Derived,
+    derived: DerivedHolds,
     ids: Ids,
 ) -> Labels:
     """The labels of the hours that are counted again; on shared GPUs those of others, too."""

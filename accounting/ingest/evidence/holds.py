@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from django.db.models import QuerySet
 
 from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.holds.derive import Derived
+from accounting.domain.holds.derive import DerivedHolds
 from accounting.domain.holds.gpu_assignment import mapped_places
 from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.label_counts import Tally, whole_hours
@@ -17,7 +17,7 @@ from accounting.models import Cluster, Pod, PodHold
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class StoredHold:
     """A hold as it will be stored.
 
     Attributes:
@@ -32,7 +32,7 @@ class Settled:
 
 def settle(
     inventory: Inventory, holds: Sequence[Hold], ids: Ids
-) -> tuple[list[Settled], list[PodHold]]:
+) -> tuple[list[StoredHold], list[PodHold]]:
     """The holds of the pods at hand beside what is stored of them, and what is no more.
 
     Where a hold ends may depend on who was bound next (N11), and on labels in a silence of
@@ -47,7 +47,7 @@ def settle(
     }
     near = whole_hours(inventory.reach)
     first_ms = near.start_ms - HOUR_MS  # a silence begins after the last samples
-    found: list[Settled] = []
+    found: list[StoredHold] = []
     for hold in holds:
         row = _hold_row(hold, ids)
         before = known.pop((row.pod_id, row.resource), None)
@@ -60,7 +60,7 @@ def settle(
                 row.booked_until_ms = before.booked_until_ms
         if before is not None and row.ended_ms is None:
             row.booked_until_ms = _open_end(before, hold.booked_until_ms, near)
-        found.append(Settled(_over(hold, row), row, before))
+        found.append(StoredHold(_over(hold, row), row, before))
     return found, list(known.values())
 
 
@@ -71,7 +71,9 @@ def _open_end(before: PodHold, booked_until_ms: int, near: Interval) -> int:
     return max(booked_until_ms, before.booked_until_ms or 0)
 
 
-def store_shown(settled: Sequence[Settled], gone: Sequence[PodHold]) -> list[Interval]:
+def store_shown(
+    settled: Sequence[StoredHold], gone: Sequence[PodHold]
+) -> list[Interval]:
     """Write the holds that kube-state shows; where somebody's time changed."""
     changed: list[Interval] = []
     rows: list[PodHold] = []
@@ -93,7 +95,7 @@ def _over(hold: Hold, row: PodHold) -> Hold:
 
 
 def store_inferred(
-    cluster: Cluster, derived: Derived, inventory: Inventory, ids: Ids
+    cluster: Cluster, derived: DerivedHolds, inventory: Inventory, ids: Ids
 ) -> list[Interval]:
     """Put inferred holds in place of what is stored of them in the reach of the labels.
 

@@ -8,8 +8,8 @@ from django.db import transaction
 
 from accounting.domain.core.interval import FAR_MS, Interval, to_ms
 from accounting.domain.core.issue import Issue
-from accounting.domain.holds.derive import Derived, data_end_ms, derive
-from accounting.domain.inventory.merge import Touched
+from accounting.domain.holds.derive import DerivedHolds, data_end_ms, derive
+from accounting.domain.inventory.merge import ChangedRecords
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
@@ -41,7 +41,7 @@ class State:
 
     inventory: Inventory
     ids: Ids
-    derived: Derived
+    derived: DerivedHolds
     until_ms: int
     issues: Sequence[Issue] = ()
 
@@ -80,7 +80,7 @@ def observe_period(
         is_observed = is_observed and not jobs.again
         readings = jobs.readings
         inventory, ids = load.load(cluster, period, uids)
-        touched = Touched()
+        touched = ChangedRecords()
         if not is_observed:
             touched = observe(inventory, readings, period)
             save.save(cluster, inventory, ids, touched, period)
@@ -116,7 +116,7 @@ def derive_again(cluster: Cluster, period: Interval) -> None:
     """
     lock("evidence", cluster.pk)
     inventory, ids = load.load(cluster, period)
-    touched = Touched()
+    touched = ChangedRecords()
     _load_far(cluster, period, inventory, ids, touched)
     ends = Cluster.objects.values_list("data_end_ms", flat=True)
     until = max(data_end_ms(inventory), ends.get(pk=cluster.pk) or 0)
@@ -129,7 +129,11 @@ def derive_again(cluster: Cluster, period: Interval) -> None:
 
 
 def _load_far(
-    cluster: Cluster, period: Interval, inventory: Inventory, ids: Ids, touched: Touched
+    cluster: Cluster,
+    period: Interval,
+    inventory: Inventory,
+    ids: Ids,
+    touched: ChangedRecords,
 ) -> None:
     """Load what labels say far away of the pods that somebody's samples speak of now.
 

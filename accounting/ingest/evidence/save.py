@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.inventory.amd_partitions import sampled_partition
-from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge import ChangedRecords
 from accounting.domain.inventory.records import Inventory, NodeRecord
 from accounting.domain.units.gpu_units import NodeFacts
 from accounting.ingest import bulk_copy
@@ -29,7 +29,11 @@ from accounting.sources.catalogue import lifecycle_of
 
 
 def save(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Interval
+    cluster: Cluster,
+    inventory: Inventory,
+    ids: Ids,
+    touched: ChangedRecords,
+    period: Interval,
 ) -> None:
     """Write what a fold changed. Rows that are there already are updated."""
     _save_nodes(cluster, inventory, ids, touched)
@@ -47,7 +51,7 @@ def save(
 
 
 def _save_nodes(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: ChangedRecords
 ) -> None:
     seen = set(touched.nodes)
     for record in inventory.gpus.values():
@@ -97,7 +101,7 @@ def _facts(
 
 
 def _save_namespaces(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: ChangedRecords
 ) -> None:
     names = set(touched.namespaces)
     names.update(inventory.pods[uid].namespace for uid in touched.pods)
@@ -124,7 +128,7 @@ _POD_STATE = ("node", "priority_class", "is_inferred", "first_ms", "last_ms", "r
 
 
 def _save_pods(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: ChangedRecords
 ) -> None:
     ensure_nodes(
         cluster,
@@ -156,7 +160,7 @@ def _save_pods(
     ids.pods.update(found.values_list("uid", "pk"))
 
 
-def _save_owners(inventory: Inventory, ids: Ids, touched: Touched) -> None:
+def _save_owners(inventory: Inventory, ids: Ids, touched: ChangedRecords) -> None:
     Owner.objects.bulk_create(
         [
             Owner(

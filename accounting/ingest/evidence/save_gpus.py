@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from accounting.domain.core.interval import Interval, to_instant
-from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge import ChangedRecords
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.series import ScraperIdentity, Times
 from accounting.ingest import bulk_copy
@@ -26,7 +26,7 @@ from accounting.models import (
 
 
 def save_gpus(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched
+    cluster: Cluster, inventory: Inventory, ids: Ids, touched: ChangedRecords
 ) -> None:
     models = gpu_models.models_of(inventory, sorted(touched.gpus))
     gpu_models.rename(cluster, inventory, models)
@@ -70,7 +70,11 @@ def save_gpus(
 
 
 def save_scrapers(
-    cluster: Cluster, inventory: Inventory, ids: Ids, touched: Touched, period: Interval
+    cluster: Cluster,
+    inventory: Inventory,
+    ids: Ids,
+    touched: ChangedRecords,
+    period: Interval,
 ) -> None:
     Scraper.objects.bulk_create(
         [
@@ -112,7 +116,7 @@ def save_scrapers(
     )
 
 
-def _save_scrape_spans(inventory: Inventory, ids: Ids, touched: Touched) -> None:
+def _save_scrape_spans(inventory: Inventory, ids: Ids, touched: ChangedRecords) -> None:
     changed = [ids.scrapers[key] for key in touched.scrapers]
     ScrapeSpan.objects.filter(scraper_id__in=changed).delete()
     ScrapeSpan.objects.bulk_create(
@@ -148,7 +152,7 @@ def _by_hour(times: Times, period: Interval) -> Iterable[tuple[int, slice]]:
 
 
 def save_labels(
-    inventory: Inventory, ids: Ids, touched: Touched, period: Interval
+    inventory: Inventory, ids: Ids, touched: ChangedRecords, period: Interval
 ) -> None:
     bulk_copy.merge(
         GpuLabelHour,

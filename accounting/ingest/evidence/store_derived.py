@@ -1,8 +1,8 @@
 """Stores what the evidence says (holds, presences) and tells whose time changed."""
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.holds.derive import Derived
-from accounting.domain.inventory.merge import Touched
+from accounting.domain.holds.derive import DerivedHolds
+from accounting.domain.inventory.merge import ChangedRecords
 from accounting.domain.inventory.records import Inventory
 from accounting.ingest.evidence import hold_labels, holds, presences
 from accounting.ingest.evidence.ids import Ids
@@ -12,11 +12,11 @@ from accounting.models import Cluster
 def store(
     cluster: Cluster,
     inventory: Inventory,
-    derived: Derived,
+    derived: DerivedHolds,
     ids: Ids,
     near: Interval,
-    touched: Touched,
-) -> tuple[Derived, list[Interval]]:
+    touched: ChangedRecords,
+) -> tuple[DerivedHolds, list[Interval]]:
     """Bring holds and presences up to date.
 
     Args:

@@ -42,7 +42,7 @@ Changes = Mapping[str, Sequence[Interval]]  # by job
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CountedReadings:
     """Readings with the samples of kube-state that count.
 
     Attributes:
@@ -73,7 +73,7 @@ class Judged:
 
 def judge(
     cluster: Cluster, readings: Sequence[Reading], period: Interval, *, is_known: bool
-) -> Judged:
+) -> CountedReadings:
     """Fold the jobs of readings into what is known of them, and leave out what does not count.
 
     In the current transaction, under the cluster's `evidence` lock.
@@ -87,7 +87,7 @@ def judge(
     known = known_jobs(cluster.pk)
     now = known if is_known else fold(cluster, known, readings, period)
     roles, again = _bring_about(cluster, known, now)
-    return Judged(counting(readings, roles), again, now, roles, readings)
+    return CountedReadings(counting(readings, roles), again, now, roles, readings)
 
 
 def bring_about(cluster: Cluster) -> Interval | None:

@@ -238,8 +238,8 @@ def gpu_fields(row: GpuRow, money: GpuMoney | None) -> Fields:
         **{f"{state}_ms": states.get(state) for state in HELD},
         "allocated_share": row.allocated_share,
         "efficiency": row.busy_share,
-        "earned_charge": amount(money.earned) if money else None,
-        "capacity_charge": amount(money.capacity) if money else None,
+        "charge": amount(money.earned) if money else None,
+        "capacity_cost": amount(money.capacity) if money else None,
         "currency": (money.currency if money else "") or None,
         "unpriced_gpu_hours": gpu_hours(money.unpriced_ms) if money else None,
     }

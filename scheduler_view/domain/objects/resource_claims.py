@@ -21,7 +21,7 @@ _EXTENDED = "resource.kubernetes.io/extended-resource-claim"  # annotation, KEP-
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ClaimAllocation:
     """What one claim was given.
 
     Attributes:
@@ -37,10 +37,12 @@ class Given:
     created_ms: int = 0
 
 
-def given(claims: Iterable[Manifest], slices: Iterable[Manifest]) -> list[Given]:
+def given(
+    claims: Iterable[Manifest], slices: Iterable[Manifest]
+) -> list[ClaimAllocation]:
     """Every claim with its GPUs and parts of them; one of network cards has none."""
     known = {key: device for one in slices for key, device in _devices(one)}
-    found: list[Given] = []
+    found: list[ClaimAllocation] = []
     for claim in claims:
         meta, status = claim["metadata"], claim.get("status") or {}
         results = _list(_map(_map(status, "allocation"), "devices"), "results")
@@ -51,7 +53,7 @@ def given(claims: Iterable[Manifest], slices: Iterable[Manifest]) -> list[Given]
         ]
         pods = _list(status, "reservedFor")
         found.append(
-            Given(
+            ClaimAllocation(
                 meta.get("namespace", ""),
                 meta["name"],
                 tuple(known.get(_key(r)) or _unknown(r) for r in ours),

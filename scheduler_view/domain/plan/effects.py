@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from scheduler_view.domain.quotas.spend import Rates, Spending, spend_text
+from scheduler_view.domain.quotas.spend import Spending, UnitRates, spend_text
 from scheduler_view.domain.wording import counted, units, whose
 
 
@@ -65,7 +65,7 @@ class QuotaFacts:
     peak: int | None
     days_over: int
     idle_percent: int | None
-    rates: Rates
+    rates: UnitRates
     currency: str
     split: str = ""
     parts: Mapping[str, int] = field(default_factory=dict)

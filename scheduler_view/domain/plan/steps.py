@@ -63,7 +63,7 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredObject:
     """One object: its body, or None for none of ours.
 
     Attributes:
@@ -92,7 +92,7 @@ class Observed:
     going: frozenset[str] = frozenset()
 
 
-def plan_steps(wanted: Iterable[Wanted], observed: Observed) -> list[PlanStep]:
+def plan_steps(wanted: Iterable[DesiredObject], observed: Observed) -> list[PlanStep]:
     """One step an object, in the order in which they are applied.
 
     Defaults are unset before another class becomes the default, classes exist before quotas
@@ -119,7 +119,7 @@ def matches(body: Mapping[str, Any] | None, live: Manifest | None) -> bool:
     return not field_changes(body, live)
 
 
-def _step(wanted: Wanted, observed: Observed) -> PlanStep:
+def _step(wanted: DesiredObject, observed: Observed) -> PlanStep:
     key, live = wanted.key, observed.objects.get(wanted.key)
     pin = pin_now(key, observed)
     blocked = _place_fault(key, observed)
@@ -147,7 +147,7 @@ def _step(wanted: Wanted, observed: Observed) -> PlanStep:
     return replace(step, blocked=blocked, force=wanted.force)
 
 
-def _removal(wanted: Wanted, live: Manifest | None, pin: Pin) -> PlanStep:
+def _removal(wanted: DesiredObject, live: Manifest | None, pin: Pin) -> PlanStep:
     """Ours alone is deleted; of an object that others use too, only our keys go."""
     if live is None:
         return PlanStep(wanted.key, Action.KEEP, None, pin)
@@ -183,7 +183,7 @@ def _place_fault(key: ObjectKey, observed: Observed) -> str:
     return f"namespace {key.namespace} does not exist in this cluster"
 
 
-def _foreign(live: Manifest, wanted: Wanted) -> str:
+def _foreign(live: Manifest, wanted: DesiredObject) -> str:
     if live["metadata"].get("deletionTimestamp"):
         return "the object is being removed"
     if is_ours(live) or wanted.force:

@@ -10,7 +10,7 @@ NAMED_MODELS = 3  # without a price, that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class UnitRates:
     """What an hour of one unit of a pool costs: a quota does not tell models apart.
 
     Attributes:
@@ -36,7 +36,7 @@ class Spending:
     pool: str
     before: int | None
     after: int | None
-    rates: Rates
+    rates: UnitRates
     currency: str
 
 

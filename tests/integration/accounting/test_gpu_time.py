@@ -82,7 +82,7 @@ def test_a_gpu_says_driver_errors_and_what_it_earned() -> None:
     assert one.busy_share == pytest.approx(0.7, abs=0.01)
     assert other.allocated_share == 0
     fields = gpu_fields(one, money["GPU-a"])
-    assert fields["earned_charge"] == f"{charged['GPU-a']:.6f}"
+    assert fields["charge"] == f"{charged['GPU-a']:.6f}"
     assert fields["holders"] == ["robot-x/serve"]
     assert fields["allocated_ms"] == fields["busy_ms"] + fields["idle_ms"]
     assert gpu_money(Selection(EVERYTHING), []) == {}

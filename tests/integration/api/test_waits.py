@@ -67,12 +67,12 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
             "namespace": place["vision"],
             "kind": "Pod",
             "name": "a",
-            "asked": {POOL: 2},
+            "requested": {POOL: 2},
             "priority_class": "",
             "since": "2026-10-01T00:00:00Z",
             "last": None,
             "reason": "no_free_gpu",
-            "words": f"0/4 nodes are available: 4 Insufficient {POOL}.",
+            "message": f"0/4 nodes are available: 4 Insufficient {POOL}.",
         }
     ]
     assert {r["team"] for r in rows(ask("fin"), "waiting")} == {

@@ -11,7 +11,7 @@ from accounting.access import EVERYTHING, Scope
 from accounting.models import Team
 from scheduler_view.models import Look
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.pending_pods import HeldUpRow, held_up_rows
+from scheduler_view.queries.pending_pods import PendingPodRow, held_up_rows
 from tests.control_plane.world import GPU_KEY, World, world_of
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
@@ -70,7 +70,7 @@ def test_each_reason_comes_from_the_cluster_itself(office: Office) -> None:
     )
     over_quota(office, other)
 
-    def rows() -> dict[str, HeldUpRow]:
+    def rows() -> dict[str, PendingPodRow]:
         look_once(office.cluster, now=office.now)
         return {r.name: r for r in held_up_rows(EVERYTHING, office.now())}
 

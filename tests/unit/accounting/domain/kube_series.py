@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge import ChangedRecords
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.samples.series import Reading, ScraperIdentity, Series
@@ -37,7 +37,7 @@ def seen(
     period: Interval = WHOLE,
     inventory: Inventory | None = None,
     interval_ms: int | None = None,
-) -> tuple[Inventory, Touched]:
+) -> tuple[Inventory, ChangedRecords]:
     inventory = inventory or Inventory()
     reading = Reading(found, interval_ms=interval_ms)
     return inventory, observe(inventory, [reading], period)

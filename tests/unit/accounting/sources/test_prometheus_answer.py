@@ -5,7 +5,7 @@ import json
 import pytest
 
 from accounting.domain.core.interval import Interval
-from accounting.sources.answers import Collected, checked
+from accounting.sources.answers import CollectedSamples, checked
 from accounting.sources.errors import InvalidSourceResponse
 from accounting.sources.samples import SampleBatch, build_reading
 
@@ -19,7 +19,7 @@ def samples_of(*vectors: Vector) -> SampleBatch:
     result = [{"metric": metric, "values": values} for metric, values in vectors]
     data = {"resultType": "matrix", "result": result}
     body = json.dumps({"status": "success", "data": data}).encode()
-    collected = Collected()
+    collected = CollectedSamples()
     collected.add(checked(body, "http://there", "matrix"), HOUR)
     return collected.batch(HOUR)
 

@@ -10,7 +10,7 @@ from accounting.domain.attribution.pool_filling import (
     holders_of,
     part_name,
 )
-from accounting.domain.attribution.segment import Pooled, Segment
+from accounting.domain.attribution.segment import Segment, UnassignedUnits
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
@@ -33,7 +33,7 @@ def segment(
         stranded={},
         mapped={part: tuple(items) for part, items in (mapped or {}).items()},
         pools={
-            kind: tuple(Pooled(uid, Fraction(weight)) for uid, weight in pool)
+            kind: tuple(UnassignedUnits(uid, Fraction(weight)) for uid, weight in pool)
             for kind, pool in (pools or {}).items()
         },
         is_seen=True,

@@ -11,7 +11,7 @@ from accounting.domain.core.issue_catalogue import OF_WINDOWS, TEXTS, text_of
 from accounting.domain.intensity.checks import ENERGY, LIMITS, checked, energy_issues
 from accounting.domain.intensity.summary import Intensity, together
 from accounting.domain.samples.counters import LONGEST_GAP_MS, Energy
-from accounting.domain.samples.gauges import Gathered
+from accounting.domain.samples.gauges import GaugeSeries
 from accounting.domain.samples.series import GpuKey, ScraperIdentity, Series
 from accounting.domain.samples.validity import Keys
 
@@ -29,7 +29,7 @@ def check(
     metric: str, first: Mapping[int, float], second: Mapping[int, float] | None = None
 ) -> tuple[list[float], list[Issue]]:
     issues: list[Issue] = []
-    found = Gathered()
+    found = GaugeSeries()
     found.series[metric][NAMES[0]] = told(first)
     if second:
         found.series[metric][NAMES[1]] = told(second)
@@ -78,7 +78,7 @@ def test_each_gpu_has_its_issue_and_only_for_the_period() -> None:
 
 
 def energy(*samples: Mapping[int, float]) -> Energy:
-    found = Gathered()
+    found = GaugeSeries()
     for name, it in zip(NAMES, samples, strict=False):
         found.series[ENERGY][name] = told(it)
     return Energy.of(Keys(0), found.samples(ENERGY, NAMES))

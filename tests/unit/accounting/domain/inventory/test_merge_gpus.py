@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge import Touched
+from accounting.domain.inventory.merge import ChangedRecords
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import (
     ClaimRecord,
@@ -50,7 +50,7 @@ def seen(
     period: Interval = WHOLE,
     inventory: Inventory | None = None,
     interval_ms: int | None = None,
-) -> tuple[Inventory, Touched]:
+) -> tuple[Inventory, ChangedRecords]:
     inventory = inventory or Inventory()
     reading = Reading(found, interval_ms=interval_ms)
     return inventory, observe(inventory, [reading], period)

@@ -13,7 +13,7 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScraperRecord,
 )
-from accounting.domain.inventory.visibility import KubeState, Shown, kube_state
+from accounting.domain.inventory.visibility import KubeState, VisibleObject, kube_state
 from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.kube_series import of_pod, ones, seen, series
 
@@ -30,8 +30,8 @@ def state(times: Mapping[ScraperIdentity, Sequence[int]]) -> KubeState:
     return kube_state(inventory)
 
 
-def shown(first: int, last: int, *scrapers: ScraperIdentity) -> Shown:
-    return Shown(first * 1000, last * 1000, set(scrapers))
+def shown(first: int, last: int, *scrapers: ScraperIdentity) -> VisibleObject:
+    return VisibleObject(first * 1000, last * 1000, set(scrapers))
 
 
 # --- whose scrapes lack an object (N11) --------------------------------------

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from accounting.domain.samples.deduplicate import Distinct, distinct
+from accounting.domain.samples.deduplicate import DeduplicatedSeries, distinct
 from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
 from tests.unit.accounting.domain.fleet import ms
 
@@ -18,7 +18,7 @@ def one(seconds: list[float], values: list[float], pod: str = "") -> Series:
     )
 
 
-def merged(*tracks: list[Series]) -> Distinct:
+def merged(*tracks: list[Series]) -> DeduplicatedSeries:
     return distinct(
         tracks, lambda part: part.gpu is not None and part.gpu.plain is not None
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.samples.gauges import Gathered, Samples
+from accounting.domain.samples.gauges import GaugeSeries, Samples
 from accounting.domain.samples.scraper_series import ScraperSeries, ScrapeSteps
 from accounting.domain.samples.series import (
     GpuKey,
@@ -52,7 +52,7 @@ def samples_of(things: Sequence[Sequence[Reading]]) -> Samples:
         for (uuid, _), parts in zip(names, things, strict=True)
         for reading in parts
     ]
-    return Gathered.of(readings, set(), {"m"}).samples("m", names)
+    return GaugeSeries.of(readings, set(), {"m"}).samples("m", names)
 
 
 def of_gpu(series: Series, uuid: str) -> Series:
@@ -253,7 +253,7 @@ def test_metrics_of_instances_are_kept_apart_and_those_of_gpus_are_not() -> None
     key = GpuKey("G", "n", instance="3")
     parts = [replace(series, metric=metric, gpu=key) for metric in ("memory", "power")]
     others = [replace(series, metric="power", gpu=None), replace(series, metric="x")]
-    found = Gathered.of([Reading((*parts, *others))], {"memory"}, {"power"})
+    found = GaugeSeries.of([Reading((*parts, *others))], {"memory"}, {"power"})
     assert {metric: list(of) for metric, of in found.series.items()} == {
         "memory": [("G", "3")],
         "power": [("G", "")],

@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounting.domain.inventory.records import Device
-from scheduler_view.domain.objects.resource_claims import Given, given
+from scheduler_view.domain.objects.resource_claims import ClaimAllocation, given
 
 NVIDIA, AMD = "gpu.nvidia.com", "gpu.amd.com"
 CREATED = "2026-10-01T10:00:00Z"
@@ -81,6 +81,6 @@ def test_a_device_that_no_slice_shows_is_of_its_pools_node() -> None:
 def test_pods_age_and_who_made_it() -> None:
     notes = {"resource.kubernetes.io/extended-resource-claim": "true"}
     [found] = given([claim(annotations=notes)], [])
-    assert found == Given("ns", "c", (), ("u",), True, 1_790_848_800_000)
+    assert found == ClaimAllocation("ns", "c", (), ("u",), True, 1_790_848_800_000)
     [plain] = given([{"metadata": {"namespace": "ns", "name": "c"}}], [])
-    assert plain == Given("ns", "c", (), (), False, 0)
+    assert plain == ClaimAllocation("ns", "c", (), (), False, 0)

@@ -11,7 +11,7 @@ from scheduler_view.domain.plan.effects import (
     pool_effect,
     quota_effects,
 )
-from scheduler_view.domain.quotas.spend import Rates
+from scheduler_view.domain.quotas.spend import UnitRates
 from scheduler_view.domain.wording import listed, units, whose
 
 SEARCH = QuotaFacts(
@@ -25,7 +25,7 @@ SEARCH = QuotaFacts(
     peak=56,
     days_over=18,
     idle_percent=46,
-    rates=Rates(Decimal("2.10"), Decimal("2.10")),
+    rates=UnitRates(Decimal("2.10"), Decimal("2.10")),
     currency="EUR",
 )
 
@@ -76,7 +76,7 @@ def test_other_directions() -> None:
     assert said(one)[3] == "All 48 go to namespace search-a."
     assert "nothing limits" in said(replace(SEARCH, after=None))[0]
     assert "Every new pod is refused" in said(replace(SEARCH, after=0))[0]
-    assert "cannot be computed" in said(replace(SEARCH, rates=Rates()))[2]
+    assert "cannot be computed" in said(replace(SEARCH, rates=UnitRates()))[2]
     assert "becomes EUR" in said(replace(SEARCH, before=None))[2]
     assert "stays EUR" in said(replace(SEARCH, before=48))[2]
 
@@ -98,13 +98,13 @@ def test_an_undo_that_lowers_a_quota_says_lowered_and_never_more() -> None:
 
 
 def test_a_model_without_a_price_is_left_out_and_named() -> None:
-    rates = Rates(Decimal("0.30"), Decimal("3.20"), (("NVIDIA-RTX-A6000", 4),))
+    rates = UnitRates(Decimal("0.30"), Decimal("3.20"), (("NVIDIA-RTX-A6000", 4),))
     assert said(replace(SEARCH, before=24, after=30, in_use=0, rates=rates))[2] == (
         "Search's highest possible charge in a 30-day month rises from EUR 55,296.00 to "
         "EUR 69,120.00 (24 → 30 at EUR 3.20 an hour, the highest rate of this pool; the "
         "lowest is EUR 0.30). NVIDIA-RTX-A6000 (4 GPUs) has no price and is left out."
     )
-    bare = Rates(unpriced=(("A", 1), ("B", 2), ("C", 3), ("D", 4)))
+    bare = UnitRates(unpriced=(("A", 1), ("B", 2), ("C", 3), ("D", 4)))
     assert said(replace(SEARCH, rates=bare))[2] == (
         "Search's highest possible charge in a 30-day month cannot be computed: no model "
         "of this pool has a price. A (1 GPU), B (2 GPUs), C (3 GPUs) and 1 more model "

@@ -17,9 +17,9 @@ from scheduler_view.domain.objects.desired import (
 from scheduler_view.domain.objects.manifest import Manifest, git_owner, pin_of
 from scheduler_view.domain.plan.steps import (
     Action,
+    DesiredObject,
     Observed,
     PlanStep,
-    Wanted,
     is_empty,
     matches,
     plan_steps,
@@ -49,7 +49,7 @@ def seen(**live: Manifest | None) -> Observed:
 def one(
     wanted: dict[str, Any] | None, live: Manifest | None, *, force: bool = False
 ) -> PlanStep:
-    (step,) = plan_steps([Wanted(VISION, wanted, force)], seen(quota=live))
+    (step,) = plan_steps([DesiredObject(VISION, wanted, force)], seen(quota=live))
     return step
 
 
@@ -118,9 +118,9 @@ def test_removing_leaves_what_others_set() -> None:
 
 def test_places_that_are_not_there_block() -> None:
     there = Observed({VISION: None}, {}, frozenset({"vision"}))
-    (step,) = plan_steps([Wanted(VISION, body({GPU: "1"}))], there)
+    (step,) = plan_steps([DesiredObject(VISION, body({GPU: "1"}))], there)
     assert step.blocked == "namespace vision is being removed"
-    (step,) = plan_steps([Wanted(VISION, body({GPU: "1"}))], Observed({}, {}))
+    (step,) = plan_steps([DesiredObject(VISION, body({GPU: "1"}))], Observed({}, {}))
     assert step.blocked == "namespace vision does not exist in this cluster"
 
 
@@ -160,11 +160,11 @@ def test_defaults_go_before_classes_before_quotas_before_removals() -> None:
     unset, make = class_key_of("a-v1"), class_key_of("b-v2")
     drop, gone = class_key_of("c-v1"), ObjectKey("ResourceQuota", "vision", "x")
     wanted = [
-        Wanted(drop, None),
-        Wanted(gone, None),
-        Wanted(quota_key, quota_body),
-        Wanted(make, desired_class("b-v2", new, is_current=True)),
-        Wanted(unset, desired_class("a-v1", old, is_current=True)),
+        DesiredObject(drop, None),
+        DesiredObject(gone, None),
+        DesiredObject(quota_key, quota_body),
+        DesiredObject(make, desired_class("b-v2", new, is_current=True)),
+        DesiredObject(unset, desired_class("a-v1", old, is_current=True)),
     ]
     objects: dict[ObjectKey, Manifest | None] = {
         drop: priority_class("c-v1", 3),
@@ -177,7 +177,9 @@ def test_defaults_go_before_classes_before_quotas_before_removals() -> None:
 
 def test_a_value_cannot_change_in_place() -> None:
     key = class_key_of("a-v1")
-    wanted = Wanted(key, desired_class("a-v1", TierSpec("a", 2), is_current=True))
+    wanted = DesiredObject(
+        key, desired_class("a-v1", TierSpec("a", 2), is_current=True)
+    )
     (step,) = plan_steps([wanted], Observed({key: priority_class("a-v1", 1)}, {}))
     assert "new version" in step.blocked
 
