@@ -5,6 +5,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,6 +15,7 @@ from django.conf import settings
 from portal.embedded import lease
 from portal.embedded.paths import HomePaths
 from portal.env import database_settings
+from tests import bytecode
 from tests.control_plane.server import ControlPlane, control_plane
 from tests.programs import obstacle
 
@@ -26,9 +28,12 @@ UNIT_SECONDS = 2  # a slower unit test is another kind of test
 DRAWN_SECONDS = 60  # hundreds of examples; cut short in one, Hypothesis calls it flaky
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Draw the number of the first random fleet, for all processes of this run."""
     os.environ.setdefault("ORACLE_SEED", str(time.time_ns() % 10**6))
+    shared = ExitStack()
+    shared.enter_context(bytecode.kept())
+    config.add_cleanup(shared.close)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

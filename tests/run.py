@@ -17,6 +17,7 @@ from pathlib import Path
 
 from portal.embedded import launch, lease
 from portal.embedded.supervisor import Stopped, stopping_signals
+from tests import bytecode
 from tests.programs import REQUIREMENTS
 
 PROCESSES = "2"  # more would fight for the disk of one PostgreSQL
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
     print_tiers()
     is_list = "--collect-only" in arguments  # of all tests at once, without services
     steps = {"are there": []} if is_list else STEPS
-    with stopping_signals():
+    with bytecode.kept(), stopping_signals():
         try:
             environment = dict(os.environ) if is_list else services()
             codes = [
