@@ -130,12 +130,13 @@ def test_time_whose_samples_are_not_kept_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_help_shows_what_is_ours() -> None:
-    for command in ("ingest", "import_metrics", "report", "verify", "configure"):
-        text = _help(command)
+    commands = ("ingest", "import_metrics", "report", "verify", "configure")
+    texts = {command: _help(command) for command in commands}
+    for text in texts.values():
         assert "--settings" not in text, "Django's own"
         assert text.count("\n") < 60
-    assert "NAME" in _help("ingest")
-    assert "go on until stopped" in _help("ingest")
+    assert "NAME" in texts["ingest"]
+    assert "go on until stopped" in texts["ingest"]
 
 
 def _help(command: str) -> str:
