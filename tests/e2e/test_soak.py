@@ -1,6 +1,7 @@
-"""Two minutes of `make soak`: it kills, checks, ends green and leaves nothing behind.
+"""Half a minute of `make soak`: it kills, checks, ends green and leaves nothing behind.
 
-Not here: that it finds faults (tests/integration/faults/test_conserved.py).
+Not here: that it finds faults (tests/integration/faults/test_conserved.py), and kills for longer
+(`SOAK_SECONDS=120 make soak`).
 """
 
 import os
@@ -18,8 +19,8 @@ import pytest
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 120
-LONGEST_S = 800.0  # start, two minutes, until nothing waits, stop
+SECONDS = 30
+LONGEST_S = 800.0  # start, half a minute, until nothing waits, stop
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -50,14 +51,14 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_two_minutes_with_kills_are_green_and_leave_nothing(folder: Path) -> None:
+def test_half_a_minute_with_kills_is_green_and_leaves_nothing(folder: Path) -> None:
     with soak(folder, SECONDS) as child:
         said, _ = child.communicate(timeout=LONGEST_S)
     assert child.returncode == 0, said
     found = re.search(r"(\d+) children and (\d+) workers killed, (\d+) checks", said)
     assert found, said
     children, workers, checks = map(int, found.groups())
-    assert children + workers >= 3
+    assert children >= 1
     assert workers >= 1
     assert checks >= 2
     assert "error 0 ms, 0 money" in said
