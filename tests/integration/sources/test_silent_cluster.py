@@ -97,7 +97,7 @@ def test_nobody_has_to_answer_for_a_retired_cluster(
     retire("2026-10-01T11:00Z", tmp_path)
 
     def dead(question: Question) -> Answer:
-        return Answer(503)
+        return Answer(503, headers={"Retry-After": "0"})  # all tries, without waits
 
     silent.script = dead
     pass_time(silent, 28, since=2)
