@@ -4,13 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tests.unit.accounting.domain.utilization_series import (
-    ONE,
-    TWO,
-    WINDOW,
-    every,
-    series,
-)
 
 from accounting.domain.attribution.utilization import (
     ENGINE,
@@ -23,6 +16,13 @@ from accounting.domain.attribution.utilization import (
 from accounting.domain.samples.scraper_series import BILLION, ScraperSeries, ScrapeSteps
 from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.fleet import ms
+from tests.unit.accounting.domain.utilization_series import (
+    ONE,
+    TWO,
+    WINDOW,
+    every,
+    series,
+)
 
 
 def track(
