@@ -11,11 +11,17 @@ from django.db.models import F, Func, Q
 from knox.models import AbstractAuthToken
 
 
-class TsTzRange(Func):
-    """`tstzrange(from, to)`: half-open, as every period here."""
+def validity() -> Func:
+    """`tstzrange(valid_from, valid_to)`: half-open, as every period here.
 
-    function = "TSTZRANGE"
-    output_field = DateTimeRangeField()
+    An expression of Django's own, so that no migration imports this module.
+    """
+    return Func(
+        "valid_from",
+        "valid_to",
+        function="TSTZRANGE",
+        output_field=DateTimeRangeField(),
+    )
 
 
 @pghistory.track()
@@ -173,7 +179,7 @@ class Binding(models.Model):
                     ("kind", RangeOperators.EQUAL),
                     ("label", RangeOperators.EQUAL),
                     ("glob", RangeOperators.EQUAL),
-                    (TsTzRange("valid_from", "valid_to"), RangeOperators.OVERLAPS),
+                    (validity(), RangeOperators.OVERLAPS),
                 ],
             ),
         ]

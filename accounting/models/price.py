@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from accounting.models.organisation import TsTzRange
+from accounting.models.organisation import validity
 
 
 @pghistory.track()
@@ -58,7 +58,7 @@ class UnitPrice(models.Model):
                     ("lifecycle", RangeOperators.EQUAL),
                     ("tier", RangeOperators.EQUAL),
                     (Coalesce("cluster_id", 0), RangeOperators.EQUAL),
-                    (TsTzRange("valid_from", "valid_to"), RangeOperators.OVERLAPS),
+                    (validity(), RangeOperators.OVERLAPS),
                 ],
             ),
         ]

@@ -4,16 +4,13 @@ kube-state-metrics writes `eks.amazonaws.com/capacityType` as
 `label_eks_amazonaws_com_capacity_type`. All pods here hold one GPU for one hour.
 """
 
-import importlib
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
-from accounting.domain.core.interval import to_instant
-from accounting.models import DirtyHour, NodeFact
+from accounting.models import DirtyHour
 from tests.integration.accounting.support import report, run
-from tests.traps.scene import START, Pod, Scene, usage
+from tests.traps.scene import Pod, Scene, usage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,20 +115,3 @@ def test_one_label_written_in_two_ways_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SystemExit):
         run("configure", "--check", wrong)
-
-
-def test_an_upgrade_finds_the_lifecycle_of_nodes_that_were_seen_before(
-    tmp_path: Path,
-) -> None:
-    told = held_everywhere([("eks_amazonaws_com_capacity_type", "SPOT")])
-    told.read(tmp_path, SETUP)
-    NodeFact.objects.update(lifecycle="unknown")  # as the version before stored it
-    run("ingest")
-
-    name = "accounting.migrations.0013_lifecycles_in_snake_case"
-    with connection.cursor() as cursor:
-        cursor.execute(importlib.import_module(name).RENAME)
-
-    assert set(NodeFact.objects.values_list("lifecycle", flat=True)) == {"spot"}
-    hours = DirtyHour.objects.values_list("hour_start", flat=True)
-    assert to_instant(START * 1000) in hours
