@@ -1,6 +1,7 @@
 """The shell: configuration, sign-in, and the pages that join both apps."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.db.models.signals import pre_migrate
 from django_structlog.signals import bind_extra_request_metadata
 
 from portal.logs import bind_client
@@ -10,7 +11,11 @@ class PortalConfig(AppConfig):
     name = "portal"
 
     def ready(self) -> None:
-        """Register the checks; name the client's address in logs."""
+        """Register checks; refuse to migrate an old database; log the client's address."""
         from portal import checks  # noqa: F401, PLC0415  # after the settings
+        from portal.old_database import refuse_to_migrate  # noqa: PLC0415  # as above
 
+        # sent for apps with models only, and portal has none
+        sender = apps.get_app_config("accounting")
+        pre_migrate.connect(refuse_to_migrate, sender=sender)
         bind_extra_request_metadata.connect(bind_client)

@@ -15,7 +15,10 @@ WITHOUT_DATABASE = frozenset(
     {"check", "collectstatic", "compilemessages", "diffsettings", "help", "version"}
 )
 CANNOT_RUN = 3  # beside 0 success, 1 a finding, 2 wrong use
-MIGRATING = frozenset({"migrate", "prepare_database"})
+# They migrate by themselves, or only compare or print migrations.
+MIGRATING = frozenset(
+    {"migrate", "prepare_database", "makemigrations", "showmigrations", "sqlmigrate"}
+)
 AGAIN = "What was done is kept: run the command again"
 
 
@@ -24,9 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         django.setup()
         if needs_database(arguments):
-            from portal import database  # noqa: PLC0415  # models, after setup
-
-            database.ready(migrate=MIGRATING.isdisjoint(arguments[1:2]))
+            _prepare(arguments)
     except (ConfigurationError, ServicesError) as error:
         sys.stderr.write(f"gpu-ledger: {error}\n")
         return CANNOT_RUN
@@ -37,6 +38,24 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"gpu-ledger: the database went away: {reason}. {AGAIN}\n")
         return CANNOT_RUN
     return 0
+
+
+def _prepare(arguments: Sequence[str]) -> None:
+    """Have the database ready; a demo of a version before the first release begins anew.
+
+    Raises:
+        ServicesError: the command cannot run.
+    """
+    from portal import database, old_database  # noqa: PLC0415  # models, after setup
+
+    try:
+        database.ready(migrate=MIGRATING.isdisjoint(arguments[1:2]))
+    except old_database.OldDatabaseError:
+        if arguments[1:2] != ["demo"] or not old_database.is_demo():
+            raise
+        from portal.demo.bootstrap import anew  # noqa: PLC0415  # as above
+
+        anew.begin_anew()
 
 
 def first_reason(error: BaseException) -> str:

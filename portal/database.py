@@ -9,6 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from portal.embedded import lease
 from portal.embedded.errors import ServicesError
+from portal.old_database import refuse
 
 MIGRATION_LOCK = 0x6770756C  # "gpul": two first commands at once migrate once
 
@@ -21,6 +22,7 @@ def ready(*, migrate: bool = True) -> None:
     it changes is for its owner to say.
 
     Raises:
+        OldDatabaseError: when it was made before the first release; it is left alone.
         ServicesError: when it cannot be reached or must be migrated by hand.
     """
     environment = settings.ENVIRONMENT
@@ -41,6 +43,7 @@ def _bring_up(*, may_upgrade: bool) -> None:
         cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
     try:
         executor = MigrationExecutor(connection)
+        refuse(executor.loader)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         if not plan:
             return

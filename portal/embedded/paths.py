@@ -66,6 +66,11 @@ class HomePaths:
         """Held by the one who starts the keeper."""
         return self.home / "start.lock"
 
+    @property
+    def demo(self) -> Path:
+        """What a demo remembers; a home without it holds somebody's own ledger."""
+        return self.home / "demo.json"
+
     def log(self, name: str) -> Path:
         """The log of one process."""
         return self.home / "logs" / f"{name}.log"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from portal.demo.metrics.history import FileInterval, stretches
 from portal.demo.scenario.story import Story
-
-FILE = "demo.json"
+from portal.embedded.paths import places_of
 
 
 class MemoryFault(Exception):
@@ -41,7 +40,7 @@ class Memory:
         Raises:
             MemoryFault: the file is damaged.
         """
-        path = home / FILE
+        path = places_of(home).demo
         try:
             found = json.loads(path.read_text())
             return cls(
@@ -61,7 +60,7 @@ class Memory:
     @classmethod
     def first(cls, home: Path, story: Story) -> "Memory":
         """The memory of a demo that has imported nothing yet."""
-        return cls(home / FILE, story, story.start_s)
+        return cls(places_of(home).demo, story, story.start_s)
 
     def reach(self, now_s: int) -> None:
         """Note that everything up to now is wanted; the newest is imported first."""

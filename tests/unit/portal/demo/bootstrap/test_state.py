@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.demo.bootstrap.state import FILE, Memory, MemoryFault
+from portal.demo.bootstrap.state import Memory, MemoryFault
 from portal.demo.scenario.story import DAY_S, Story
+from portal.embedded.paths import places_of
 from tests.unit.portal.demo.conftest import NOW_S
 
 STORY = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=24)
@@ -50,6 +51,6 @@ def test_a_clock_that_steps_back_adds_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"story": {}}'])
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE).write_text(text)
+    places_of(tmp_path).demo.write_text(text)
     with pytest.raises(MemoryFault, match=r"demo\.json is damaged"):
         Memory.load(tmp_path)
