@@ -988,6 +988,7 @@ class Migration(migrations.Migration):
                 ('bound_ms', models.BigIntegerField()),
                 ('ended_ms', models.BigIntegerField(null=True)),
                 ('booked_until_ms', models.BigIntegerField(null=True)),
+                ('inferred_from_ms', models.BigIntegerField(null=True)),
                 ('ended_by', models.CharField(blank=True, choices=[('Succeeded', 'Succeeded'), ('Failed', 'Failed'), ('gone', 'Gone'), ('retired', 'Retired')], max_length=9)),
                 ('is_inferred', models.BooleanField(default=False)),
                 ('label_counts', models.BinaryField(null=True)),

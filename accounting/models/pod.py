@@ -189,6 +189,9 @@ class PodHold(models.Model):
     bound_ms = models.BigIntegerField()
     ended_ms = models.BigIntegerField(null=True)
     booked_until_ms = models.BigIntegerField(null=True)
+    inferred_from_ms = models.BigIntegerField(
+        null=True
+    )  # only labels say so then (N13)
     ended_by = models.CharField(max_length=9, blank=True, choices=EndedBy.choices)
     is_inferred = models.BooleanField(default=False)
     label_counts = models.BinaryField(null=True)  # domain.tally, as mapping.py packs it

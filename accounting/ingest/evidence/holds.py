@@ -58,6 +58,8 @@ def settle(
             if last_ms >= near.end_ms:
                 row.ended_ms, row.ended_by = before.ended_ms, before.ended_by
                 row.booked_until_ms = before.booked_until_ms
+        if before is not None and not near.contains(last_ms):
+            row.inferred_from_ms = before.inferred_from_ms
         if before is not None and row.ended_ms is None:
             row.booked_until_ms = _open_end(before, hold.booked_until_ms, near)
         found.append(StoredHold(_over(hold, row), row, before))
@@ -203,6 +205,7 @@ _HOLD_FIELDS = [
     "bound_ms",
     "ended_ms",
     "booked_until_ms",
+    "inferred_from_ms",
     "ended_by",
     "is_inferred",
     "label_counts",
@@ -221,6 +224,7 @@ def _hold_row(hold: Hold, ids: Ids) -> PodHold:
         bound_ms=hold.bound_ms,
         ended_ms=hold.ended_ms,
         booked_until_ms=hold.booked_until_ms,
+        inferred_from_ms=hold.inferred_from_ms,
         ended_by=hold.ended_by,
         is_inferred=hold.is_inferred,
     )
@@ -242,7 +246,14 @@ def _moved(before: PodHold, after: PodHold) -> Iterable[Interval]:
     """Where somebody's time changes: all of both where they hold something else."""
     if _holding(before) != _holding(after) or _has_moved(before, after):
         return [*_all_of(before), *_all_of(after)]
-    return _between(_span(before), _span(after))
+    return _between(
+        (*_span(before), _inferred_from(before)), (*_span(after), _inferred_from(after))
+    )
+
+
+def _inferred_from(row: PodHold) -> int:
+    """From when on only labels show a hold (N13): its facts say so. Its end, if never."""
+    return _span(row)[1] if row.inferred_from_ms is None else row.inferred_from_ms
 
 
 def _holding(row: PodHold) -> tuple[int, int, int, int]:
@@ -263,8 +274,8 @@ def _all_of(row: PodHold) -> list[Interval]:
     return [Interval(start, end)] if start < end else []
 
 
-def _between(before: tuple[int, int], after: tuple[int, int]) -> Iterable[Interval]:
-    """Where exactly one of two spans lies."""
+def _between(before: tuple[int, ...], after: tuple[int, ...]) -> Iterable[Interval]:
+    """From where to where each of some borders moved."""
     return [
         Interval(min(low, high), max(low, high))
         for low, high in zip(before, after, strict=True)

@@ -122,6 +122,35 @@ def test_a_range_computes_its_windows_and_names_what_it_makes_due_elsewhere(
     assert [row for row in facts() if row[0] < WHOLE.end] == wanted
 
 
+def test_a_hold_that_labels_kept_is_shown_again_after_hours(
+    configure: Configure, tmp_path: Path
+) -> None:
+    """While kube-state is silent a hold is inferred (N13); not once it is known to last."""
+    parts = [silent_kube_state(0, 2.5), silent_kube_state(2.5, HOURS)]
+    configure({"kind": "openmetrics"})
+    paths = [part.write(tmp_path / f"{n}.om") for n, part in enumerate(parts)]
+    run("import_metrics", "--cluster=north", *paths)
+    wanted = facts()
+    clear()
+    configure({"kind": "openmetrics"})
+    run("import_metrics", "--cluster=north", paths[0])
+    assert facts() != wanted[: len(facts())]
+    run("import_metrics", "--cluster=north", paths[1])
+    assert facts() == wanted
+
+
+def silent_kube_state(first_h: float, last_h: float) -> Text:
+    """A pod whose labels are always there; kube-state says nothing from 00:30 to 03:30."""
+    text = Text()
+    scrapes = times(HOUR_ZERO + int(first_h * 3600), HOUR_ZERO + int(last_h * 3600))
+    shown = [at for at in scrapes if not 1800 <= at - HOUR_ZERO < 3.5 * 3600]
+    if shown:
+        text.node("n1", 1, shown)
+        text.pod("train", shown, node="n1", bound=HOUR_ZERO + 60)
+    text.utilization("GPU-1", "n1", dict.fromkeys(scrapes, 0.25), pod="train")
+    return text
+
+
 def test_windows_between_those_that_are_computed_are_made_due(
     configure: Configure, imported: Callable[[Text], Facts]
 ) -> None:
