@@ -94,9 +94,10 @@ lint: ## ruff: rules and format
 	$(DEVELOPMENT) ruff check $(CODE)
 	$(DEVELOPMENT) ruff format --check $(CODE)
 
-format: ## ruff: fix and format
+format: ## fix and format code and templates
 	$(DEVELOPMENT) ruff check --fix $(CODE)
 	$(DEVELOPMENT) ruff format $(CODE)
+	$(DEVELOPMENT) djangofmt templates
 
 types: ## mypy, strict
 	$(DEVELOPMENT) mypy portal accounting scheduler_view tests bench deploy
@@ -108,8 +109,9 @@ migrations: ## models and migrations agree
 	$(DEVELOPMENT) python manage.py check
 	$(DEVELOPMENT) python manage.py makemigrations --check
 
-templates: ## templates are well formed
+templates: ## templates are well formed and formatted
 	$(DEVELOPMENT) djlint --lint templates
+	$(DEVELOPMENT) djangofmt --check templates
 
 clean: ## delete what the embedded services keep (the demo begins anew)
 	@deploy/clean

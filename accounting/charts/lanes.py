@@ -43,6 +43,13 @@ class Bar:
     slot: int
     words: str
 
+    @property
+    def css(self) -> str:
+        """The classes of its rectangle: the state, and the team's color if held."""
+        if self.look == "held":
+            return f"s-busy t{self.slot}"
+        return {"error": "s-error", "dark": "s-unknown"}.get(self.look, "s-rest")
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
