@@ -20,6 +20,7 @@ from tests.integration.access.routes import (
     find_routes,
 )
 from tests.integration.pages.conftest import story as story  # noqa: PLC0414
+from tests.page_html import html_of
 from tests.story import Story
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
@@ -102,7 +103,7 @@ def check_form(answer: Any, address: str, name: str) -> None:
         assert answer.headers["Content-Type"] == "application/problem+json"
         assert answer.json()["status"] == status
     elif status in (403, 404, 405) and answer.content:
-        assert 'class="sheet"' in answer.content.decode()
+        assert 'class="sheet"' in html_of(answer)
     if status == 405:
         allowed = answer.headers["Allow"].split(", ")
         assert answer.request["REQUEST_METHOD"] not in allowed

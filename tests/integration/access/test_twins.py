@@ -16,6 +16,7 @@ from accounting.models import TeamRole
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.conftest import sign_in as sign_in  # noqa: PLC0414
 from tests.integration.pages.conftest import story as story  # noqa: PLC0414
+from tests.page_html import html_of
 from tests.story import TEAMS, Story
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "access.md"
@@ -87,7 +88,7 @@ def test_a_page_is_as_documented(
         assert answer.status_code in (403, 404)
         return
     assert answer.status_code == 200
-    page = answer.content.decode()
+    page = html_of(answer)
     if cell == "own":
         for slug, title, *_ in TEAMS:
             if slug not in OWN[name]:
@@ -115,7 +116,7 @@ def teams_of(answer: Any) -> set[str]:
 def test_costs_are_for_those_who_see_bills(sign_in: SignIn, story: Story) -> None:
     for name in PEOPLE.values():
         client = sign_in(name)
-        page = client.get("/prices").content.decode()
+        page = html_of(client.get("/prices"))
         shown = client.get("/api/v1/prices").json()["rows"]
         is_told = name in ("fin", "ana")
         assert (">Cost<" in page) == is_told
@@ -132,7 +133,7 @@ def test_people_without_a_team_see_neither_prices_nor_tiers_nor_clusters(
     for name in ("prices", "tiers", "clusters", "quotas", "teams"):
         assert omar.get(f"/api/v1/{name}").json()["rows"] == []
     for page in ("/prices", "/tiers", "/quotas", "/teams", "/"):
-        text = omar.get(page).content.decode()
+        text = html_of(omar.get(page))
         assert "You are not in a team yet" in text, page
         assert "north" not in text, page
         assert "NVIDIA" not in text, page

@@ -14,6 +14,7 @@ from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import OrganisationRole, Person, Team
 from accounting.queries.audit.entries import AuditFilter, audit_page, audit_rows
+from tests.page_html import html_of
 
 CHANGES = 130
 PAGE = 50
@@ -83,7 +84,7 @@ def test_the_page_goes_back_to_the_first_change(record: Client) -> None:
         address = answer.context["older"]
     assert len(seen) == len(set(seen)) == CHANGES
     assert seen == sorted(seen, reverse=True)
-    assert "No older changes" in answer.content.decode()
+    assert "No older changes" in html_of(answer)
     newest = record.get(f"/audit{answer.context['newest']}")
     assert numbers(newest) == seen[:PAGE]
 
@@ -143,6 +144,6 @@ def test_a_file_of_nothing_has_a_head(record: Client) -> None:
 
 
 def test_an_odd_place_in_the_list_is_said(record: Client) -> None:
-    page = record.get("/audit?before=x").content.decode()
+    page = html_of(record.get("/audit?before=x"))
     assert "&#x27;before&#x27; in the address is not a number" in page
     assert record.get("/audit?before=0").context["groups"] == []

@@ -21,6 +21,7 @@ from tests.control_plane.server import ADMIN
 from tests.control_plane.world import World
 from tests.integration.accounting.support import report
 from tests.integration.changes.office import Office
+from tests.page_html import html_of
 
 Rows = list[dict[str, Any]]
 BADGES = {
@@ -43,7 +44,7 @@ def agree(office: Office) -> Rows:
         assert rest(client, "quotas", name) == quotas
         assert rest(client, "tiers", name) == tiers
         assert sorted(shown(client, name)) == sorted(map(_of_page, quotas))
-        page = client.get("/tiers").content.decode()
+        page = html_of(client.get("/tiers"))
     for row in quotas:
         _agree_quota(office.world, row)
     for row in tiers:
@@ -87,7 +88,7 @@ def shown(client: Client, cluster: str) -> list[tuple[str, str, str, str, str]]:
     answer = client.get(f"/quotas?cluster={cluster}")
     assert answer.status_code == 200
     found = []
-    for row in answer.content.decode().split("<tr data-quota")[1:]:
+    for row in html_of(answer).split("<tr data-quota")[1:]:
         names = re.search(r'name="q\|([^"]+)" value="(\d+)"', row)
         assert names is not None, row
         team, pool, tier, _version, was = names[1].split("|")

@@ -14,6 +14,7 @@ from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY
 from tests.integration.changes.agreement import agree, agree_after_a_look, somebody
 from tests.integration.changes.office import REASON, Office, quota, said, steps
+from tests.page_html import html_of
 
 MIG_KEY = "requests.nvidia.com/mig-1g.10gb"
 DRA_KEY = "gpu.nvidia.com.deviceclass.resource.k8s.io/devices"
@@ -276,7 +277,7 @@ def test_drift_by_kubectl_is_shown_by_all_and_restored_from_the_page(
     assert (row["sync"], row["live"]) == ("differs", {both.world.name: 7})
     asked = {"cluster": both.cluster.name, "team": "vision", "pool": row["pool"]}
     with somebody() as client:
-        page = client.get("/quotas").content.decode()
+        page = html_of(client.get("/quotas"))
         assert "Changed by kubectl-edit" in page
         answer = client.post("/quotas/settle", asked | {"tier": "", "verb": "restore"})
         assert answer.status_code == 302

@@ -24,6 +24,7 @@ from tests.integration.changes.office import REASON, Office, quota, tier
 from tests.integration.cluster.test_rbac import guarded as guarded  # noqa: PLC0414
 from tests.integration.cluster.test_rbac import token_of
 from tests.integration.faults.support import environment, process, started
+from tests.page_html import html_of
 from tests.processes import wait_until
 
 pytestmark = [
@@ -113,7 +114,7 @@ def test_one_of_two_objects_is_refused_and_everybody_is_told(
     assert words in found[other].message
 
     with somebody() as client:
-        page = client.get(f"/changes/{change_set.pk}").content.decode()
+        page = html_of(client.get(f"/changes/{change_set.pk}"))
         rest = client.get(f"/api/v1/change-sets/{change_set.pk}").json()
         listed = client.get("/api/v1/change-sets").json()["rows"][0]
     assert ">Applied<" in page
@@ -164,7 +165,7 @@ def test_what_a_dry_run_refuses_is_planned_with_the_words_and_not_sent(
     assert blocked["PriorityClass"].code == 403
     assert words in blocked["PriorityClass"].message
     with somebody() as client:
-        page = client.get(f"/changes/{change_set.pk}").content.decode()
+        page = html_of(client.get(f"/changes/{change_set.pk}"))
         rest = client.get(f"/api/v1/change-sets/{change_set.pk}").json()
     assert "Cannot be applied" in page
     assert "Accepted in a dry run" in page

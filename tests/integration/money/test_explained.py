@@ -18,6 +18,7 @@ from django.test import Client
 
 from accounting.models import Person
 from tests.integration.money.books import TEN, Books
+from tests.page_html import html_of
 
 MODELS, TEAMS = 27, 23
 WINDOW = timedelta(minutes=5)
@@ -117,7 +118,7 @@ PRICES = "Prices that took part"
 def test_all_prices_are_listed_and_add_up_to_the_figure(
     client: Client, figure: str
 ) -> None:
-    page = client.get(f"/explain?what={figure}&{RANGE}").content.decode()
+    page = html_of(client.get(f"/explain?what={figure}&{RANGE}"))
     *lines, total = table(page, PRICES)
     amounts = [money(line[3]) for line in lines]
     assert len(lines) == 2 * MODELS
@@ -129,7 +130,7 @@ def test_all_prices_are_listed_and_add_up_to_the_figure(
 
 
 def test_the_figure_is_that_of_tables_and_of_the_api(client: Client) -> None:
-    page = client.get(f"/explain?what=charge&{RANGE}").content.decode()
+    page = html_of(client.get(f"/explain?what=charge&{RANGE}"))
     for path in ("/", "/teams"):
         shown = client.get(f"{path}?{RANGE}").context["teams"]
         assert shown.total.charge == headline(page)
@@ -147,7 +148,7 @@ def test_the_figure_is_that_of_tables_and_of_the_api(client: Client) -> None:
 
 def test_the_drawer_names_what_it_leaves_out(client: Client) -> None:
     address = f"/explain?what=charge&{RANGE}"
-    drawer = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    drawer = html_of(client.get(address, headers={"HX-Request": "true"}))
     *lines, rest, total = table(drawer, PRICES)
     assert len(lines) == 15
     assert rest[0] == f"{2 * MODELS - 15} more prices"
@@ -157,7 +158,7 @@ def test_the_drawer_names_what_it_leaves_out(client: Client) -> None:
 
 
 def test_the_ledger_adds_up_by_state_and_by_price(client: Client) -> None:
-    page = client.get(f"/explain?what=ledger&{RANGE}").content.decode()
+    page = html_of(client.get(f"/explain?what=ledger&{RANGE}"))
     *states, total = table(page, "The seven states")
     assert [state[0] for state in states][:3] == ["Busy", "Idle", "Unknown"]
     assert sum(money(state[3]) for state in states) == money(total[3])
@@ -173,7 +174,7 @@ def test_the_ledger_adds_up_by_state_and_by_price(client: Client) -> None:
 
 
 def test_a_team_of_a_list_is_explained_by_its_own_prices(client: Client) -> None:
-    page = client.get(f"/explain?what=charge&team=t3&{RANGE}").content.decode()
+    page = html_of(client.get(f"/explain?what=charge&team=t3&{RANGE}"))
     *lines, total = table(page, PRICES)
     assert len(lines) == 4  # M-03 and M-26, each on demand and spot
     assert sum(money(line[3]) for line in lines) == money(total[3]) == headline(page)
@@ -181,7 +182,7 @@ def test_a_team_of_a_list_is_explained_by_its_own_prices(client: Client) -> None
 
 @pytest.mark.parametrize("currency", ["JPY"])
 def test_yen_have_no_places(client: Client) -> None:
-    page = client.get(f"/explain?what=charge&{RANGE}").content.decode()
+    page = html_of(client.get(f"/explain?what=charge&{RANGE}"))
     *lines, total = table(page, PRICES)
     amounts = [money(line[3]) for line in lines]
     assert sum(amounts) == money(total[3]) == headline(page)

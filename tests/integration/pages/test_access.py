@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.integration.pages.conftest import SignIn
+from tests.page_html import html_of
 from tests.story import Story
 
 GPU = "GPU-5a1e0001-0000-7c3d"
@@ -87,7 +88,7 @@ def test_a_lead_lands_on_the_only_team(sign_in: SignIn) -> None:
 
 
 def test_a_member_of_two_teams_sees_both_and_no_other(sign_in: SignIn) -> None:
-    page = sign_in("mia").get("/teams").content.decode()
+    page = html_of(sign_in("mia").get("/teams"))
     assert "Vision" in page
     assert "Speech" in page
     for name in ("Language", "Search", "Robotics", "Unmapped"):
@@ -95,13 +96,13 @@ def test_a_member_of_two_teams_sees_both_and_no_other(sign_in: SignIn) -> None:
 
 
 def test_someone_without_a_team_is_told_who_can_help(sign_in: SignIn) -> None:
-    page = sign_in("omar").get("/").content.decode()
+    page = html_of(sign_in("omar").get("/"))
     assert "You are not in a team yet" in page
     assert "An administrator can add you" in page
 
 
 def test_members_see_their_teams_gpus_only(sign_in: SignIn, story: Story) -> None:
-    page = sign_in("luis").get("/gpus").content.decode()
+    page = html_of(sign_in("luis").get("/gpus"))
     ours = [
         gpu
         for held in story.held
@@ -120,29 +121,26 @@ def test_members_see_their_teams_gpus_only(sign_in: SignIn, story: Story) -> Non
 
 def test_search_finds_nothing_of_other_teams(sign_in: SignIn) -> None:
     page = sign_in("luis").get("/find?q=serving", headers={"HX-Request": "true"})
-    assert b"rerank-serving" not in page.content
+    assert "rerank-serving" not in html_of(page)
     mine = sign_in("luis").get("/find?q=sweep", headers={"HX-Request": "true"})
-    assert b"sweep-resnet" in mine.content
+    assert "sweep-resnet" in html_of(mine)
 
 
 def test_a_refusal_says_who_may_and_a_missing_page_does_not_tell(
     sign_in: SignIn,
 ) -> None:
-    refused = sign_in("luis").get("/audit").content.decode()
+    refused = html_of(sign_in("luis").get("/audit"))
     assert "finance and administrators" in refused
-    missing = sign_in("luis").get(OTHER).content.decode()
+    missing = html_of(sign_in("luis").get(OTHER))
     assert "or it belongs to a team that you are not in" in missing
 
 
 def test_administration_is_in_the_navigation_of_those_who_may(sign_in: SignIn) -> None:
-    admin = sign_in("ana").get("/teams").content.decode()
-    member = sign_in("mia").get("/teams").content.decode()
+    admin = html_of(sign_in("ana").get("/teams"))
+    member = html_of(sign_in("mia").get("/teams"))
     assert f'href="{reverse("setup")}"' in admin
     assert f'href="{reverse("prices")}"' in member
-    assert (
-        f'href="{reverse("prices")}"'
-        not in sign_in("omar").get("/teams").content.decode()
-    )
+    assert f'href="{reverse("prices")}"' not in html_of(sign_in("omar").get("/teams"))
     assert "Administration" not in member
 
 

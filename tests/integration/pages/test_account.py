@@ -6,6 +6,7 @@ from django.contrib.auth import get_user_model
 from accounting.actions.sign_in import PER_DEVICE
 from accounting.models import ApiToken
 from tests.integration.pages.conftest import SignIn
+from tests.page_html import html_of
 from tests.story import PASSWORD
 
 NEW = "another horse battery staple"
@@ -18,10 +19,10 @@ def test_a_token_is_shown_once_and_reload_makes_no_second(sign_in: SignIn) -> No
     assert (made.status_code, made.headers["Location"]) == (302, "/account")
     page = client.get("/account")
     secret = page.context["secret"]
-    assert secret in page.content.decode()
+    assert secret in html_of(page)
     again = client.get("/account")
     assert again.context["secret"] == ""
-    assert secret not in again.content.decode()
+    assert secret not in html_of(again)
     assert ApiToken.objects.filter(name="sheet").count() == 1
 
 
@@ -30,7 +31,7 @@ def test_names_of_tokens_are_unique_to_a_person(sign_in: SignIn) -> None:
     client.post("/account/tokens", TOKEN)
     second = client.post("/account/tokens", TOKEN)
     assert second.status_code == 422
-    assert "You have a token called &#x27;sheet&#x27;" in second.content.decode()
+    assert "You have a token called &#x27;sheet&#x27;" in html_of(second)
     assert sign_in("luis").post("/account/tokens", TOKEN).status_code == 302
     assert ApiToken.objects.filter(name="sheet").count() == 2
 
@@ -51,7 +52,7 @@ def test_a_wrong_change_of_password_says_why(
         "/account/password", dict(zip(names, fields, strict=True))
     )
     assert answer.status_code == 422
-    page = answer.content.decode()
+    page = html_of(answer)
     assert error.replace("’", "&#x27;") in page or error in page
     assert "wrong" not in page.split("<form", 1)[1].split("value=")[0]
 
@@ -73,6 +74,6 @@ def test_recent_sign_ins_are_listed(sign_in: SignIn) -> None:
     for password in ("guess", "guess again", PASSWORD):
         client.get("/sign-in")
         type(client)().post("/sign-in", {"username": "ana", "password": password})
-    page = client.get("/account").content.decode()
+    page = html_of(client.get("/account"))
     assert "2 failed attempts since" in page
     assert "Signed in" in page

@@ -12,6 +12,7 @@ from django.contrib.messages import get_messages
 
 from accounting.models import Cluster, PendingRetirement
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 
 URL = "/clusters/retire?cluster=north"
 REASON = "Its hardware was returned."
@@ -29,7 +30,7 @@ def test_it_is_shown_before_it_is_saved_and_can_be_taken_back(sign_in: SignIn) -
     assert effect.start == at
     assert effect.wall_ms > 0
     assert effect.wall_charge > 0
-    assert "GPU-hours are removed" in shown.content.decode()
+    assert "GPU-hours are removed" in html_of(shown)
     assert Cluster.objects.get(name="north").retired_at is None
 
     saved = client.post(URL, fields | {"confirm": "yes"})
@@ -43,9 +44,7 @@ def test_it_is_shown_before_it_is_saved_and_can_be_taken_back(sign_in: SignIn) -
     assert event.pgh_context["actor"] == "ana"
     assert event.pgh_context["reason"] == REASON
 
-    assert (
-        f"{at.astimezone(ZoneInfo(zone)):{LOCAL}}" in client.get(URL).content.decode()
-    )
+    assert f"{at.astimezone(ZoneInfo(zone)):{LOCAL}}" in html_of(client.get(URL))
     client.post(URL, {"retired": "", "reason": REASON, "confirm": "yes"})
     assert Cluster.objects.get(name="north").retired_at is None
 
@@ -62,6 +61,6 @@ def test_what_cannot_be_read_is_said_and_nothing_is_saved(sign_in: SignIn) -> No
 
 def test_it_is_reached_from_data_health_by_administrators(sign_in: SignIn) -> None:
     link = f'href="{URL}"'
-    assert link in sign_in("ana").get("/data-health").content.decode()
-    assert link not in sign_in("fin").get("/data-health").content.decode()
+    assert link in html_of(sign_in("ana").get("/data-health"))
+    assert link not in html_of(sign_in("fin").get("/data-health"))
     assert sign_in("ana").get("/clusters/retire?cluster=nowhere").status_code == 404

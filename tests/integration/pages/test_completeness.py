@@ -21,6 +21,7 @@ from accounting.queries.selection import Selection
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 from tests.story import ZONE, Story
 
 DAY = timedelta(days=1)
@@ -35,7 +36,7 @@ def right_after_the_story() -> Iterator[None]:
 
 def text_of(client: Client, path: str) -> str:
     """A page without tags, with single spaces."""
-    html = client.get(path).content.decode()
+    html = html_of(client.get(path))
     return unescape(" ".join(re.sub(r"<[^>]+>", " ", html).split()))
 
 
@@ -92,7 +93,7 @@ def test_data_health_says_what_each_share_is_of(sign_in: SignIn, story: Story) -
     total = usage_total(Selection(EVERYTHING, days.period(ZONE)))
     held = units.percent(total.coverage)
     assert held != "85.7%"
-    html = client.get("/data-health").content.decode()
+    html = html_of(client.get("/data-health"))
     title = f"{units.day(days.first)}: 85.7% of samples, {held} of held time observed"
     assert f"<title>{title}</title>" in html
     shown = text_of(client, f"/?from={days.first}&to={days.after}")
@@ -160,7 +161,7 @@ def test_a_team_sees_the_holes_in_its_own_numbers(
 
 def test_every_hole_leads_to_its_workload_and_file(sign_in: SignIn) -> None:
     client = sign_in("luis")
-    page = client.get("/data-health").content.decode()
+    page = html_of(client.get("/data-health"))
     part = page.split('id="own-held-title"')[1].split("</section>")[0]
     link = re.search(r'class="name" href="([^"]+)"', part)
     assert link is not None

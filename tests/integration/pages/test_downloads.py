@@ -15,6 +15,7 @@ from accounting.charts.bars import WORDS
 from accounting.models import Source
 from accounting.templatetags.pages import TABLE_COLUMNS
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 
 WEEK = "range=last-7-days"
 
@@ -37,7 +38,7 @@ def rows_of(answer: Any) -> list[dict[str, str]]:
 def test_the_file_of_changes_holds_all_of_them(sign_in: SignIn) -> None:
     client = sign_in("ana")
     page = client.get(f"/?{WEEK}")
-    link = re.search(r'href="([^"]*csv=changes[^"]*)"', page.content.decode())
+    link = re.search(r'href="([^"]*csv=changes[^"]*)"', html_of(page))
     assert link is not None
     rows = rows_of(client.get(link[1].replace("&amp;", "&")))
     shown = page.context["movers"]
@@ -58,7 +59,7 @@ def test_nothing_to_compare_with_is_an_empty_file(sign_in: SignIn) -> None:
 def test_data_health_has_a_file_of_each_table(sign_in: SignIn, name: str) -> None:
     client = sign_in("ana")
     if name != "gaps":  # all windows of the story are whole
-        assert f'href="?csv={name}"' in client.get("/data-health").content.decode()
+        assert f'href="?csv={name}"' in html_of(client.get("/data-health"))
     answer = client.get(f"/data-health?csv={name}")
     rows = rows_of(answer)
     assert rows or name == "gaps"
@@ -85,7 +86,7 @@ def test_data_health_tells_what_the_newest_file_covers(sign_in: SignIn) -> None:
     begin = datetime(2026, 11, 1, 10, tzinfo=UTC)
     end = begin + timedelta(hours=7, minutes=5)
     Source.objects.update(file_from=begin, file_to=end)
-    page = sign_in("ana").get("/data-health").content.decode()
+    page = html_of(sign_in("ana").get("/data-health"))
     covered = re.search(r"A file: (.*?)</span>", page)
     assert covered is not None
     assert begin.isoformat() in covered[1]
@@ -97,7 +98,7 @@ def test_data_health_tells_what_the_newest_file_covers(sign_in: SignIn) -> None:
 
 def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = client.get(f"/teams/vision?{WEEK}").content.decode()
+    page = html_of(client.get(f"/teams/vision?{WEEK}"))
     links = re.findall(r'href="(/api/v1/[^"]+format=csv)"', page)
     assert len(links) >= 5
     for link in links:
@@ -108,7 +109,7 @@ def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None
 def test_a_file_of_usage_has_the_columns_of_its_table(sign_in: SignIn) -> None:
     """It had 20 columns, milliseconds and hardware counters among them."""
     client = sign_in("ana")
-    page = client.get(f"/teams?{WEEK}").content.decode()
+    page = html_of(client.get(f"/teams?{WEEK}"))
     link = re.search(r'href="(/api/v1/usage\?by=team&amp;[^"]+format=csv)"', page)
     assert link is not None
     rows = rows_of(client.get(link[1].replace("&amp;", "&")))
@@ -122,7 +123,7 @@ def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
     """One model without a price emptied every money column of every day."""
     client = sign_in("ana")
     page = client.get(f"/?{WEEK}")
-    link = re.search(r'href="(/api/v1/ledger[^"]+)"', page.content.decode())
+    link = re.search(r'href="(/api/v1/ledger[^"]+)"', html_of(page))
     assert link is not None
     rows = rows_of(client.get(link[1].replace("&amp;", "&")))
     card = page.context["ledger"]
@@ -139,7 +140,7 @@ def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
 
 def test_every_file_of_a_team_is_named_after_it_and_its_period(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = client.get(f"/teams/vision?{WEEK}").content.decode()
+    page = html_of(client.get(f"/teams/vision?{WEEK}"))
     links = re.findall(r'href="(/api/v1/[^"]+format=csv)"', page)
     names = []
     for link in links:
@@ -165,7 +166,7 @@ def test_json_is_no_download(sign_in: SignIn) -> None:
 def test_a_picture_says_whose_what_when_and_in_which_unit(sign_in: SignIn) -> None:
     client = sign_in("ana")
     page = client.get(f"/teams/vision?{WEEK}&model=NVIDIA-H100-80GB-HBM3")
-    buttons = re.findall(r"<button[^>]*data-png=[^>]*>", page.content.decode())
+    buttons = re.findall(r"<button[^>]*data-png=[^>]*>", html_of(page))
     held, spend = (dict(re.findall(r'data-(\w+)="([^"]*)"', one)) for one in buttons)
     assert held == {
         "png": "held",
@@ -178,11 +179,11 @@ def test_a_picture_says_whose_what_when_and_in_which_unit(sign_in: SignIn) -> No
     }
     assert spend["title"] == "Vision: hourly spend by workload"
     assert spend["unit"] == "EUR per hour"
-    overview = client.get("/?range=last-month").content.decode()
+    overview = html_of(client.get("/?range=last-month"))
     assert 'data-title="All teams: daily spend by team"' in overview
     assert 'data-unit="EUR per day"' in overview
     assert (
         "gpu-ledger-teams-daily-spend-by-team-2026-10-01-to-2026-10-31.png" in overview
     )
-    own = sign_in("mia").get("/").content.decode()
+    own = html_of(sign_in("mia").get("/"))
     assert 'data-title="Your teams: daily spend by team"' in own

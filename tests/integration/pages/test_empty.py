@@ -5,6 +5,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.models import Person
+from tests.page_html import html_of
 
 
 @pytest.mark.django_db
@@ -14,11 +15,11 @@ def test_every_page_of_an_empty_ledger_says_what_to_do() -> None:
     client = Client()
     client.force_login(user)
     for path in ("/", "/gpus", "/data-health"):
-        page = client.get(path).content.decode()
+        page = html_of(client.get(path))
         assert "No usage has been read yet" in page
         assert "Connect a source" in page
-    assert "No price yet" in client.get("/prices").content.decode()
-    assert "No rule yet" in client.get("/attribution").content.decode()
+    assert "No price yet" in html_of(client.get("/prices"))
+    assert "No rule yet" in html_of(client.get("/attribution"))
     steps = client.get("/setup").context["steps"]
     assert [step.state for step in steps] == ["done"] + ["todo"] * 6
     assert client.get("/teams").status_code == 200

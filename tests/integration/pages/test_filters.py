@@ -19,6 +19,7 @@ from accounting.queries.selection import Selection
 from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 from tests.story import ZONE
 
 WEEK = "range=last-7-days"
@@ -102,7 +103,7 @@ def test_every_split_adds_up_and_each_of_its_names_can_be_chosen(
 def test_links_of_the_page_carry_the_filter(sign_in: SignIn) -> None:
     client = sign_in("ana")
     model = models(client)[0]
-    html = client.get(f"/?{WEEK}&model={model}").content.decode()
+    html = html_of(client.get(f"/?{WEEK}&model={model}"))
     for pattern in (
         r'href="(/teams/vision\?[^"]+)"',
         r'href="(/api/v1/usage\?by=team&amp;[^"]+)"',
@@ -123,7 +124,7 @@ def test_an_explanation_ends_at_the_filtered_number(sign_in: SignIn) -> None:
         .summary.total
     )
     drawer = client.get(f"/explain?what=charge&team=vision&{WEEK}&model={model}")
-    text = drawer.content.decode()
+    text = html_of(drawer)
     assert f"{total.charge:,.2f} EUR" in text
     assert f"Vision · {model}" in " ".join(text.split())
 
@@ -135,7 +136,7 @@ def test_time_that_nobody_held_is_not_shown_for_a_team(sign_in: SignIn) -> None:
 
 
 def test_a_filter_that_finds_nothing_is_named(sign_in: SignIn) -> None:
-    page = sign_in("ana").get(f"/?{WEEK}&model=NVIDIA-NONE").content.decode()
+    page = html_of(sign_in("ana").get(f"/?{WEEK}&model=NVIDIA-NONE"))
     assert "matches" in page
     assert "GPU model is NVIDIA-NONE" in page
     assert "Clear filters" in page
@@ -166,7 +167,7 @@ def test_what_has_no_tier_can_be_chosen(sign_in: SignIn) -> None:
     bare = next(line for line in split.lines if line.name == "No tier")
     after = client.get(bare.url).context
     assert after["breakdown"].summary.total.allocated_ms == bare.row.allocated_ms
-    html = client.get(bare.url).content.decode()
+    html = html_of(client.get(bare.url))
     url = re.search(r'href="(/api/v1/usage\?by=team&amp;[^"]+format=csv)"', html)
     assert url is not None
     rows = client.get(url[1].replace("&amp;", "&"))

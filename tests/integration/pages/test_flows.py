@@ -19,6 +19,7 @@ from accounting.models import (
 )
 from accounting.templatetags.units import gpu_hours
 from tests.integration.pages.conftest import SignIn
+from tests.page_html import html_of
 from tests.story import ZONE, Story
 
 REASON = "Agreed in the finance round of November"
@@ -56,7 +57,7 @@ def test_a_price_is_shown_before_it_is_saved(sign_in: SignIn, story: Story) -> N
     assert UnitPrice.objects.count() == before
 
     saved = client.post("/prices/new", values | {"confirm": "yes"}, follow=True)
-    assert "is saved" in saved.content.decode()
+    assert "is saved" in html_of(saved)
     price = UnitPrice.objects.get(model="NVIDIA-A10")
     assert str(price.rate_per_gpu_hour) == "0.850000"
     assert DirtyHour.objects.exists()
@@ -70,7 +71,7 @@ def test_a_price_from_tomorrow_changes_nothing_that_is_shown(
 ) -> None:
     later = story.until + timedelta(days=2)
     values = PRICE | {"valid_from": f"{later:%Y-%m-%d}"}
-    page = sign_in("ana").post("/prices/new", values).content.decode()
+    page = html_of(sign_in("ana").post("/prices/new", values))
     assert "No hour that is already computed changes" in page
 
 
@@ -93,7 +94,7 @@ def test_a_wrong_price_is_refused_with_words(
     values = PRICE | {"valid_from": "2026-11-01", field: value, "confirm": "yes"}
     answer = sign_in("ana").post("/prices/new", values)
     assert answer.status_code == 422
-    assert words in answer.content.decode()
+    assert words in html_of(answer)
     assert not UnitPrice.objects.filter(model="NVIDIA-A10").exists()
 
 
@@ -104,7 +105,7 @@ def test_a_profile_that_the_model_has_not_is_refused(sign_in: SignIn) -> None:
     assert answer.status_code == 422
     assert (
         "NVIDIA-A30 has no profile 1g.10gb; it has 1g.6gb, 2g.12gb, 4g.24gb."
-        in answer.content.decode()
+        in html_of(answer)
     )
 
 
@@ -127,10 +128,10 @@ def test_a_price_is_changed_with_all_that_it_matches(
     price = UnitPrice.objects.get(tier="urgent")
     assert (price.profile, price.cluster) == ("1g.10gb", story.cluster)
 
-    page = client.get("/prices").content.decode()
+    page = html_of(client.get("/prices"))
     row = page[: page.index(f'href="/prices/new?price={price.pk}"')].rpartition("<tr>")
     words = [story.cluster.name, "1g.10gb", "spot", "urgent"]
-    badges = "".join(f'<span class="badge mute">{word}</span> ' for word in words)
+    badges = " ".join(f'<span class="badge mute">{word}</span>' for word in words)
     assert badges in row[2]
     assert "Everything" not in row[2]
 
@@ -181,13 +182,13 @@ def test_a_trial_tells_what_saving_moves_from_the_last_days(
     assert whole.since is not None
     assert whole.since.allocated_ms > 4 * whole.recent.allocated_ms
     words = f"Saving it moves {gpu_hours(whole.since.allocated_ms)} GPU-h"
-    assert words in long_ago.content.decode()
+    assert words in html_of(long_ago)
     day = f"{story.until + timedelta(days=1):%Y-%m-%d}"
     later = client.post("/attribution/new", RULE | {"valid_from": day})
     (none,) = later.context["trial"].moves
     assert none.recent == whole.recent
     assert none.since is None
-    assert "moves nothing that is already computed" in later.content.decode()
+    assert "moves nothing that is already computed" in html_of(later)
 
 
 def test_a_rule_says_what_is_known_of_its_namespace(sign_in: SignIn) -> None:
@@ -195,11 +196,11 @@ def test_a_rule_says_what_is_known_of_its_namespace(sign_in: SignIn) -> None:
     NamespaceLabels.objects.create(
         namespace=space, valid_from="2026-11-01T00:00Z", labels={"label_owner": "mara"}
     )
-    page = sign_in("ana").get("/attribution/new?namespace=scratch").content.decode()
+    page = html_of(sign_in("ana").get("/attribution/new?namespace=scratch"))
     assert "About scratch" in page
     assert "Deployment old-experiment" in page
     assert "<code>owner=mara</code>" in page
-    other = sign_in("ana").get("/attribution/new?namespace=nowhere").content.decode()
+    other = html_of(sign_in("ana").get("/attribution/new?namespace=nowhere"))
     assert "Namespace labels:" not in other
 
 
@@ -212,23 +213,18 @@ def test_a_first_price_begins_with_its_model(sign_in: SignIn, story: Story) -> N
     assert priced["valid_from"].initial > story.until.date()
     late = client.post("/prices/new", PRICE | {"valid_from": "2026-11-10"})
     assert late.context["doubts"].unpriced_ms > 0
-    assert "GPU-h of this model before that day stay without a price" in (
-        late.content.decode()
-    )
+    assert "GPU-h of this model before that day stay without a price" in (html_of(late))
     whole = client.post("/prices/new", PRICE | {"valid_from": f"{first}"})
     assert whole.context["doubts"].unpriced_ms == 0
 
 
 def test_a_price_of_something_never_seen_is_doubted(sign_in: SignIn) -> None:
     odd = PRICE | {"model": "NVIDIA-A01", "tier": "gld", "valid_from": "2026-11-01"}
-    page = sign_in("ana").post("/prices/new", odd).content.decode()
+    page = html_of(sign_in("ana").post("/prices/new", odd))
     assert "No GPU of the model NVIDIA-A01 has been seen" in page
     assert "No pod of the tier gld held a GPU" in page
     known = PRICE | {"valid_from": "2026-11-01"}
-    assert (
-        "has been seen"
-        not in sign_in("ana").post("/prices/new", known).content.decode()
-    )
+    assert "has been seen" not in html_of(sign_in("ana").post("/prices/new", known))
 
 
 def test_a_rule_offers_what_is_there_and_chooses_no_team(sign_in: SignIn) -> None:
@@ -236,10 +232,10 @@ def test_a_rule_offers_what_is_there_and_chooses_no_team(sign_in: SignIn) -> Non
     client = sign_in("ana")
     form = client.get("/attribution/new")
     assert [row.namespace for row in form.context["unmapped"]] == ["scratch"]
-    assert b'<option value="" selected>Choose a team</option>' in form.content
+    assert '<option value="" selected>Choose a team</option>' in html_of(form)
     refused = client.post("/attribution/new", RULE | {"team": ""})
     assert refused.status_code == 422
-    assert b"Choose the team that gets the usage." in refused.content
+    assert "Choose the team that gets the usage." in html_of(refused)
 
 
 def test_a_price_offers_the_tiers_that_held_gpus(sign_in: SignIn) -> None:
@@ -248,7 +244,7 @@ def test_a_price_offers_the_tiers_that_held_gpus(sign_in: SignIn) -> None:
         cursor.execute("UPDATE usage_day SET tier = 'gold' WHERE namespace_id <> 0")
     form = sign_in("ana").get("/prices/new")
     assert form.context["tiers"] == ["gold"]
-    assert b'<option value="gold"></option>' in form.content
+    assert '<option value="gold"></option>' in html_of(form)
 
 
 def test_a_rule_that_comes_too_late_says_who_decides(sign_in: SignIn) -> None:
@@ -283,9 +279,9 @@ def test_preferences_are_kept_and_checked(sign_in: SignIn) -> None:
         "none",
     )
     zone = client.post("/account/preferences", {"timezone": "Mars/Base"}, follow=True)
-    assert "no time zone called Mars/Base" in zone.content.decode()
+    assert "no time zone called Mars/Base" in html_of(zone)
     client.post("/account/preferences", {"timezone": "Asia/Tokyo"})
-    assert "Asia/Tokyo" in client.get("/account").content.decode()
+    assert "Asia/Tokyo" in html_of(client.get("/account"))
 
 
 def test_a_token_is_shown_once_and_belongs_to_its_owner(sign_in: SignIn) -> None:
@@ -294,7 +290,7 @@ def test_a_token_is_shown_once_and_belongs_to_its_owner(sign_in: SignIn) -> None
     answer = client.post("/account/tokens", values)
     assert answer.headers["Location"] == "/account"
     secret = client.get("/account").context["secret"]
-    assert secret not in client.get("/account").content.decode()
+    assert secret not in html_of(client.get("/account"))
     api = Client(headers={"Authorization": f"Bearer {secret}"})
     assert api.get("/api/v1/usage?by=team").status_code == 200
     assert api.get("/api/v1/holds").status_code == 403
@@ -310,7 +306,7 @@ def test_a_form_without_its_token_is_refused(sign_in: SignIn) -> None:
     strict.force_login(get_user_model().objects.get(username="ana"))
     answer = strict.post("/account/preferences", {"theme": "dark"})
     assert answer.status_code == 403
-    assert "The form has expired" in answer.content.decode()
+    assert "The form has expired" in html_of(answer)
 
 
 def test_the_setup_counts_the_gpus_as_the_page_of_gpus_does(sign_in: SignIn) -> None:
@@ -331,6 +327,6 @@ def test_the_setup_steps_see_what_is_there(sign_in: SignIn) -> None:
     assert states["kube-state-metrics is seen"] == "todo"
     assert states["Prices are set"] == "todo"
     assert states["The first hour is computed"] == "done"
-    assert b"NVIDIA-A10" in answer.content
-    assert b"The newest hour begins at <time " in answer.content
-    assert b"<html" not in answer.content
+    assert "NVIDIA-A10" in html_of(answer)
+    assert "The newest hour begins at <time " in html_of(answer)
+    assert "<html" not in html_of(answer)

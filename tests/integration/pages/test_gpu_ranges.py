@@ -14,6 +14,7 @@ from accounting.models import GpuPresence, NodeFact
 from accounting.queries.selection import stored_period
 from accounting.views.spans import newest_facts
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 from tests.story import Held, Story
 
 pytestmark = pytest.mark.usefixtures("story", "db")
@@ -48,7 +49,7 @@ def test_a_lead_and_an_admin_read_the_same_holder(sign_in: SignIn, sweep: Held) 
         (line,) = answer.context["page"].lines
         assert line.now is None, person
         assert line.held.first.pod == sweep.pod.name
-        page = answer.content.decode()
+        page = html_of(answer)
         assert "Held now by" in page
         assert f'<span class="muted">{words}</span>' in page
         assert "before: sweep-resnet-0" in page
@@ -62,7 +63,7 @@ def test_a_past_range_says_who_held_it_then(sign_in: SignIn, sweep: Held) -> Non
         (first,) = cursor.fetchone()
     assert first < THEN
     yesterday = sign_in("ana").get(f"/gpus?range=yesterday&q={sweep.pod.name}")
-    page = yesterday.content.decode()
+    page = html_of(yesterday)
     assert "Held in this range by" in page
     assert "Held now by" not in page
     found = yesterday.context["page"].lines
@@ -95,7 +96,7 @@ def test_one_control_says_and_sets_what_is_shown(sign_in: SignIn) -> None:
         labels = re.findall(r'aria-label="Range: ([^"]+)"', answer.content.decode())
         assert len(labels) == 1
         assert labels[0] == (label or "20 Nov 2026")
-    page = client.get("/gpus?range=today").content.decode()
+    page = html_of(client.get("/gpus?range=today"))
     menu = page.partition('aria-label="Range: ')[2].partition("</details>")[0]
     assert 'href="/gpus?over=hour"' in menu
     assert 'href="/gpus"' in menu
@@ -103,7 +104,7 @@ def test_one_control_says_and_sets_what_is_shown(sign_in: SignIn) -> None:
 
 
 def test_the_range_goes_with_a_filter(sign_in: SignIn) -> None:
-    page = sign_in("ana").get("/gpus?over=hour&model=NVIDIA-A10").content.decode()
+    page = html_of(sign_in("ana").get("/gpus?over=hour&model=NVIDIA-A10"))
     form = page.partition('class="row table-filter"')[2].partition("</form>")[0]
     assert '<input type="hidden" name="over" value="hour">' in form
     assert '<input type="hidden" name="model" value="NVIDIA-A10">' in form
@@ -115,14 +116,14 @@ def test_one_gpu_begins_with_what_it_shows(sign_in: SignIn, sweep: Held) -> None
     stored = stored_period()
     assert stored is not None
     assert answer.context["period"] == newest_facts(stored, 3 * DAY_MS)
-    page = answer.content.decode()
+    page = html_of(answer)
     assert 'aria-label="Range: Last 3 days"' in page
     assert f'<a href="/gpus?q={answer.context["gpu"].node}">' in page
     (row,) = answer.context["stretches"]
     assert f'">{row.pod}<span class="vh">, its workload</span></a>' in page
     workload = sign_in("ana").get(row.url.partition("#")[0])
     assert workload.status_code == 200
-    assert sweep.pod.name in workload.content.decode()
+    assert sweep.pod.name in html_of(workload)
 
 
 def test_nodes_with_room_are_counted_for_at_least_so_many(
@@ -173,9 +174,7 @@ def test_gpus_now_are_told_from_those_of_the_range(
     assert part.fleet == fleet
     assert fleet.units == 79 + 32 + 56
     assert part.capacity == fleet.units + 1  # the node of the GPU that left reports 8
-    quotas = " ".join(
-        re.sub("<[^>]+>", "", client.get("/quotas").content.decode()).split()
-    )
+    quotas = " ".join(re.sub("<[^>]+>", "", html_of(client.get("/quotas"))).split())
     assert "95 GPUs are there now: 79 whole, 8 shared as 32 units" in quotas
     assert "Capacity is what nodes report, 168 in all: a shared GPU counts" in quotas
     [cluster] = client.get("/api/v1/clusters").json()["rows"]

@@ -18,6 +18,7 @@ from accounting.queries.usage.usage import usage_rows
 from accounting.views import fleet
 from accounting.views.spans import newest_facts
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 from tests.story import ZONE, Story
 
 pytestmark = pytest.mark.usefixtures("story", "db")
@@ -57,7 +58,7 @@ def test_a_gpu_without_a_price_has_no_total(sign_in: SignIn) -> None:
     bare = Gpu.objects.filter(model="NVIDIA-A10").order_by("uuid")[0]
     answer = sign_in("ana").get(f"/gpus/{bare.uuid}?range=last-7-days")
     assert answer.context["earned"].charge is None
-    assert "No price" in answer.content.decode()
+    assert "No price" in html_of(answer)
 
 
 def test_each_stretch_says_what_its_explanation_says(
@@ -66,8 +67,8 @@ def test_each_stretch_says_what_its_explanation_says(
     client = sign_in("ana")
     answer = client.get(f"/gpus/{held_gpu(story)}?range=last-7-days")
     context = answer.context
-    assert ">Vision</span>" in answer.content.decode()
-    assert "by=team,pod" in answer.content.decode()
+    assert ">Vision</span>" in html_of(answer)
+    assert "by=team,pod" in html_of(answer)
     (one,) = context["stretches"]
     team, _ = context["earned"].lines
     assert round(one.row.charge, 2) == team.charge
@@ -82,10 +83,10 @@ def test_each_stretch_says_what_its_explanation_says(
             "until": one.until,
         },
     )
-    assert f"{one.row.charge:,.2f} EUR" in explained.content.decode()
+    assert f"{one.row.charge:,.2f} EUR" in html_of(explained)
     half = {"since": one.since, "until": "2026-11-20T00:00:00Z"}
     less = client.get("/explain", {"what": "charge", "gpu": held_gpu(story), **half})
-    assert f"{one.row.charge:,.2f} EUR" not in less.content.decode()
+    assert f"{one.row.charge:,.2f} EUR" not in html_of(less)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +118,8 @@ def test_a_stretch_of_another_team_explains_nothing(
         "until": "2026-11-20T12:00:00Z",
     }
     nothing = "0.00 GPU-h at its rates = 0.00"
-    assert nothing in sign_in("luis").get("/explain", asked).content.decode()
-    assert nothing not in sign_in("ana").get("/explain", asked).content.decode()
+    assert nothing in html_of(sign_in("luis").get("/explain", asked))
+    assert nothing not in html_of(sign_in("ana").get("/explain", asked))
 
 
 def test_measures_are_those_of_the_windows(sign_in: SignIn, story: Story) -> None:
@@ -174,7 +175,7 @@ def test_a_gpu_that_nobody_held_says_so(sign_in: SignIn, story: Story) -> None:
     held = {gpu.pk for one in story.held for gpu in one.gpus}
     bare = Gpu.objects.exclude(pk__in=held).order_by("uuid")[0]
     answer = sign_in("ana").get(f"/gpus/{bare.uuid}?range=last-7-days")
-    page = answer.content.decode()
+    page = html_of(answer)
     assert "Nobody held it in this time" in page
     assert "Nothing was measured in this time" in page
     (row, errors) = answer.context["lanes"].rows
@@ -189,7 +190,7 @@ def test_a_model_filters_grid_and_table(sign_in: SignIn) -> None:
         "NVIDIA-A10"
     }
     assert [chip.value for chip in context["chips"]] == ["NVIDIA-A10"]
-    none = sign_in("ana").get("/gpus?model=NVIDIA-NONE").content.decode()
+    none = html_of(sign_in("ana").get("/gpus?model=NVIDIA-NONE"))
     assert "GPU model is NVIDIA-NONE" in none
 
 
@@ -201,7 +202,7 @@ def test_a_long_range_is_cut_and_says_so(sign_in: SignIn) -> None:
     assert answer.context["state"].is_cut
     assert answer.context["period"] == newest_facts(stored, 7 * DAY_MS)
     words = "Detail by GPU is kept for 35 days, so this begins on "
-    assert words in answer.content.decode()
+    assert words in html_of(answer)
     assert not client.get("/gpus?range=today").context["state"].is_cut
 
 
@@ -209,13 +210,13 @@ def test_a_range_whose_facts_are_gone_says_so(sign_in: SignIn, story: Story) -> 
     client = sign_in("ana")
     gone = "from=2026-10-15&to=2026-10-20"
     words = "Detail by GPU is kept for 35 days; it begins on 19 Nov 2026"
-    grid = client.get(f"/gpus?{gone}").content.decode()
+    grid = html_of(client.get(f"/gpus?{gone}"))
     assert words in grid
     assert "No data" not in grid
     assert 'href="/gpus">Show the last 24 hours' in grid
     one = client.get(f"/gpus/{held_gpu(story)}?{gone}")
     assert one.status_code == 200
-    assert words in one.content.decode()
+    assert words in html_of(one)
     assert one.context["earned"] is None
     member = sign_in("luis").get(f"/gpus?{gone}")
     assert member.status_code == 200
@@ -269,7 +270,7 @@ def test_money_of_very_many_gpus_does_not_sort(
 ) -> None:
     monkeypatch.setattr(fleet, "MOST_PRICED", 3)
     answer = sign_in("ana").get("/gpus?sort=-earned")
-    assert "Money sorts up to 3 GPUs: filter first." in answer.content.decode()
+    assert "Money sorts up to 3 GPUs: filter first." in html_of(answer)
     lines = answer.context["page"].lines
     assert [line.node for line in lines] == sorted(line.node for line in lines)
     assert all(line.money is not None for line in lines)
@@ -287,8 +288,8 @@ def test_a_word_filters_grid_table_and_timeline(sign_in: SignIn) -> None:
     assert 0 < held["shown"] < held["count"]
     assert all(line.held for line in held["page"].lines)
     none = client.get("/gpus?q=nothing-like-it")
-    assert "No GPU matches “nothing-like-it”" in none.content.decode()
-    assert "sweep-resnet" not in sign_in("luis").get("/gpus?q=rerank").content.decode()
+    assert "No GPU matches “nothing-like-it”" in html_of(none)
+    assert "sweep-resnet" not in html_of(sign_in("luis").get("/gpus?q=rerank"))
 
 
 def test_the_timeline_adds_up_to_what_teams_held(sign_in: SignIn, story: Story) -> None:
@@ -312,7 +313,7 @@ def test_members_see_their_own_bars_only(sign_in: SignIn) -> None:
     timeline = answer.context["timeline"]
     assert {one.team.slug for one in timeline.stretches} == {"vision"}
     assert {bar.look for row in timeline.rows.values() for bar in row.bars} == {"held"}
-    page = answer.content.decode()
+    page = html_of(answer)
     assert "sweep-resnet" in page
     for hidden in ("rerank-serving", "Language", "pretrain-13b", "Capacity cost"):
         assert hidden not in page
@@ -325,5 +326,5 @@ def test_a_large_grid_is_shown_by_pages_of_nodes(
     answer = sign_in("ana").get("/gpus?nodes=3")
     assert len(answer.context["nodes"]) == 12
     assert len(answer.context["grid"].lines) == 2
-    assert 'aria-label="Nodes"' in answer.content.decode()
-    assert "nodes=2" in answer.content.decode()
+    assert 'aria-label="Nodes"' in html_of(answer)
+    assert "nodes=2" in html_of(answer)

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from tests.integration.pages.conftest import SignIn
+from tests.page_html import html_of
 from tests.story import Story
 
 WEEK = "range=7d"
@@ -22,9 +23,9 @@ def heads(page: str) -> list[str]:
 def test_how_hard_is_shown_where_it_is_asked_for(sign_in: SignIn) -> None:
     client = sign_in("ana")
     plain = client.get(f"/teams/vision/workloads?{WEEK}")
-    assert not set(HEADS) & set(heads(plain.content.decode()))
+    assert not set(HEADS) & set(heads(html_of(plain)))
     answer = client.get(plain.context["hard_url"])
-    text = answer.content.decode()
+    text = html_of(answer)
     assert heads(text)[-5:] == list(HEADS)
     line = next(x for x in answer.context["page"].lines if x.workload == "sweep-resnet")
     row = line.row
@@ -36,7 +37,7 @@ def test_how_hard_is_shown_where_it_is_asked_for(sign_in: SignIn) -> None:
     assert "kWh" in text
     menu = [choice.name for choice in answer.context["columns"]["menu"]]
     assert menu[-5:] == ["sm", "tensor", "dram", "memory", "energy"]
-    again = client.get(answer.context["hard_url"]).content.decode()
+    again = html_of(client.get(answer.context["hard_url"]))
     assert not set(HEADS) & set(heads(again))
 
 
@@ -56,7 +57,7 @@ def test_busy_without_work_is_a_filter(sign_in: SignIn) -> None:
     assert [line.workload for line in answer.context["page"].lines] == ["sim-farm"]
     assert answer.context["total"].hard.tensor_active == 0
     none = client.get(f"/teams/vision/workloads?{WEEK}&only=pointless")
-    assert "No workload was busy without work" in none.content.decode()
+    assert "No workload was busy without work" in html_of(none)
 
 
 def test_busy_without_work_is_found_on_the_teams_page(sign_in: SignIn) -> None:
@@ -64,17 +65,14 @@ def test_busy_without_work_is_found_on_the_teams_page(sign_in: SignIn) -> None:
     answer = client.get(f"/teams/robotics?{WEEK}")
     [row] = answer.context["pointless"]
     assert row.key["workload"] == "sim-farm"
-    text = answer.content.decode()
+    text = html_of(answer)
     assert "1 workload kept GPUs busy without tensor or memory work: sim-farm" in text
     assert client.get(answer.context["pointless_url"]).context["page"].count == 1
-    assert (
-        "busy without tensor"
-        not in client.get(f"/teams/vision?{WEEK}").content.decode()
-    )
+    assert "busy without tensor" not in html_of(client.get(f"/teams/vision?{WEEK}"))
 
 
 def test_an_issue_says_what_it_costs_and_what_to_do(sign_in: SignIn) -> None:
-    text = sign_in("ana").get("/data-health").content.decode()
+    text = html_of(sign_in("ana").get("/data-health"))
     assert "A namespace of no team" in text
     assert "Its usage is billed to nobody" in text or "Add a binding" in text
 
@@ -84,7 +82,7 @@ def test_a_gpus_page_shows_its_life_and_how_hard_it_worked(
 ) -> None:
     held = next(one for one in story.held if one.workload.name == "sweep-resnet")
     answer = sign_in("ana").get(f"/gpus/{held.gpus[0].uuid}?range=1d")
-    text = answer.content.decode()
+    text = html_of(answer)
     assert "How hard it worked while held" in text
     assert answer.context["hard"].peak_memory_bytes == 64 << 30
     assert "What happened to it" in text
@@ -112,7 +110,7 @@ def test_the_api_and_the_report_give_what_was_busy_without_work(
     assert json.loads(out.getvalue())["rows"] == few
     refused = client.get("/api/v1/usage?by=workload&only=idle")
     assert refused.status_code == 400
-    assert "pointless" in refused.content.decode()
+    assert "pointless" in html_of(refused)
     assert client.get("/api/v1/ledger?only=pointless").status_code == 400
     with pytest.raises(SystemExit):
         call_command("report", "ledger", "--only=pointless", stderr=out)

@@ -12,6 +12,7 @@ from tests.integration.changes.office import Office, quota
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.integration.pages.test_quota_pages import act, edited, propose, text
+from tests.page_html import html_of
 from tests.story import Story
 
 TIER = {
@@ -36,7 +37,7 @@ def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
 
 def offered(answer: object) -> list[tuple[str, bool, str]]:
     """What edits may go into: number, chosen first, words."""
-    page = answer.content.decode()  # type: ignore[attr-defined]  # a response of the test client
+    page = html_of(answer)
     part = page.split('name="into"')[1].split("</select>")[0] if "into" in page else ""
     return [(number, bool(on), words) for number, on, words in OFFERED.findall(part)]
 
@@ -108,7 +109,7 @@ def test_what_is_no_longer_open_is_refused_and_the_numbers_are_kept(
     assert answer.status_code == 422
     page = text(answer)
     assert f"CS-{change.pk} is applied: only a draft" in page
-    assert 'value="20"' in answer.content.decode()
+    assert 'value="20"' in html_of(answer)
     refused = ana.post("/tiers/change", TIER | {"into": str(change.pk)})
     assert refused.status_code == 422
     assert "make a new change set" in text(refused)

@@ -18,6 +18,7 @@ from accounting.models import (
     KubeJobRun,
 )
 from tests.integration.pages.conftest import SignIn
+from tests.page_html import html_of
 from tests.story import Story
 
 REASON = "It is the shard of the new nodes."
@@ -64,24 +65,24 @@ def post(client: Client, **body: Any) -> Any:
 def test_data_health_lists_the_jobs_and_leads_admins_to_the_form(
     sign_in: SignIn,
 ) -> None:
-    page = sign_in("ana").get("/data-health").content.decode()
+    page = html_of(sign_in("ana").get("/data-health"))
     assert "north / strange" in page
     assert "also reports node gpu-01" in page
     assert FORM.replace("&", "&amp;") in page
     assert FORM.replace("strange", "ksm").replace("&", "&amp;") not in page
-    page = sign_in("fin").get("/data-health").content.decode()
+    page = html_of(sign_in("fin").get("/data-health"))
     assert "north / strange" in page
     assert "/data-health/kube-state-job" not in page
-    assert "north / strange" not in sign_in("luis").get("/data-health").content.decode()
+    assert "north / strange" not in html_of(sign_in("luis").get("/data-health"))
 
 
 def test_an_admin_accepts_a_job_and_takes_that_back(sign_in: SignIn) -> None:
     client = sign_in("ana")
     shown = client.get(FORM)
     assert shown.status_code == 200
-    assert "node gpu-01" in shown.content.decode()
+    assert "node gpu-01" in html_of(shown)
     saved = client.post(FORM, {"accepted": "yes", "reason": REASON}, follow=True)
-    assert "the job is accepted" in saved.content.decode()
+    assert "the job is accepted" in html_of(saved)
     assert accepted() == ["strange"]
     events = pghistory.models.Events.objects.tracks(Cluster.objects.get(name="north"))
     [context] = [e.pgh_context for e in events if e.pgh_context is not None]

@@ -17,6 +17,7 @@ from accounting.queries.usage.ledger import ledger_total
 from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 from tests.story import ZONE, Story
 
 RANGE = "?range=last-7-days"
@@ -32,7 +33,7 @@ def selection(**filters: str) -> Selection:
 
 def text_of(client: Client, path: str) -> str:
     """A page without tags, with single spaces."""
-    html = client.get(path).content.decode()
+    html = html_of(client.get(path))
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
@@ -93,20 +94,20 @@ def test_an_explanation_ends_at_the_number_of_the_card(sign_in: SignIn) -> None:
     client = sign_in("ana")
     total = client.get(f"/teams/vision{RANGE}").context["breakdown"].summary.total
     answer = client.get("/explain?what=charge&team=vision&range=last-7-days")
-    assert f"{total.charge:,.2f} EUR" in answer.content.decode()
+    assert f"{total.charge:,.2f} EUR" in html_of(answer)
     lines = answer.context["prices"].lines
     assert sum(line.amount for line in lines) == total.charge
-    assert b"Samples used" in answer.content
-    assert b"Copy PromQL" in answer.content
-    assert b"N28" in answer.content
+    assert "Samples used" in html_of(answer)
+    assert "Copy PromQL" in html_of(answer)
+    assert "N28" in html_of(answer)
 
 
 def test_an_explanation_is_a_fragment_for_the_drawer(sign_in: SignIn) -> None:
     answer = sign_in("ana").get(
         "/explain?what=allocated", headers={"HX-Request": "true"}
     )
-    assert b"<html" not in answer.content
-    assert b"busy + idle + unknown" in answer.content
+    assert "<html" not in html_of(answer)
+    assert "busy + idle + unknown" in html_of(answer)
 
 
 def test_a_day_without_data_is_a_gap_and_is_named(
@@ -115,9 +116,7 @@ def test_a_day_without_data_is_a_gap_and_is_named(
     answer = sign_in("ana").get("/")
     gap = story.gap_day.astimezone(ZONE).date()
     assert answer.context["missing_days"] == [gap]
-    assert (
-        f"1 of 20 days have no data: {units.short_day(gap)}" in answer.content.decode()
-    )
+    assert f"1 of 20 days have no data: {units.short_day(gap)}" in html_of(answer)
     total = answer.context["spend"].figure["data"][-1]
     assert total["y"][total["x"].index(f"{gap:%a} {units.day(gap)}")] is None
 
@@ -127,7 +126,7 @@ def test_a_comparison_with_missing_data_is_doubted(sign_in: SignIn) -> None:
     answer = sign_in("ana").get("/?range=last-7-days")
     change = answer.context["breakdown"].summary.charge
     assert change.doubt == "only 85% of the time before was observed"
-    assert "It is gray because only 85%" in answer.content.decode()
+    assert "It is gray because only 85%" in html_of(answer)
 
 
 def test_too_little_data_is_not_compared_at_all(sign_in: SignIn) -> None:
@@ -140,7 +139,7 @@ def test_too_little_data_is_not_compared_at_all(sign_in: SignIn) -> None:
         assert not breakdown.has_before
         for name in ("charge", "allocated", "efficiency", "idle_charge"):
             assert getattr(breakdown.summary, name) is None
-        page = answer.content.decode()
+        page = html_of(answer)
         assert re.search(why, " ".join(page.split()))
         main = page[page.index("<main") :]
         assert not set("\u25b2\u25bc") & set(main)
@@ -149,7 +148,7 @@ def test_too_little_data_is_not_compared_at_all(sign_in: SignIn) -> None:
 
 def test_a_comparison_up_to_the_same_hour_says_so(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = " ".join(client.get("/?range=last-7-days").content.decode().split())
+    page = " ".join(html_of(client.get("/?range=last-7-days")).split())
     assert "vs 7\u201313 Nov 2026 to 15:00" in page
     assert "on 7\u201313 Nov 2026 to 15:00 (" in page
     assert "Change is against 7\u201313 Nov 2026 to 15:00." in page
@@ -157,8 +156,8 @@ def test_a_comparison_up_to_the_same_hour_says_so(sign_in: SignIn) -> None:
         "Charge against 7\u201313 Nov 2026 to 15:00, the same hour as the newest"
         in page
     )
-    whole = client.get("/?range=last-week").content.decode()
-    assert "vs 2\u20138 Nov 2026<" in whole
+    whole = html_of(client.get("/?range=last-week"))
+    assert "vs 2\u20138 Nov 2026 <" in whole
 
 
 def test_a_running_month_is_compared_with_as_much_of_the_one_before(
@@ -178,7 +177,7 @@ def test_sorting_and_filtering_live_in_the_address(sign_in: SignIn) -> None:
     assert up[-1].row.charge is None  # what has no price comes last in any order
     page = client.get("/teams/search/workloads?q=rerank").context["page"]
     assert [line.workload for line in page.lines] == ["rerank-serving"]
-    nothing = client.get("/teams/search/workloads?q=zzz").content.decode()
+    nothing = html_of(client.get("/teams/search/workloads?q=zzz"))
     assert "Clear filter" in nothing
 
 
@@ -241,9 +240,7 @@ def test_more_teams_cost_no_more_queries(
 
 def test_csv_and_api_links_ask_for_the_same_rows(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = client.get(
-        "/teams/vision/workloads?from=2026-11-02&to=2026-11-05"
-    ).content.decode()
+    page = html_of(client.get("/teams/vision/workloads?from=2026-11-02&to=2026-11-05"))
     url = re.search(r'href="(/api/v1/usage[^"]+)"', page)
     assert url is not None
     answer = client.get(url[1].replace("&amp;", "&"))

@@ -13,6 +13,7 @@ from scheduler_view.models import Observation, Preemption
 from tests.integration.changes.office import Office
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import desk_of
+from tests.page_html import html_of
 from tests.story import Story
 
 POOL = "nvidia.com/gpu"
@@ -111,7 +112,7 @@ def test_who_was_pushed_out_stays_on_the_teams_page(
         )
     page = sign_in("mia").get("/teams/vision/quota")
     assert "train-0" in text(page)
-    assert "&lt;gpu-01&gt;" in page.content.decode()
+    assert "&lt;gpu-01&gt;" in html_of(page)
     assert "long-ago" not in text(page)
     assert "theirs" not in text(page)
 

@@ -21,6 +21,7 @@ from scheduler_view.observation.watch import look_once
 from tests.integration.changes.office import Office, quota, tier
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import GPUS, desk_of
+from tests.page_html import html_of
 from tests.story import Story
 
 REASON = "Half of it is idle since the re-index ended. OPS-4812"
@@ -37,7 +38,7 @@ def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
 
 def edited(page: Any, **gpus: int | str) -> dict[str, Any]:
     """What a browser sends once the inputs of some teams hold other values."""
-    names = re.findall(r'name="(q\|[^"]+)" value="(\d+)"', page.content.decode())
+    names = re.findall(r'name="(q\|[^"]+)" value="(\d+)"', html_of(page))
     fields = dict(names)
     assert fields, "no inputs"
     for name in fields:
@@ -130,8 +131,8 @@ def test_a_wrong_number_is_named_and_kept(
     assert answer.status_code == 422
     assert said in text(answer)
     if typed:
-        assert f'value="{typed}"' in answer.content.decode()
-    assert REASON in answer.content.decode()
+        assert f'value="{typed}"' in html_of(answer)
+    assert REASON in html_of(answer)
     assert ChangeSet.objects.count() == 1
 
 
@@ -284,7 +285,7 @@ def test_the_page_asks_again_only_while_something_moves(
 ) -> None:
     ana = sign_in("ana")
     change = propose(ana, vision=16)
-    page = ana.get(f"/changes/{change.pk}").content.decode()
+    page = html_of(ana.get(f"/changes/{change.pk}"))
     found = re.search(r'hx-get="([^"]+)"', page[page.index('id="change"') :])
     assert found
     address = found.group(1)
@@ -293,8 +294,8 @@ def test_the_page_asks_again_only_while_something_moves(
     desk.work()
     answer = ana.get(address, headers=fragment)
     assert answer.status_code == 200
-    assert b"<html" not in answer.content
-    assert b"hx-get" not in answer.content
+    assert "<html" not in html_of(answer)
+    assert "hx-get" not in html_of(answer)
 
 
 def test_a_lead_asks_and_an_admin_decides(desk: Office, sign_in: SignIn) -> None:
@@ -359,19 +360,19 @@ def test_a_request_shows_the_numbers_of_now_and_comes_second(
     desk: Office, sign_in: SignIn
 ) -> None:
     desk.applied(quota(8, tier="batch"))
-    page = sign_in("luis").get("/teams/vision/quota").content.decode()
+    page = html_of(sign_in("luis").get("/teams/vision/quota"))
     assert f'<option value="north|{POOL}|">GPUs: quota 24, in use 17</option>' in page
     assert f'<option value="north|{POOL}|batch">GPUs, tier batch: quota 8' in page
     assert page.index("Quotas of Vision") < page.index('id="ask"')
     assert page.index('id="ask"') < page.index("How it was changed")
-    assert 'id="ask"' not in sign_in("mia").get("/teams/vision/quota").content.decode()
+    assert 'id="ask"' not in html_of(sign_in("mia").get("/teams/vision/quota"))
 
 
 def test_admins_are_told_what_waits_for_them(desk: Office, sign_in: SignIn) -> None:
     def badge(name: str) -> str:
         found = re.search(
             r'class="badge warn count"[^>]*>(\d+)',
-            sign_in(name).get("/quotas").content.decode(),
+            html_of(sign_in(name).get("/quotas")),
         )
         return found.group(1) if found else ""
 
@@ -403,7 +404,7 @@ def test_only_admins_change(desk: Office, sign_in: SignIn, name: str) -> None:
     wanted = 404 if name == "omar" else 403  # it changes quotas of their teams as well
     for verb in ("plan", "apply", "undo", "discard"):
         assert client.post(f"/changes/{number}/{verb}").status_code == wanted
-    assert 'name="q|' not in client.get("/quotas").content.decode()
+    assert 'name="q|' not in html_of(client.get("/quotas"))
 
 
 def test_members_see_their_quotas_and_changes_only(
@@ -412,19 +413,19 @@ def test_members_see_their_quotas_and_changes_only(
     own = desk.applied(quota(26))
     foreign = desk.applied(quota(13, "search"))
     luis = sign_in("luis")
-    page = luis.get("/quotas").content.decode()
+    page = html_of(luis.get("/quotas"))
     assert "/teams/vision/quota" in page
     assert "/teams/search" not in page
     assert "Committed" not in page
     assert luis.get(f"/changes/{own.pk}").status_code == 200
     assert luis.get(f"/changes/{foreign.pk}").status_code == 404
-    listed = luis.get("/changes").content.decode()
+    listed = html_of(luis.get("/changes"))
     assert f"/changes/{own.pk}" in listed
     assert f"/changes/{foreign.pk}" not in listed
 
 
 def test_committed_stands_against_capacity(desk: Office, sign_in: SignIn) -> None:
-    page = sign_in("fin").get("/quotas").content.decode()
+    page = html_of(sign_in("fin").get("/quotas"))
     assert f"{sum(GPUS.values())} committed, 96 there" in page
     assert 'name="q|' not in page
 
@@ -477,9 +478,9 @@ def test_a_row_is_shown_as_yaml(desk: Office, sign_in: SignIn) -> None:
 def test_a_team_sees_how_its_quota_was_changed(desk: Office, sign_in: SignIn) -> None:
     change = desk.applied(quota(18))
     page = sign_in("mia").get("/teams/vision/quota")
-    assert "24 of nvidia.com/gpu on" in page.content.decode()
+    assert "24 of nvidia.com/gpu on" in html_of(page)
     assert f'href="/changes/{change.pk}" aria-label="CS-{change.pk}: 18"' in (
-        page.content.decode()
+        html_of(page)
     )
 
 
@@ -571,7 +572,7 @@ def test_a_reason_is_escaped_and_its_links_work(desk: Office, sign_in: SignIn) -
     ana = sign_in("ana")
     fields = edited(ana.get("/quotas"), vision=8) | {"reason": reason}
     where = ana.post("/quotas/change", fields).headers["Location"]
-    page = ana.get(where).content.decode()
+    page = html_of(ana.get(where))
     assert "<script>alert" not in page
     assert 'href="https://wiki.example/a?b=1&amp;c=2"' in page
     assert '<span class="badge mute">OPS-7</span>' in page

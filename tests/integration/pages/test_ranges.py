@@ -13,6 +13,7 @@ import time_machine
 from accounting.models import Source
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 
 LATER = NOW + timedelta(days=10)
 
@@ -69,14 +70,14 @@ def test_what_is_not_a_range_is_said_in_its_own_words(
 ) -> None:
     answer = sign_in("ana").get(f"/teams?{query}")
     assert answer.status_code == 200
-    page = answer.content.decode()
+    page = html_of(answer)
     assert escape(said) in page
     assert "This is the month to date." in page
     assert answer.context["state"].preset == "month-to-date"
 
 
 def test_the_failed_text_stays_in_its_field(sign_in: SignIn) -> None:
-    page = sign_in("ana").get("/teams?words=next+week&sort=team").content.decode()
+    page = html_of(sign_in("ana").get("/teams?words=next+week&sort=team"))
     field = page[page.index('<input id="range-words"') :].split(">", 1)[0]
     assert 'value="next week"' in field
     assert 'aria-invalid="true"' in field
@@ -84,7 +85,7 @@ def test_the_failed_text_stays_in_its_field(sign_in: SignIn) -> None:
 
 
 def test_nothing_typed_leaves_the_field_empty(sign_in: SignIn) -> None:
-    page = sign_in("ana").get("/teams?from=x&to=y").content.decode()
+    page = html_of(sign_in("ana").get("/teams?from=x&to=y"))
     field = page[page.index('<input id="range-words"') :].split(">", 1)[0]
     assert 'value=""' in field
     assert "aria-invalid" not in field
@@ -139,7 +140,7 @@ def test_later_is_off_at_the_newest_day_of_files(sign_in: SignIn) -> None:
         page = sign_in("ana").get("/teams")
     assert units.days(page.context["state"].days) == "1\u201320 Nov 2026"
     assert page.context["state"].forward_url == ""
-    assert 'aria-disabled="true">Later' in page.content.decode()
+    assert 'aria-disabled="true">Later' in html_of(page)
 
 
 def test_calendar_weeks_are_in_the_menu(sign_in: SignIn) -> None:

@@ -15,6 +15,7 @@ from tests.control_plane.admin import quota_path
 from tests.integration.changes.office import EPOCH, Office, quota
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import desk_of
+from tests.page_html import html_of
 from tests.story import Story
 
 POOL = "nvidia.com/gpu"
@@ -69,7 +70,7 @@ def press(
     client.post(f"/changes/{change.pk}/{verb}", {"version": change.version, **more})
     desk.work()
     change.refresh_from_db()
-    page = client.get(f"/changes/{change.pk}").content.decode()
+    page = html_of(client.get(f"/changes/{change.pk}"))
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 

@@ -18,6 +18,7 @@ from tests.integration.changes.office import Office, quota, tier
 from tests.integration.pages.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.integration.pages.test_quota_pages import REASON, act, text
+from tests.page_html import html_of
 from tests.story import Story
 
 NO = "Vision keeps its quota until the new nodes are in."
@@ -58,7 +59,7 @@ def test_a_shared_change_opens_with_the_own_lines_only(
     assert "ResourceQuota vision-prod/gpu-ledger" in page
     assert "1 quota added: 1 object created" in page
     assert "Vision gets a quota of 24 GPUs" in page
-    assert "<title>Vision: no quota → 24 GPUs · CS-" in answer.content.decode()
+    assert "<title>Vision: no quota → 24 GPUs · CS-" in html_of(answer)
     shown = page.replace(f"CS-{change.pk}", "")
     for other in ("earch", "anguage", "urgent", "batch", "OPS-4812", "Committed"):
         assert other not in shown, other
@@ -134,11 +135,11 @@ def test_a_title_stays_before_and_after_it_is_applied(
     ana = sign_in("ana")
 
     def titles() -> set[str]:
-        page = ana.get(f"/changes/{made.pk}").content.decode()
+        page = html_of(ana.get(f"/changes/{made.pk}"))
         heading = page.split("<h1>")[1].split(" <span")[0]
         named = page.split("<title>")[1].split(" · ")[0]
         listed = ask_of(sign_in, "ana", "change-sets")["rows"][0]["title"]
-        assert f">{heading}</a>" in ana.get("/changes").content.decode()
+        assert f">{heading}</a>" in html_of(ana.get("/changes"))
         return {heading, named, listed}
 
     assert titles() == {"Vision: 24 → 30 GPUs"}
@@ -148,7 +149,7 @@ def test_a_title_stays_before_and_after_it_is_applied(
     assert titles() == {"Vision: 24 → 30 GPUs"}
     act(ana, made, "undo", reason="It was a slip of the hand.")
     undo = ChangeSet.objects.get(undoes=made)
-    page = ana.get(f"/changes/{undo.pk}").content.decode()
+    page = html_of(ana.get(f"/changes/{undo.pk}"))
     assert f"<h1>Undo of CS-{made.pk}: Vision: 30 → 24 GPUs <span" in page
     mixed = desk.draft(quota(None), tier("batch", 2_000))
     row = ask_of(sign_in, "ana", f"change-sets/{mixed.pk}")

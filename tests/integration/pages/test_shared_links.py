@@ -13,6 +13,7 @@ import time_machine
 from django.test import Client
 
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 
 SECRET, INVENTED = "search", "no-such-team"  # one is a team, the other is not
 
@@ -28,7 +29,7 @@ def said(client: Client, path: str) -> tuple[str, str]:
     """Where a link ends, and what the page says of it."""
     answer = client.get(path, follow=True)
     assert answer.status_code == 200
-    page = answer.content.decode()
+    page = html_of(answer)
     address = answer.redirect_chain[-1][0] if answer.redirect_chain else path
     strips = re.findall(r'<div class="strip warn" role="status">.*?<p>(.*?)</p>', page)
     return address, unescape(" ".join(strips))
@@ -62,7 +63,7 @@ def test_a_link_about_another_team_says_so_to_who_has_two(
         )
         answer = client.get(f"{path}?team={slug}&team=speech")
         assert [line.key for line in answer.context["teams"].lines] == ["speech"]
-        page = answer.content.decode()
+        page = html_of(answer)
         assert f"team={slug}" not in page  # its links lead on without it
         page = re.sub(r'name="csrf[^>]*>|content="[^"]{64}"', "", page)
         pages.append(page.replace(f"&quot;{slug}&quot;", "*"))

@@ -13,6 +13,7 @@ import time_machine
 from accounting.models import IngestWindow
 from accounting.templatetags import units
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 from tests.story import Story
 
 
@@ -46,7 +47,7 @@ def test_steps_follow_the_length_of_the_range(
         assert len(total["x"]) == len(set(total["x"])) == count
         assert total["x"][0] == first
         assert len(chart.rows) == count
-        page = answer.content.decode()
+        page = html_of(answer)
         assert f"{title} spend by {by}" in page
         assert f"by={by},{dimension}&amp;" in page
     held = answer.context["held"]

@@ -12,6 +12,7 @@ import time_machine
 
 from accounting.models import Team
 from tests.integration.pages.conftest import NOW, SignIn
+from tests.page_html import html_of
 from tests.story import Story
 
 WEEK = "range=last-7-days"
@@ -71,7 +72,7 @@ def test_columns_are_hidden_by_the_address(sign_in: SignIn) -> None:
     answer = sign_in("ana").get(f"/teams?{WEEK}&hide=coverage,idle,nonsense")
     columns = answer.context["columns"]
     assert columns["css"] == "hide-coverage hide-idle"
-    assert '<table class="hide-coverage hide-idle">' in answer.content.decode()
+    assert '<table class="hide-coverage hide-idle">' in html_of(answer)
     menu = {choice.name: choice for choice in columns["menu"]}
     shown_again = parse_qs(urlsplit(menu["coverage"].url).query)
     assert shown_again["hide"] == ["idle"]
@@ -97,22 +98,22 @@ def test_a_workload_opens_to_its_pods(sign_in: SignIn, story: Story) -> None:
     client = sign_in("luis")
     page = client.get(f"/teams/vision/workloads?{WEEK}")
     line = next(x for x in page.context["page"].lines if x.workload == "sweep-resnet")
-    answer = client.get(opened(page.content.decode(), "sweep-resnet"))
+    answer = client.get(opened(html_of(page), "sweep-resnet"))
     found = answer.context["opened"]
     held = [h for h in story.held if h.workload.name == "sweep-resnet"]
     assert {pod.pod for pod in found.pods} == {h.pod.name for h in held}
     assert found.count == len(found.pods)
-    assert 'aria-expanded="true"' in answer.content.decode()
+    assert 'aria-expanded="true"' in html_of(answer)
     observed = sum(pod.held_ms or 0 for pod in found.pods)
     assert 0 < observed <= line.row.allocated_ms
-    assert "All holds as CSV" in answer.content.decode()
+    assert "All holds as CSV" in html_of(answer)
 
 
 def test_pods_of_another_team_stay_closed(sign_in: SignIn) -> None:
     key = "open=search-prod/Deployment/rerank-serving/"
     mine = sign_in("luis").get(f"/teams/vision/workloads?{WEEK}&{key}")
     assert mine.context["opened"].pods == ()
-    assert "rerank-serving" not in re.sub(r'"[^"]*"', "", mine.content.decode())
+    assert "rerank-serving" not in re.sub(r'"[^"]*"', "", html_of(mine))
 
 
 @pytest.mark.parametrize("key", ["", "x", "a/b", "a/b/c", "a/b/c/d"])
@@ -122,4 +123,4 @@ def test_an_address_that_opens_nothing_is_an_ordinary_list(
     answer = sign_in("ana").get(f"/teams/vision/workloads?{WEEK}&open={key}")
     assert answer.status_code == 200
     assert answer.context["page"].count
-    assert 'aria-expanded="true"' not in answer.content.decode()
+    assert 'aria-expanded="true"' not in html_of(answer)

@@ -7,6 +7,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django import Settings
 
+from tests.page_html import html_of
+
 
 @pytest.fixture
 def client(db: None, settings: Settings) -> Client:
@@ -22,7 +24,7 @@ def test_a_page_that_fails_names_its_request_as_the_log_does(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = client.get("/fails?a=%3Cb%3E")
-    page = answer.content.decode()
+    page = html_of(answer)
     assert answer.status_code == 500
     shown = re.search(r'<code id="request-id">([0-9a-f-]{36})</code>', page)
     assert shown is not None
@@ -34,7 +36,7 @@ def test_a_page_that_fails_names_its_request_as_the_log_does(
 
 
 def test_what_was_sent_is_not_offered_to_be_sent_again(client: Client) -> None:
-    page = client.post("/fails").content.decode()
+    page = html_of(client.post("/fails"))
     assert "What you sent may have been saved" in page
     assert "Try again" not in page
 

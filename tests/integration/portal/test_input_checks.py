@@ -12,6 +12,7 @@ from django.test import Client, RequestFactory
 
 from portal.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from portal.wsgi import application
+from tests.page_html import html_of
 
 FORM = "application/x-www-form-urlencoded"
 PAGES = (
@@ -43,7 +44,7 @@ def assert_refused(answer: Any, status: int, words: str) -> None:
         assert document["status"] == status
         assert words in document["detail"]
     else:
-        text = answer.content.decode()
+        text = html_of(answer)
         assert 'class="sheet"' in text
         assert words in text
 
@@ -196,7 +197,7 @@ def test_an_error_of_ours_is_a_document_with_the_id_of_the_request(
     monkeypatch.setattr("accounting.api.reads.cluster_rows", fail)
     answer = somebody.get("/api/v1/clusters")
     assert_refused(answer, 500, "Its log names this error by the request ID")
-    assert "foresaw" not in answer.content.decode()
+    assert "foresaw" not in html_of(answer)
 
 
 def test_nothing_is_looked_up_for_a_refusal() -> None:

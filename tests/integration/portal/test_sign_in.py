@@ -25,6 +25,7 @@ from accounting.actions.sign_in import (
     PER_SITE,
 )
 from accounting.models import SignInLimit, SignInOutcome, SignInRecord
+from tests.page_html import html_of
 
 PASSWORD = "correct horse battery staple"
 HOME, AWAY = "192.0.2.1", "198.51.100.7"
@@ -95,7 +96,7 @@ def test_who_cannot_sign_in_is_told_what_everybody_is_told(
 ) -> None:
     answer = attempt(name, PASSWORD)
     assert answer.status_code == 200
-    assert "do not match an account" in answer.content.decode()
+    assert "do not match an account" in html_of(answer)
 
 
 def test_guesses_are_refused_without_a_hash_past_the_limit(
@@ -107,7 +108,7 @@ def test_guesses_are_refused_without_a_hash_past_the_limit(
     refused = attempt("ana", PASSWORD)
     assert refused.status_code == 429  # the right one too: it was not looked at
     assert 0 < int(refused.headers["Retry-After"]) <= PAUSE.total_seconds()
-    assert "Wait 15 minutes" in refused.content.decode()
+    assert "Wait 15 minutes" in html_of(refused)
 
 
 def test_names_that_no_account_has_are_limited_alike(
@@ -285,7 +286,7 @@ def test_counts_hold_no_names_and_are_removed(people: dict[str, User]) -> None:
 
 
 def test_the_first_visitor_is_told_how_to_begin(db: None) -> None:
-    page = Client().get("/sign-in").content.decode()
+    page = html_of(Client().get("/sign-in"))
     assert "python manage.py person NAME --role admin" in page
     get_user_model().objects.create_user("ana", password=PASSWORD)
-    assert "manage.py person" not in Client().get("/sign-in").content.decode()
+    assert "manage.py person" not in html_of(Client().get("/sign-in"))
