@@ -296,7 +296,7 @@ def csv_link(
     )
 
 
-@register.inclusion_tag("_partials/api_menu.html", takes_context=True)
+@register.inclusion_tag("components/api_menu.html", takes_context=True)
 def api_menu(
     context: Mapping[str, Any], noun: str = "usage", by: str = "", **key: Any
 ) -> dict[str, Any]:

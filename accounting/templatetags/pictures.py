@@ -18,7 +18,7 @@ from accounting.templatetags.units import DATES, days
 register = template.Library()
 
 
-@register.inclusion_tag("_partials/png_button.html", takes_context=True)
+@register.inclusion_tag("components/png_button.html", takes_context=True)
 def png_button(
     context: Mapping[str, Any], name: str, title: str, unit: str = ""
 ) -> dict[str, str]:

@@ -109,7 +109,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
         "bindings": _bindings(state),
         "version": settings.VERSION,
     }
-    name = "_partials/explanation.html" if is_fragment else "accounting/explain.html"
+    name = "accounting/_explanation.html" if is_fragment else "accounting/explain.html"
     return render(request, name, context)
 
 

@@ -31,7 +31,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What `_partials/chart.html` draws; `sentence` is its accessible name."""
+    """What `components/chart.html` draws; `sentence` is its accessible name."""
 
     figure: dict[str, Any]
     sentence: str

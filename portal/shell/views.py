@@ -174,7 +174,7 @@ def _capacity(
 @signed_in
 def freshness(request: HttpRequest) -> HttpResponse:
     """The chip at the top, for the page to ask again."""
-    return render(request, "_partials/freshness.html", {"freshness": chip_of(request)})
+    return render(request, "portal/_freshness.html", {"freshness": chip_of(request)})
 
 
 @signed_in
@@ -190,7 +190,7 @@ def find_anything(request: HttpRequest) -> HttpResponse:
     hits = [(hit, _hit_url(hit)) for hit in find(visitor.scope, words)]
     context = {"words": words, "pages": pages, "hits": hits}
     is_fragment = request.headers.get("HX-Request") == "true"
-    name = "_partials/found.html" if is_fragment else "portal/find.html"
+    name = "portal/_found.html" if is_fragment else "portal/find.html"
     return render(request, name, context)
 
 
@@ -280,7 +280,7 @@ def proofs(request: HttpRequest) -> HttpResponse:
         period = Interval(end_ms - HOUR_MS, end_ms)
         context |= {"verdicts": verdicts(period), "period": period}
     is_fragment = request.headers.get("HX-Request") == "true"
-    name = "_partials/proofs.html" if is_fragment else "portal/proofs.html"
+    name = "portal/_proofs.html" if is_fragment else "portal/proofs.html"
     return render(request, name, context)
 
 
@@ -294,7 +294,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         "is_complete": is_complete(steps),
     }
     is_fragment = request.headers.get("HX-Request") == "true"
-    name = "_partials/steps.html" if is_fragment else "portal/setup.html"
+    name = "portal/_steps.html" if is_fragment else "portal/setup.html"
     return render(request, name, context)
 
 
