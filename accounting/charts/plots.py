@@ -181,13 +181,13 @@ def _missing(position: int) -> Figure:
         "y0": 0,
         "y1": 1,
         "layer": "below",
-        "line": {"width": 1, "dash": "dot", "color": "$ink-3"},
+        "line": {"width": 1, "dash": "dot", "color": "$unknown"},
     }
 
 
 HATCHED: dict[
     str, Callable[[int], dict[str, Any]]
-] = {  # how the words look as bars, for a colour
+] = {  # the plotly twin of `.s-busy` and others in static/css/components.css
     "busy": lambda slot: {"color": f"$c{slot}", "line": {"width": 0}},
     "idle": lambda slot: {
         "color": "$surface",
@@ -196,15 +196,15 @@ HATCHED: dict[
     },
     "unknown": lambda _: {
         "color": "$surface",
-        "line": {"width": 1, "color": "$line-strong"},
+        "line": {"width": 1, "color": "$unknown"},
         "pattern": {
             "shape": "/",
-            "fgcolor": "$line-strong",
+            "fgcolor": "$unknown",
             "size": 6,
             "solidity": 0.12,
         },
     },
-    "rest": lambda _: {"color": "$track", "line": {"width": 0}},
+    "rest": lambda _: {"color": "$free", "line": {"width": 0}},
 }
 
 

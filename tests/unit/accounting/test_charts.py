@@ -1,9 +1,12 @@
 """Figures as values: stacks, gaps, bars, sparks, calendars. Colours are token names."""
 
 import json
+import re
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -153,3 +156,40 @@ def test_a_calendar_has_monday_on_top_and_words_for_coverage() -> None:
 def test_extremes_ignore_what_is_not_known() -> None:
     assert plots.extremes([None, Decimal(3), Decimal(1)]) == (1, 2)
     assert plots.extremes([None, None, None]) is None
+
+
+CSS = Path(__file__).resolve().parents[3] / "static" / "css"
+
+
+def tokens_of(value: object) -> set[str]:
+    """Names of the tokens in a figure: `"$unknown"` names `--unknown`."""
+    if isinstance(value, str):
+        return {value[1:]} if value.startswith("$") else set()
+    inner = value.values() if isinstance(value, dict) else ()
+    return {name for one in inner for name in tokens_of(one)}
+
+
+@pytest.mark.parametrize("kind", sorted(set(bars.WORD_CLASS.values())))
+def test_a_state_has_the_same_color_in_charts_and_in_css(kind: str) -> None:
+    drawn = tokens_of(plots.HATCHED[kind](3)) - {"surface"}
+    rule = re.search(
+        rf"^\.s-{kind}\b[^{{]*\{{([^}}]*)\}}",
+        (CSS / "components.css").read_text(),
+        re.MULTILINE,
+    )
+    assert rule is not None
+    named = set(re.findall(r"var\(--([\w-]+)\)", rule[1]))
+    if kind in {"busy", "idle"}:  # these have the color of the team, here the third
+        css = (CSS / "tokens.css").read_text()
+        assert named == {kind}
+        assert "--busy: var(--tc, var(--c1)); --idle: var(--busy);" in css
+        assert ".t3 { --tc: var(--c3); }" in css
+        named = {"c3"}
+    assert drawn == named
+
+
+def test_each_token_of_a_figure_is_defined() -> None:
+    css = (CSS / "tokens.css").read_text()
+    for kind, style in plots.HATCHED.items():
+        for name in tokens_of(style(3)):
+            assert f"--{name}: " in css, (kind, name)
