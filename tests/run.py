@@ -1,9 +1,10 @@
 """`make test`: every test that this machine can run.
 
-Quick tests run side by side, those that start browsers or the whole product one by
-one. One pair of services serves all of them: those that `DATABASE_URL` and `REDIS_URL`
-name, else embedded ones in a directory of their own. In CI (`CI=true`) a tier that
-cannot run fails. Arguments are pytest's; with `--collect-only` the tests are listed.
+Quick tests run side by side, then those of pages in browsers, each process with its own
+server and Chromium, then those that start the whole product one by one. One pair of services
+serves all of them: those that `DATABASE_URL` and `REDIS_URL` name, else embedded ones in a
+directory of their own. In CI (`CI=true`) a tier that cannot run fails. Arguments are pytest's;
+with `--collect-only` the tests are listed.
 """
 
 import os
@@ -24,7 +25,8 @@ PROCESSES = "2"  # more would fight for the disk of one PostgreSQL
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 STEPS: Mapping[str, list[str]] = {
     "side by side": ["-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"],
-    "one by one": ["-m", "alone"],
+    "in browsers": ["-n", PROCESSES, "--dist", "worksteal", "-m", "browser"],
+    "one by one": ["-m", "alone and not browser"],
 }
 ROOT = Path(__file__).resolve().parent.parent
 
