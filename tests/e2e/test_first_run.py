@@ -252,6 +252,9 @@ def test_person_in_a_path_with_spaces_with_a_port_in_use(
         os.chown(path, account.uid, account.gid)
     with ExitStack() as others:
         other = others.enter_context(socket.socket())
+        # Connections that the last demo closed keep the port from being bound anew
+        # for a minute, and yet it is free for the demo, which binds it like this.
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with suppress(OSError):  # it is in use already
             other.bind(("127.0.0.1", PORT))
             other.listen()
