@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.domain.reports.state_times import sum_times
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.web.tables import team_url
 
-HELD = ("busy", "idle", "unknown")
 PLATFORM = ("free", "stranded", "stray", "dark")  # rules.md N29
 
 
@@ -87,13 +87,11 @@ def earnings(
 
 
 def _of_team(team: TeamRef, rows: Sequence[UsageRow], charge: Decimal | None) -> Earned:
-    busy = sum(row.busy_ms for row in rows)
-    observed = busy + sum(row.idle_ms for row in rows)
+    times = sum_times(rows)
     return Earned(
         team.name,
         team.slot,
         team_url(team),
-        sum(row.allocated_ms for row in rows),
-        busy / observed if observed else None,
+        *(times.allocated_ms, times.efficiency),
         charge,
     )

@@ -192,7 +192,7 @@ def _paid(
     return found
 
 
-NOTHING = UsageRow({}, 0, 0, 0, None, None, currency="", estimated=False)
+NOTHING = UsageRow(0, 0, 0, {}, None, None, currency="", estimated=False)
 
 
 def _total(selection: Selection, one: HeldStretch, period: Interval) -> UsageRow:

@@ -100,7 +100,7 @@ def _of_pod(
 ) -> LaneSpan:
     team = team_named(teams, one.team)
     whole = (one.end - one.start) / timedelta(milliseconds=1)
-    share = 1.0 if is_part else min(one.held_ms / whole, 1.0)
+    share = 1.0 if is_part else min(one.allocated_ms / whole, 1.0)
     words = (
         f"{one.pod} ({team.name}), {between(one.start, one.end, state)}: "
         f"{units.percent(one.efficiency)} busy"

@@ -9,6 +9,7 @@ from accounting.charts import lanes
 from accounting.charts.lanes import Bar, LaneSpan, Tick
 from accounting.charts.plots import NAMED_SERIES, OTHER_SLOT
 from accounting.domain.core.interval import Interval
+from accounting.domain.reports.state_times import StateTimes, sum_times
 from accounting.queries.gpus.timeline import HeldStretch, PresenceInterval
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, team_named
 from accounting.templatetags import units
@@ -38,15 +39,8 @@ class TeamStretch:
     team: TeamRef
     start: datetime
     end: datetime
-    held_ms: int
-    busy_ms: int
-    observed_ms: int
+    times: StateTimes
     pods: tuple[str, ...]
-
-    @property
-    def efficiency(self) -> float | None:
-        """Busy / (busy + idle); None when nothing was observed."""
-        return self.busy_ms / self.observed_ms if self.observed_ms else None
 
     @property
     def pods_words(self) -> str:
@@ -89,17 +83,15 @@ def by_team(found: Iterable[HeldStretch], teams: Teams) -> list[TeamStretch]:
 
 
 def _with(known: TeamStretch | None, one: HeldStretch, teams: Teams) -> TeamStretch:
-    observed = one.busy_ms + one.idle_ms
     if known is None:
         return TeamStretch(
             *(one.gpu, one.node, team_named(teams, one.team), one.start, one.end),
-            *(one.held_ms, one.busy_ms, observed, (one.pod,)),
+            *(sum_times([one]), (one.pod,)),
         )
     pods = known.pods if one.pod in known.pods else (*known.pods, one.pod)
     return TeamStretch(
         *(known.gpu, known.node, known.team, known.start, max(known.end, one.end)),
-        *(known.held_ms + one.held_ms, known.busy_ms + one.busy_ms),
-        *(known.observed_ms + observed, pods),
+        *(sum_times([known.times, one]), pods),
     )
 
 
@@ -148,7 +140,7 @@ def named_teams(
     """The teams that keep their colour, and the legend of all."""
     held: Counter[TeamRef] = Counter()
     for one in stretches:
-        held[one.team] += one.held_ms
+        held[one.team] += one.times.allocated_ms
     ranked = sorted(held, key=lambda team: (-held[team], team.name))
     if len(ranked) > NAMED_SERIES + 1:
         kept = [team for team in ranked if team != UNMAPPED_TEAM][:NAMED_SERIES]
@@ -165,7 +157,12 @@ def _held(one: TeamStretch, slot: int, state: PageState) -> LaneSpan:
     whole = (one.end - one.start) / timedelta(milliseconds=1)
     words = f"{one.team.name}, {between(one.start, one.end, state)}: {one.pods_words}"
     return LaneSpan(
-        one.start, one.end, "held", words, slot, min(one.held_ms / whole, 1.0)
+        one.start,
+        one.end,
+        "held",
+        words,
+        slot,
+        min(one.times.allocated_ms / whole, 1.0),
     )
 
 
@@ -196,7 +193,7 @@ def _row_words(
 ) -> dict[str, str]:
     held: dict[str, Counter[str]] = {uuid: Counter() for uuid in uuids}
     for one in stretches:
-        held[one.gpu][one.team.name] += one.held_ms
+        held[one.gpu][one.team.name] += one.times.allocated_ms
     return {
         uuid: ", ".join(
             f"{name} {units.duration(ms)}" for name, ms in got.most_common()
@@ -211,7 +208,7 @@ def _sentence(stretches: Sequence[TeamStretch], gpus: int) -> str:
         return "Nobody held any of these GPUs."
     held: Counter[str] = Counter()
     for one in stretches:
-        held[one.team.name] += one.held_ms
+        held[one.team.name] += one.times.allocated_ms
     name, most = held.most_common(1)[0]
     teams = f"{len(held)} team{'' if len(held) == 1 else 's'}"
     return (

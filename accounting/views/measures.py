@@ -46,7 +46,7 @@ _KINDS = (
         "busy",
         "Busy share while held",
         "%",
-        (("Busy", "solid", lambda one: _times(one.efficiency, 100)),),
+        (("Busy", "solid", lambda one: _times(one.held.efficiency, 100)),),
         100,
         is_of_holders=True,
     ),

@@ -139,33 +139,33 @@ def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
 
 def _is_free(one: WeekHour) -> bool:
     """Known to hold nothing, which is not the same as not known."""
-    return one.has_data and not one.held_ms
+    return one.has_data and not one.times.allocated_ms
 
 
 def _look(one: WeekHour) -> str:
-    return grids.FREE if _is_free(one) else grids.heat_look(one.efficiency)
+    return grids.FREE if _is_free(one) else grids.heat_look(one.times.efficiency)
 
 
 def _share_words(one: WeekHour) -> str:
     if not one.is_in_range:
         return ""
-    return "Not held" if _is_free(one) else units.percent(one.efficiency)
+    return "Not held" if _is_free(one) else units.percent(one.times.efficiency)
 
 
 def _busy_words(one: WeekHour) -> str:
-    if one.efficiency is not None:
-        return f"{units.percent(one.efficiency)} busy"
+    if one.times.efficiency is not None:
+        return f"{units.percent(one.times.efficiency)} busy"
     return "nothing held" if _is_free(one) else units.NO_DATA.lower()
 
 
 def _week_sentence(hours: Sequence[WeekHour]) -> str:
-    known = [one for one in hours if one.efficiency is not None]
+    known = [one for one in hours if one.times.efficiency is not None]
     if not known:
         return "Nothing was observed."
-    most = max(known, key=lambda one: one.efficiency or 0)
-    least = min(known, key=lambda one: one.efficiency or 0)
+    most = max(known, key=lambda one: one.times.efficiency or 0)
+    least = min(known, key=lambda one: one.times.efficiency or 0)
     return (
         f"Busiest on {WEEKDAYS[most.weekday]} at {most.hour:02}:00 "
-        f"({units.percent(most.efficiency)}), least busy on {WEEKDAYS[least.weekday]} at "
-        f"{least.hour:02}:00 ({units.percent(least.efficiency)})."
+        f"({units.percent(most.times.efficiency)}), least busy on {WEEKDAYS[least.weekday]} at "
+        f"{least.hour:02}:00 ({units.percent(least.times.efficiency)})."
     )

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import to_ms
+from accounting.domain.reports.state_times import StateTimes
 
 LOOK_BACK = timedelta(days=30)
 
@@ -138,14 +139,18 @@ def idle_percents(
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT team_id, round(100.0 * sum(idle_ms) / sum(busy_ms + idle_ms))
+            SELECT team_id, sum(busy_ms)::bigint, sum(idle_ms)::bigint
             FROM usage_hour
             WHERE cluster_id = %s AND team_id = ANY(%s) AND hour_start >= %s
-            GROUP BY team_id HAVING sum(busy_ms + idle_ms) > 0
+            GROUP BY team_id
             """,
             [cluster_id, list(teams), now - LOOK_BACK],
         )
-        return {int(team): int(percent) for team, percent in cursor.fetchall()}
+        found = {
+            team: StateTimes(busy, idle, 0) for team, busy, idle in cursor.fetchall()
+        }
+    percents = {team: times.idle_percent for team, times in found.items()}
+    return {team: each for team, each in percents.items() if each is not None}
 
 
 def pods_by_class(cluster_id: int) -> dict[str, int]:

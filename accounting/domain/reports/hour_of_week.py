@@ -6,6 +6,8 @@ from datetime import datetime
 from itertools import product
 from zoneinfo import ZoneInfo
 
+from accounting.domain.reports.state_times import NO_TIME, StateTimes, sum_times
+
 HOURS_OF_DAY = 24
 DAYS_OF_WEEK = 7
 
@@ -17,32 +19,20 @@ class WeekHour:
     Attributes:
         weekday: 0 is Monday.
         hour: 0 to 23, local.
+        times: what was held.
         is_in_range: the period has an hour that begins here.
         has_data: data was read for such an hour: with no held time, nothing was held.
     """
 
     weekday: int
     hour: int
-    busy_ms: int = 0
-    idle_ms: int = 0
-    unknown_ms: int = 0
+    times: StateTimes = NO_TIME
     is_in_range: bool = True
     has_data: bool = True
 
-    @property
-    def efficiency(self) -> float | None:
-        """Busy / (busy + idle); None when nothing was observed."""
-        observed = self.busy_ms + self.idle_ms
-        return self.busy_ms / observed if observed else None
-
-    @property
-    def held_ms(self) -> int:
-        """Busy + idle + unknown."""
-        return self.busy_ms + self.idle_ms + self.unknown_ms
-
 
 def fold_week(
-    hours: Iterable[tuple[datetime, int, int, int]],
+    hours: Iterable[tuple[datetime, StateTimes]],
     zone: ZoneInfo,
     *,
     begun: Iterable[datetime],
@@ -51,7 +41,7 @@ def fold_week(
     """Sum hours by their place in the local week.
 
     Args:
-        hours: (start of a UTC hour, busy, idle, unknown milliseconds), in any order.
+        hours: (start of a UTC hour, what was held in it), in any order.
         zone: of the reader; an hour belongs where it starts.
         begun: the start of every UTC hour of the period, up to the newest data.
         read: the start of those that have data.
@@ -59,15 +49,14 @@ def fold_week(
     Returns:
         All 168 hours, Monday 00:00 first.
     """
-    sums: dict[tuple[int, int], tuple[int, int, int]] = {}
-    for start, busy, idle, unknown in hours:
+    sums: dict[tuple[int, int], StateTimes] = {}
+    for start, times in hours:
         key = _place(start, zone)
-        before = sums.get(key, (0, 0, 0))
-        sums[key] = (before[0] + busy, before[1] + idle, before[2] + unknown)
+        sums[key] = sum_times([sums.get(key, NO_TIME), times])
     in_range = _places(begun, zone) | set(sums)
     known = _places(read, zone) | set(sums)
     return [
-        WeekHour(*key, *sums.get(key, (0, 0, 0)), key in in_range, key in known)
+        WeekHour(*key, sums.get(key, NO_TIME), key in in_range, key in known)
         for key in product(range(DAYS_OF_WEEK), range(HOURS_OF_DAY))
     ]
 

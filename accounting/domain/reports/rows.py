@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
+from accounting.domain.reports.state_times import StateTimes, times_of
 
 USAGE_DIMENSIONS = (
     "team",
@@ -32,15 +33,12 @@ UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
 
 
 @dataclass(frozen=True, slots=True)
-class UsageRow:
+class UsageRow(StateTimes):
     """Held time of one combination of dimensions (`report usage`)."""
 
     key: dict[
         str, str
     ]  # dimension -> value, in the order asked for; pod adds more keys
-    busy_ms: int
-    idle_ms: int
-    unknown_ms: int
     charge: Decimal | None
     idle_charge: Decimal | None
     currency: str
@@ -49,23 +47,6 @@ class UsageRow:
     samples_used: int = 0
     hard: Intensity = NOT_OBSERVED  # the second column, where it was asked for
     unpriced_ms: int = 0  # the part of its time that has no price
-
-    @property
-    def allocated_ms(self) -> int:
-        """Busy, idle and unknown."""
-        return self.busy_ms + self.idle_ms + self.unknown_ms
-
-    @property
-    def efficiency(self) -> float | None:
-        """Busy of what was observed; None when nothing was (N34)."""
-        observed = self.busy_ms + self.idle_ms
-        return self.busy_ms / observed if observed else None
-
-    @property
-    def coverage(self) -> float | None:
-        """Observed of what was allocated; None when nothing was (N34)."""
-        allocated = self.allocated_ms
-        return (self.busy_ms + self.idle_ms) / allocated if allocated else None
 
     @property
     def is_pointless(self) -> bool:
@@ -84,6 +65,11 @@ class LedgerRow:
     samples_expected: int = 0
     samples_used: int = 0
     unpriced_ms: int = 0  # the part of its time that has no price
+
+    @property
+    def held(self) -> StateTimes:
+        """The time that pods held."""
+        return times_of(self.milliseconds)
 
     @property
     def wall_ms(self) -> int:

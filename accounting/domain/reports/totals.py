@@ -14,6 +14,7 @@ from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.rounding import split_money
 from accounting.domain.intensity.summary import together
 from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.domain.reports.state_times import sum_times
 
 
 def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
@@ -46,11 +47,10 @@ def total_of(rows: Sequence[UsageRow]) -> UsageRow:
     Money is that of the time that has a price; `unpriced_ms` says how much has none.
     """
     priced = [row for row in rows if row.charge is not None]
+    times = sum_times(rows)
     return UsageRow(
+        *(times.busy_ms, times.idle_ms, times.unknown_ms),
         key={},
-        busy_ms=sum(row.busy_ms for row in rows),
-        idle_ms=sum(row.idle_ms for row in rows),
-        unknown_ms=sum(row.unknown_ms for row in rows),
         charge=_sum(row.charge for row in priced) if priced or not rows else None,
         idle_charge=_sum(row.idle_charge for row in priced)
         if priced or not rows

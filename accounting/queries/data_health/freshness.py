@@ -8,6 +8,7 @@ from django.db.models import Count
 
 from accounting.access import Scope
 from accounting.domain.core.interval import WINDOW_MS
+from accounting.domain.reports.state_times import StateTimes
 from accounting.models import IngestWindow, Source, WindowState
 
 LATE = timedelta(minutes=15)  # product: amber from here
@@ -91,13 +92,14 @@ _QUERY = """
         ) oldest
     ), span AS (SELECT max(newest) AS newest, min(oldest) AS oldest FROM ends
     ), day AS (
-        SELECT sum(busy_ms + idle_ms) AS observed,
-               sum(busy_ms + idle_ms + unknown_ms) AS allocated
+        SELECT coalesce(sum(busy_ms), 0)::bigint AS busy,
+               coalesce(sum(idle_ms), 0)::bigint AS idle,
+               coalesce(sum(unknown_ms), 0)::bigint AS unknown
         FROM usage_hour
         WHERE hour_start > (SELECT newest FROM span) - interval '1 day'
     )
     SELECT clock_timestamp(), span.newest, span.oldest,
-           (day.observed / nullif(day.allocated, 0))::float,
+           ARRAY[day.busy, day.idle, day.unknown],
            (SELECT count(*) FROM accounting_ingestwindow
             WHERE state IN ('pending', 'claimed', 'failed')),
            (SELECT count(*) FROM accounting_dirtyhour),
@@ -111,16 +113,14 @@ def freshness() -> Freshness:
     """How current all clusters together are; one query."""
     with connection.cursor() as cursor:
         cursor.execute(_QUERY)
-        now, newest, oldest, coverage, pending, dirty, is_demo, is_live = (
-            cursor.fetchone()
-        )
+        now, newest, oldest, day, pending, dirty, is_demo, is_live = cursor.fetchone()
     data_to = None if newest is None else newest + timedelta(milliseconds=WINDOW_MS)
     lag = None if data_to is None else max(timedelta(0), now - data_to)
     return Freshness(
         data_to=data_to,
         lag=lag,
         level=_level(lag),
-        coverage=coverage,
+        coverage=StateTimes(*day).coverage,
         pending=pending,
         dirty_hours=dirty,
         is_demo=is_demo,

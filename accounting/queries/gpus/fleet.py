@@ -11,6 +11,7 @@ from django.db import connection
 from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.rows import LedgerRow
+from accounting.domain.reports.state_times import HELD_STATES as HELD
 from accounting.models import DataIssue
 from accounting.queries.fields import Fields, amount, gpu_hours, instant
 from accounting.queries.gpus.drivers import drivers
@@ -18,7 +19,6 @@ from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS
 from accounting.queries.gpus.holders import GpuHolder, holders_now
 from accounting.queries.selection import Selection, refuse_others, stored_period
 from accounting.queries.usage.ledger import HiddenError, ledger_rows
-from accounting.queries.usage.usage import HELD
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,14 @@ class GpuRow:
     @property
     def busy_share(self) -> float | None:
         """busy / (busy + idle) of the period; None when nothing was observed."""
-        if self.ledger is None:
-            return None
-        ms = self.ledger.milliseconds
-        observed = ms["busy"] + ms["idle"]
-        return ms["busy"] / observed if observed else None
+        return self.ledger.held.efficiency if self.ledger else None
 
     @property
     def allocated_share(self) -> float | None:
         """allocated / wall of the period; None where it was not there."""
         if self.ledger is None or not self.ledger.wall_ms:
             return None
-        ms = self.ledger.milliseconds
-        return (ms["busy"] + ms["idle"] + ms["unknown"]) / self.ledger.wall_ms
+        return self.ledger.held.allocated_ms / self.ledger.wall_ms
 
 
 _GPUS = """
@@ -221,7 +216,6 @@ def money_of(row: LedgerRow) -> GpuMoney:
 def gpu_fields(row: GpuRow, money: GpuMoney | None) -> Fields:
     """The fields of the API's `gpus`."""
     states = row.ledger.milliseconds if row.ledger else {}
-    held = sum(states[state] for state in HELD) if states else None
     return {
         "cluster": row.cluster,
         "node": row.node,
@@ -234,7 +228,7 @@ def gpu_fields(row: GpuRow, money: GpuMoney | None) -> Fields:
         "teams": sorted({one.team for one in row.holders}),
         "errors": list(row.errors),
         "wall_ms": row.ledger.wall_ms if row.ledger else None,
-        "allocated_ms": held,
+        "allocated_ms": row.ledger.held.allocated_ms if row.ledger else None,
         **{f"{state}_ms": states.get(state) for state in HELD},
         "allocated_share": row.allocated_share,
         "efficiency": row.busy_share,

@@ -9,6 +9,7 @@ from django.db import connection
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
+from accounting.domain.reports.state_times import StateTimes, times_of
 from accounting.queries.fields import Fields, instant
 from accounting.queries.selection import (
     Selection,
@@ -38,10 +39,9 @@ class GpuStep:
     hard: Intensity
 
     @property
-    def efficiency(self) -> float | None:
-        """Busy / (busy + idle); None when nothing was observed (N34)."""
-        observed = self.milliseconds["busy"] + self.milliseconds["idle"]
-        return self.milliseconds["busy"] / observed if observed else None
+    def held(self) -> StateTimes:
+        """The time that pods held."""
+        return times_of(self.milliseconds)
 
     @property
     def is_unheld(self) -> bool:
@@ -58,7 +58,7 @@ class GpuStep:
             "start": instant(to_ms(self.at)),
             "length_ms": self.length_ms,
             **{f"{state}_ms": self.milliseconds[state] for state in STATES},
-            "efficiency": self.efficiency,
+            "efficiency": self.held.efficiency,
             "memory_bytes": hard.memory_bytes,
             "peak_memory_bytes": hard.peak_memory_bytes,
             "power_watts": hard.power_watts,

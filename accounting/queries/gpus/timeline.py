@@ -8,6 +8,7 @@ from django.db import connection
 
 from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.state_times import StateTimes
 from accounting.models import GpuGeometry
 from accounting.queries.fields import Fields, instant
 from accounting.queries.selection import Selection, refuse_others, stored_period
@@ -15,13 +16,12 @@ from accounting.queries.usage.ledger import HiddenError
 
 
 @dataclass(frozen=True, slots=True)
-class HeldStretch:
+class HeldStretch(StateTimes):
     """Adjoining windows in which one pod of one team had a GPU, or an instance of it.
 
     Attributes:
         instance: number of the MIG instance; -1 for the whole GPU.
         start, end: half-open, on the window grid: where two share a window, both have it.
-        busy_ms, idle_ms, unknown_ms: share-weighted.
         is_inferred: that it was this GPU is concluded somewhere in it (rules.md N18).
     """
 
@@ -35,21 +35,7 @@ class HeldStretch:
     uid: str
     start: datetime
     end: datetime
-    busy_ms: int
-    idle_ms: int
-    unknown_ms: int
     is_inferred: bool
-
-    @property
-    def held_ms(self) -> int:
-        """Busy, idle and unknown."""
-        return self.busy_ms + self.idle_ms + self.unknown_ms
-
-    @property
-    def efficiency(self) -> float | None:
-        """Busy / (busy + idle); None when nothing was observed (N34)."""
-        observed = self.busy_ms + self.idle_ms
-        return self.busy_ms / observed if observed else None
 
     def fields(self) -> Fields:
         """As the API prints it."""
@@ -64,7 +50,7 @@ class HeldStretch:
             "uid": self.uid,
             "start": instant(to_ms(self.start)),
             "end": instant(to_ms(self.end)),
-            "allocated_ms": self.held_ms,
+            "allocated_ms": self.allocated_ms,
             "busy_ms": self.busy_ms,
             "idle_ms": self.idle_ms,
             "unknown_ms": self.unknown_ms,
@@ -113,8 +99,8 @@ _HELD = """
                sum(unknown_ms)::bigint AS unknown_ms, bool_or(is_inferred) AS is_inferred
         FROM island GROUP BY 1, 2, 3, 4, 5, 6, island
     )
-    SELECT c.name, nd.name, g.uuid, s.instance, coalesce(t.slug, 'unmapped'), n.name,
-           p.name, p.uid, s.start, s.after, s.busy_ms, s.idle_ms, s.unknown_ms,
+    SELECT s.busy_ms, s.idle_ms, s.unknown_ms, c.name, nd.name, g.uuid, s.instance,
+           coalesce(t.slug, 'unmapped') AS team, n.name, p.name, p.uid, s.start, s.after,
            s.is_inferred
     FROM stretch s
     JOIN accounting_cluster c ON c.id = s.cluster_id
@@ -127,7 +113,7 @@ _HELD = """
       AND (%(f_namespace)s::text[] IS NULL OR n.name = ANY(%(f_namespace)s))
       AND (%(f_pod)s::text[] IS NULL OR p.name = ANY(%(f_pod)s))
       AND (%(f_node)s::text[] IS NULL OR nd.name = ANY(%(f_node)s))
-    ORDER BY c.name, g.uuid, s.instance, s.start, n.name, p.name, p.uid, 5, nd.name
+    ORDER BY c.name, g.uuid, s.instance, s.start, n.name, p.name, p.uid, team, nd.name
 """
 HOLDER_FILTERS = ("cluster", "team", "namespace", "node", "gpu", "pod", "model")
 _GPU_IDS = """

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from accounting.domain.reports.state_times import StateTimes
 from accounting.queries.selection import Selection
 
 
@@ -14,10 +15,11 @@ class PodStretch:
     Attributes:
         units: of its resource.
         bound_ms, ended_ms: of the whole hold; `ended_ms` is None while it lasts.
-        busy_ms, idle_ms, unknown_ms: within the period, from five-minute facts; of the
-            whole hold where those have expired; None where neither is there.
+        times: held within the period, from five-minute facts; of the whole hold where
+            those have expired; None where neither is there.
     """
 
+    times: StateTimes | None
     pod: str
     uid: str
     node: str
@@ -26,22 +28,6 @@ class PodStretch:
     bound_ms: int
     ended_ms: int | None
     ended_by: str
-    busy_ms: int | None
-    idle_ms: int | None
-    unknown_ms: int | None
-
-    @property
-    def held_ms(self) -> int | None:
-        """Share-weighted time of the three held states."""
-        if self.busy_ms is None or self.idle_ms is None or self.unknown_ms is None:
-            return None
-        return self.busy_ms + self.idle_ms + self.unknown_ms
-
-    @property
-    def efficiency(self) -> float | None:
-        """Busy / (busy + idle); None when nothing was observed."""
-        observed = (self.busy_ms or 0) + (self.idle_ms or 0)
-        return (self.busy_ms or 0) / observed if observed else None
 
 
 # Facts are looked up by cluster, window and the GPUs of the pod's node: what is read grows
@@ -134,5 +120,8 @@ def pods_of_workload(
     with connection.cursor() as cursor:
         cursor.execute(_QUERY, parameters)
         found = cursor.fetchall()
-    rows = [PodStretch(*row[:-1]) for row in found]
+    rows = [
+        PodStretch(None if busy is None else StateTimes(busy, idle, unknown), *held)
+        for *held, busy, idle, unknown, _ in found
+    ]
     return rows, found[0][-1] if found else 0

@@ -15,10 +15,11 @@ from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.core.rounding import half_even, split_money
 from accounting.domain.reports.comparison import change
 from accounting.domain.reports.rows import UsageRow
+from accounting.domain.reports.state_times import HELD_STATES as HELD
 from accounting.queries.relation import Relation, relation
 from accounting.queries.selection import Selection
 from accounting.queries.usage.breakdown import Mover
-from accounting.queries.usage.usage import HELD, key_columns
+from accounting.queries.usage.usage import key_columns
 
 _HELD_MS = "(u.busy_ms + u.idle_ms + u.unknown_ms)"
 _HELD_MONEY = f"coalesce(sum({_HELD_MS} * u.rate), 0)"

@@ -42,15 +42,7 @@ def week_hours(
     """
     cluster = next(iter(selection.filters.get("cluster", ())), "")
     rows = usage_rows(selection, ("hour",))
-    hours = (
-        (
-            datetime.fromisoformat(row.key["hour"]),
-            row.busy_ms,
-            row.idle_ms,
-            row.unknown_ms,
-        )
-        for row in rows
-    )
+    hours = ((datetime.fromisoformat(row.key["hour"]), row) for row in rows)
     return fold_week(
         hours,
         zone,

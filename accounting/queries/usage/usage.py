@@ -10,6 +10,7 @@ from django.db import connection
 from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import USAGE_DIMENSIONS, UsageRow
+from accounting.domain.reports.state_times import HELD_STATES as HELD
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
 
@@ -38,7 +39,6 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
 }
-HELD = ("busy", "idle", "unknown")
 
 
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
@@ -64,7 +64,7 @@ def usage_total(selection: Selection) -> UsageRow:
     if rows:
         return rows[0]
     zero = Decimal(0)
-    return UsageRow({}, 0, 0, 0, zero, zero, currency="", estimated=False)
+    return UsageRow(0, 0, 0, {}, zero, zero, currency="", estimated=False)
 
 
 def key_columns(by: Sequence[str]) -> dict[str, str]:

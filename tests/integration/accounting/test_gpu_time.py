@@ -98,7 +98,7 @@ def test_stretches_are_the_facts_of_each_pod() -> None:
     rows = {row["pod"]: row for row in report("usage", by="gpu,pod")}
     for one in found:
         row = rows[one.pod]
-        assert one.held_ms == row["allocated_ms"]
+        assert one.allocated_ms == row["allocated_ms"]
         assert one.busy_ms == row["busy_ms"]
         assert one.efficiency == row["efficiency"]
     there = presences(Selection(EVERYTHING, None, {"gpu": ("GPU-a", "GPU-b")}))
@@ -141,7 +141,7 @@ def test_steps_of_a_gpu_sum_to_its_ledger() -> None:
             total = sum(one.milliseconds[state] for one in steps)
             assert total == row[f"{state}_ms"]
     first, *_, last = gpu_steps(selection, STEPS["window"])
-    assert (first.efficiency, last.efficiency) == (0.5, 0.9)
+    assert (first.held.efficiency, last.held.efficiency) == (0.5, 0.9)
     watts = [one.hard.power_watts for one in gpu_steps(selection, STEPS["window"])]
     assert watts == [300.0] * 6 + [500.0] * 6
     assert first.fields("GPU-a")["power_watts"] == 300.0

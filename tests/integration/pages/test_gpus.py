@@ -297,7 +297,7 @@ def test_the_timeline_adds_up_to_what_teams_held(sign_in: SignIn, story: Story) 
     timeline = context["timeline"]
     held: dict[str, int] = {}
     for one in timeline.stretches:
-        held[one.team.slug] = held.get(one.team.slug, 0) + one.held_ms
+        held[one.team.slug] = held.get(one.team.slug, 0) + one.times.allocated_ms
     selection = Selection(EVERYTHING, context["period"])
     assert held == {
         row.key["team"]: row.allocated_ms for row in usage_rows(selection, ("team",))

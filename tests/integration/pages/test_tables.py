@@ -104,7 +104,7 @@ def test_a_workload_opens_to_its_pods(sign_in: SignIn, story: Story) -> None:
     assert {pod.pod for pod in found.pods} == {h.pod.name for h in held}
     assert found.count == len(found.pods)
     assert 'aria-expanded="true"' in html_of(answer)
-    observed = sum(pod.held_ms or 0 for pod in found.pods)
+    observed = sum(pod.times.allocated_ms for pod in found.pods if pod.times)
     assert 0 < observed <= line.row.allocated_ms
     assert "All holds as CSV" in html_of(answer)
 

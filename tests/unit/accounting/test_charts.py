@@ -14,6 +14,7 @@ from accounting.charts import bars, grids, plots
 from accounting.charts.plots import PlotSeries, TimeAxis
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.hour_of_week import WeekHour
+from accounting.domain.reports.state_times import StateTimes
 from accounting.web import shapes
 
 DAYS = TimeAxis(
@@ -125,7 +126,10 @@ def test_heat_steps_keep_no_data_apart_from_zero() -> None:
 def test_an_hour_of_the_week_that_nobody_held_is_told_from_one_without_data() -> None:
     free, dark = WeekHour(0, 0), WeekHour(0, 1, has_data=False)
     outside = WeekHour(0, 2, is_in_range=False, has_data=False)
-    unseen, busy = WeekHour(0, 3, unknown_ms=5), WeekHour(0, 4, busy_ms=3, idle_ms=1)
+    unseen, busy = (
+        WeekHour(0, 3, StateTimes(0, 0, 5)),
+        WeekHour(0, 4, StateTimes(3, 1, 0)),
+    )
     grid = shapes.week_grid([free, dark, outside, unseen, busy])
     assert [(cell.look, cell.words) for cell in grid.cells] == [
         ("free", "Monday 00:00: nothing held"),

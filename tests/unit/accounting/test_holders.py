@@ -16,7 +16,7 @@ def held(team: str, pod: str, first: int, after: int, gpu: str = "G") -> HeldStr
     ms = (after - first) * 300_000
     span = START + first * WINDOW, START + after * WINDOW
     return HeldStretch(
-        *("c", "n", gpu, -1, team, "ns", pod, pod, *span, ms // 2, ms // 2, 0, False)
+        *(ms // 2, ms // 2, 0, "c", "n", gpu, -1, team, "ns", pod, pod, *span, False)
     )
 
 
@@ -28,8 +28,8 @@ def test_pods_of_one_team_that_touch_are_one_stretch() -> None:
         (START, START + 4 * WINDOW, ("a", "b")),
         (START + 6 * WINDOW, START + 7 * WINDOW, ("c",)),
     ]
-    assert found[0].held_ms == 4 * 300_000
-    assert found[0].efficiency == 0.5
+    assert found[0].times.allocated_ms == 4 * 300_000
+    assert found[0].times.efficiency == 0.5
 
 
 def test_teams_and_gpus_stay_apart() -> None:

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from accounting.domain.reports.hour_of_week import WeekHour
 from accounting.domain.reports.hour_of_week import fold_week as _fold_week
+from accounting.domain.reports.state_times import StateTimes
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 11, 2, 0, tzinfo=UTC)  # 01:00 in Berlin
@@ -18,7 +19,8 @@ def fold_week(
     begun: Iterable[datetime] = (),
     read: Iterable[datetime] = (),
 ) -> list[WeekHour]:
-    return _fold_week(hours, zone, begun=begun, read=read)
+    held = ((start, StateTimes(*times)) for start, *times in hours)
+    return _fold_week(held, zone, begun=begun, read=read)
 
 
 def test_hours_belong_where_they_start_locally() -> None:
@@ -28,15 +30,15 @@ def test_hours_belong_where_they_start_locally() -> None:
     assert len(hours) == 168
     one = hours[1]
     assert (one.weekday, one.hour) == (0, 1)
-    assert (one.busy_ms, one.idle_ms, one.unknown_ms) == (40, 40, 5)
-    assert one.efficiency == 0.5
-    assert sum(hour.held_ms for hour in hours) == 85
+    assert one.times == StateTimes(40, 40, 5)
+    assert one.times.efficiency == 0.5
+    assert sum(hour.times.allocated_ms for hour in hours) == 85
 
 
 def test_an_hour_without_data_is_unknown_and_not_idle() -> None:
     hours = fold_week([(MONDAY, 0, 0, 5)], BERLIN)
-    assert hours[1].efficiency is None
-    assert hours[2].efficiency is None
+    assert hours[1].times.efficiency is None
+    assert hours[2].times.efficiency is None
 
 
 def test_the_doubled_hour_of_autumn_sums() -> None:
@@ -46,7 +48,7 @@ def test_the_doubled_hour_of_autumn_sums() -> None:
     hours = fold_week(
         [(change, 1, 0, 0), (change + timedelta(hours=1), 2, 0, 0)], BERLIN
     )
-    assert hours[6 * 24 + 2].busy_ms == 3
+    assert hours[6 * 24 + 2].times.busy_ms == 3
 
 
 def test_hours_outside_the_period_are_told_from_hours_without_data() -> None:
@@ -55,7 +57,10 @@ def test_hours_outside_the_period_are_told_from_hours_without_data() -> None:
     held = [(MONDAY, 30, 10, 0), (MONDAY + HOUR * 3, 0, 0, 5)]
     hours = fold_week(held, BERLIN, begun, read)
     assert [one.hour for one in hours if one.is_in_range] == [1, 2, 3, 4]
-    found = [(one.efficiency, one.held_ms, one.has_data) for one in hours[1:5]]
+    found = [
+        (one.times.efficiency, one.times.allocated_ms, one.has_data)
+        for one in hours[1:5]
+    ]
     assert found == [
         (0.75, 40, True),
         (None, 0, False),
