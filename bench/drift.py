@@ -88,7 +88,7 @@ def want(cluster: Cluster) -> None:
         QuotaTarget.objects.create(
             cluster=cluster,
             team=team,
-            pool="nvidia.com/gpu",
+            resource="nvidia.com/gpu",
             tier=tier.name,
             gpus=4 * NAMESPACES,
             split=split,

@@ -41,7 +41,7 @@ app.conf.beat_schedule = {
     # What clusters have: a watch (`manage.py observe --follow`) sees a change at once,
     # and this finds it within minutes where none runs.
     "look_at_clusters": {
-        "task": "scheduler_view.tasks.look_at_clusters",
+        "task": "scheduler_view.tasks.observe_clusters",
         "schedule": 300.0,
         "options": {"expires": 300},
     },

@@ -76,13 +76,13 @@ class PlanForm(EditsForm):
 
 
 class RequestForm(ReasonForm):
-    """What a lead asks for: of which pool, how many, until when, and why."""
+    """What a lead asks for: of which resource, how many, until when, and why."""
 
     what = forms.ChoiceField(
         label="Pool",
         error_messages={
-            "required": "Choose a pool.",
-            "invalid_choice": "This pool is not offered. Choose one of the list.",
+            "required": "Choose a resource.",
+            "invalid_choice": "This resource is not offered. Choose one of the list.",
         },
     )
     gpus = forms.CharField(
@@ -109,7 +109,7 @@ class RequestForm(ReasonForm):
         super().__init__(*args, **kwargs)
 
     def prepare(self) -> None:
-        """The pools of one team."""
+        """The resources of one team."""
         self.fields["what"].choices = self.offered  # type: ignore[attr-defined]
         self.fields["reason"].widget.attrs["autocomplete"] = "off"
 

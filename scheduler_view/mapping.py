@@ -56,7 +56,9 @@ def _kept(live: Manifest) -> dict[str, Any]:
 
 def target_of(row: QuotaTarget) -> DesiredQuota:
     """A row as a value."""
-    return DesiredQuota(row.team.slug, row.pool, row.tier, row.gpus, dict(row.split))
+    return DesiredQuota(
+        row.team.slug, row.resource, row.tier, row.gpus, dict(row.split)
+    )
 
 
 def tier_of(row: Tier) -> TierState:

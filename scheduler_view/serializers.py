@@ -17,11 +17,11 @@ class _AnyObject(serializers.JSONField):
 
 
 class QuotaRowSerializer(_Base):
-    """One quota: what a team may hold of a pool."""
+    """One quota: what a team may hold of a resource."""
 
     cluster = serializers.CharField()
     team = serializers.CharField()
-    pool = serializers.CharField()
+    resource = serializers.CharField()
     key = serializers.CharField(help_text="in `spec.hard` of its ResourceQuota")
     tier = serializers.CharField(allow_blank=True, help_text="empty: all pods")
     gpus = serializers.IntegerField()
@@ -88,7 +88,7 @@ class PendingPodRowSerializer(_Base):
     )
     name = serializers.CharField()
     requested = serializers.DictField(
-        child=serializers.IntegerField(), help_text="units of one pod by pool"
+        child=serializers.IntegerField(), help_text="units of one pod by resource"
     )
     priority_class = serializers.CharField(allow_blank=True)
     since = serializers.DateTimeField(allow_null=True)
@@ -206,7 +206,7 @@ class EffectSerializer(_Base):
     code = serializers.CharField()
     text = serializers.CharField()
     team = serializers.CharField(allow_blank=True)
-    pool = serializers.CharField(allow_blank=True)
+    resource = serializers.CharField(allow_blank=True)
 
 
 class WarningSerializer(_Base):
@@ -230,7 +230,7 @@ class ChangeSerializer(ChangeRowSerializer):
 class ChangeBodySerializer(_Base):
     """A change set to make, or what becomes of a draft.
 
-    An edit is `{kind: quota, team, pool, gpus, tier, rule, weights, version}`, `gpus` null
+    An edit is `{kind: quota, team, resource, gpus, tier, rule, weights, version}`, `gpus` null
     to take the quota away; or `{kind: tier, name, value, preempts, is_default, description,
     in_place, remove, version}`. `version` is of the quota or tier that was read; 0 where
     there was none; left out, it is not checked.

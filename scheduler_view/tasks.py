@@ -35,20 +35,22 @@ def work(cluster_id: int) -> None:
 
 
 @shared_task(
-    name="scheduler_view.tasks.look_at_clusters",
+    name="scheduler_view.tasks.observe_clusters",
     soft_time_limit=SOFT_S,
     time_limit=HARD_S,
 )
-def look_at_clusters() -> None:
+def observe_clusters() -> None:
     """Ring for each cluster whose API we may read (beat: every five minutes)."""
     for cluster in visible_clusters():
-        look.apply_async((cluster.pk,), expires=300)
+        observe_cluster.apply_async((cluster.pk,), expires=300)
 
 
 @shared_task(
-    name="scheduler_view.tasks.look", soft_time_limit=SOFT_S, time_limit=HARD_S
+    name="scheduler_view.tasks.observe_cluster",
+    soft_time_limit=SOFT_S,
+    time_limit=HARD_S,
 )
-def look(cluster_id: int) -> None:
+def observe_cluster(cluster_id: int) -> None:
     """Store what a cluster has and find what differs from what is wanted."""
     cluster = Cluster.objects.get(pk=cluster_id)
     seen = look_once(cluster, now=timezone.now)

@@ -14,7 +14,7 @@ from django.db.models import F, Max
 from accounting.audit import act
 from accounting.failpoints import reach
 from scheduler_view.actions.apply_lease import ApplyLease, ApplyLeaseLostError, claim
-from scheduler_view.actions.internal_error import words_of_fault
+from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.push import Fate, PushResult, outcome_of, send, settled
 from scheduler_view.actions.quota_loans import is_return
 from scheduler_view.actions.store_desired import store
@@ -60,7 +60,7 @@ def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> 
         return False
     except Exception as error:  # a fault of ours: again, as long as patience lasts
         log.exception("cannot apply", change_set=change_set.pk)
-        text = words_of_fault("apply this", error)
+        text = internal_error_message("apply this", error)
         return _stumbled(held, PushResult(Fate.LATER, text), now())
     finally:
         change_set.refresh_from_db()

@@ -3,8 +3,8 @@
 cluster: north
 reason: Half of it is idle since the re-index ended. OPS-4812
 quotas:
-  - {team: search, pool: nvidia.com/gpu, gpus: 48}
-  - {team: vision, pool: nvidia.com/mig-1g.10gb, gpus: 14, split: by_use}
+  - {team: search, resource: nvidia.com/gpu, gpus: 48}
+  - {team: vision, resource: nvidia.com/mig-1g.10gb, gpus: 14, split: by_use}
 tiers:
   - {name: batch, value: 2000, preempts: false}
 starts_at: 2026-12-01          # optional

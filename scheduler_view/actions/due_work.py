@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from accounting.audit import SYSTEM, act
 from scheduler_view.actions.apply import Now, apply
 from scheduler_view.actions.apply_lease import due
-from scheduler_view.actions.internal_error import words_of_fault
+from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import approve_return, end_loans, ended
 from scheduler_view.actions.store_plan import plan
 from scheduler_view.models import ChangeSet, ChangeState, IdempotencyKey
@@ -111,7 +111,7 @@ def _apply(change_set: ChangeSet, now: Now, connect: Connect) -> bool:
         with act(SYSTEM, f"{change_set} cannot be begun"):
             done = ChangeSet.objects.filter(pk=change_set.pk, state__in=_READY).update(
                 state=ChangeState.REFUSED,
-                error=words_of_fault("begin this", error),
+                error=internal_error_message("begin this", error),
                 version=F("version") + 1,
             )
         return bool(done)

@@ -28,7 +28,7 @@ LONGEST_PAUSE_S = 10.0  # between two attempts
 Say = Callable[[str], None]
 
 
-def look(
+def compute_plan(
     *, cluster: Cluster, draft: Draft, now: Now, connect: Connect = connect_to
 ) -> Computed:
     """The plan of a draft, without keeping anything.

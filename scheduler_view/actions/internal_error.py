@@ -3,7 +3,7 @@
 LONGEST = 300  # of what the fault itself said
 
 
-def words_of_fault(what: str, error: Exception) -> str:
+def internal_error_message(what: str, error: Exception) -> str:
     """For the person who waits: what failed, and what to do.
 
     Args:

@@ -87,13 +87,13 @@ def send(pusher: ClusterClient, reader: ClusterClient, step: PlanStep) -> PushRe
 def outcome_of(error: ClusterError) -> PushResult:
     """An error as what it means for a step."""
     if isinstance(error, HOPELESS):
-        return PushResult(Fate.STOPPED, error.words, error.code)
+        return PushResult(Fate.STOPPED, error.message, error.code)
     if error.is_temporary:
-        return PushResult(Fate.LATER, error.words, error.code, error.retry_after_s)
+        return PushResult(Fate.LATER, error.message, error.code, error.retry_after_s)
     if isinstance(error, FieldConflict):
-        text = f"Conflict with {error.owner}: {error.words}"
+        text = f"Conflict with {error.owner}: {error.message}"
         return PushResult(Fate.REFUSED, text, error.code)
-    return PushResult(Fate.REFUSED, error.words, error.code)
+    return PushResult(Fate.REFUSED, error.message, error.code)
 
 
 def _send(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) -> None:
@@ -119,8 +119,8 @@ def _read_back(
         if matches(step.body, get_or_none(reader, step.key)):
             return PushResult(Fate.APPLIED, READ_BACK, error.code)
     except ClusterError as unread:
-        return PushResult(Fate.LATER, unread.words, unread.code, unread.retry_after_s)
-    return PushResult(Fate.LATER, error.words, error.code, error.retry_after_s)
+        return PushResult(Fate.LATER, unread.message, unread.code, unread.retry_after_s)
+    return PushResult(Fate.LATER, error.message, error.code, error.retry_after_s)
 
 
 def _pin(reader: ClusterClient, step: PlanStep, live: Manifest | None) -> Pin:

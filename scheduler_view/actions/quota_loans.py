@@ -8,7 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from accounting.audit import SYSTEM, act
 from scheduler_view.actions.change_sets import Draft, create
-from scheduler_view.actions.internal_error import words_of_fault
+from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.domain.plan.edit import Edit, stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.planning.desired_state import versions_of
@@ -99,7 +99,7 @@ def _return(lent: ChangeSet, at: datetime) -> ChangeSet | None:
         return _draft(lent, at)
     except Exception as error:
         log.exception("loan cannot end", change_set=lent.pk)
-        text = words_of_fault("begin its return", error)
+        text = internal_error_message("begin its return", error)
         if lent.error != text:
             with act(SYSTEM, f"the loan {lent} cannot end"):
                 ChangeSet.objects.filter(pk=lent.pk, version=lent.version).update(

@@ -21,8 +21,8 @@ def store(change_set: ChangeSet) -> None:
     cluster = change_set.cluster
     edits = [stored_edit(one) for one in change_set.edits]
     splits = {
-        (team, pool, tier): parts
-        for team, pool, tier, parts in change_set.plan.get("splits", [])
+        (team, resource, tier): parts
+        for team, resource, tier, parts in change_set.plan.get("splits", [])
     }
     classes = change_set.plan.get("classes", {})
     named = Team.objects.filter(slug__in=teams_of(edits))
@@ -47,7 +47,7 @@ def _store_quota(
     rows = QuotaTarget.objects.filter(
         cluster=change_set.cluster,
         team_id=team,
-        pool=edit.pool,
+        resource=edit.resource,
         tier=edit.tier,
         version=edit.version or 0,
     )
@@ -66,7 +66,7 @@ def _store_quota(
         QuotaTarget(
             cluster=change_set.cluster,
             team_id=team,
-            pool=edit.pool,
+            resource=edit.resource,
             tier=edit.tier,
             **columns,
         )

@@ -11,7 +11,7 @@ from accounting.audit import SYSTEM, act
 from accounting.failpoints import reach
 from accounting.models import Cluster
 from scheduler_view.actions.change_sets import PLAN_VALID
-from scheduler_view.actions.internal_error import words_of_fault
+from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import is_return
 from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.errors import ClusterError
@@ -26,7 +26,7 @@ from scheduler_view.mapping import step_row
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
 from scheduler_view.planning.connection import Connect, connect_to
 from scheduler_view.planning.desired_state import lost_updates
-from scheduler_view.planning.plan_text import words_of
+from scheduler_view.planning.plan_text import plan_text_of
 from scheduler_view.planning.planner import Computed, compute
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
@@ -44,7 +44,7 @@ def plan(change_set: ChangeSet, *, at: datetime, connect: Connect = connect_to) 
         return _plan(change_set, version, at, connect)
     except Exception as error:  # a fault of ours is said, not tried for ever
         log.exception("cannot plan", change_set=change_set.pk)
-        return _fail(change_set, version, words_of_fault("plan this", error))
+        return _fail(change_set, version, internal_error_message("plan this", error))
 
 
 def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -> bool:
@@ -69,7 +69,7 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
     except EditsRefused as error:
         return _fail(change_set, version, str(error))
     except ClusterError as error:
-        text = f"{cluster} cannot be read: {error.words}"
+        text = f"{cluster} cannot be read: {error.message}"
         if error.is_temporary and is_return(change_set):
             return _later(change_set, version, text, at)
         return _fail(change_set, version, text)
@@ -121,7 +121,7 @@ def _later(change_set: ChangeSet, version: int, why: str, at: datetime) -> bool:
 
 
 def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) -> bool:
-    words = words_of(change_set.cluster, found, at) | _resolved(found)
+    text = plan_text_of(change_set.cluster, found, at) | _resolved(found)
     rows = _rows(change_set, found)
     with act(change_set.author_name, change_set.reason):
         done = ChangeSet.objects.filter(
@@ -129,7 +129,7 @@ def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) ->
         ).update(
             version=F("version") + 1,
             state=ChangeState.PLANNED,
-            plan=words,
+            plan=text,
             error="",
             plan_wanted_at=None,
             retry_at=None,

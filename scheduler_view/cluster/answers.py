@@ -54,7 +54,7 @@ def decode(body: bytes, as_type: type[Answer]) -> Answer:
 def wrong_answer(body: bytes) -> InvalidServerResponse:
     """What came was not what an API server says."""
     return InvalidServerResponse(
-        f"not an answer of a Kubernetes API server: {_words(body)!r}"
+        f"not an answer of a Kubernetes API server: {_text_of(body)!r}"
     )
 
 
@@ -71,37 +71,37 @@ def error_of(
     status = _status(body)
     if status is None and not _is_plain(code):
         return InvalidServerResponse(
-            f"{code}, not from a Kubernetes API server: {_words(body)!r}", code
+            f"{code}, not from a Kubernetes API server: {_text_of(body)!r}", code
         )
     retry_after_s = _retry_after_s(headers or {}, status or {})
-    words = (status or {}).get("message") or _words(body) or _phrase(code)
-    return _typed(code, words, status or {}, retry_after_s)
+    message = (status or {}).get("message") or _text_of(body) or _phrase(code)
+    return _typed(code, message, status or {}, retry_after_s)
 
 
 def status_error(status: Status) -> ClusterError:
     """The typed error of a `Status` that came within a watch; it carries its own code."""
     code = int(status.get("code") or 500)
-    words = status.get("message") or _phrase(code)
-    return _typed(code, words, status, _retry_after_s({}, status))
+    message = status.get("message") or _phrase(code)
+    return _typed(code, message, status, _retry_after_s({}, status))
 
 
 def _typed(
-    code: int, words: str, status: Status, retry_after_s: float | None
+    code: int, message: str, status: Status, retry_after_s: float | None
 ) -> ClusterError:
     if code == HTTPStatus.NOT_FOUND:
         details = status.get("details") or {}
-        return NotFound(words, details.get("kind", ""), details.get("name", ""))
+        return NotFound(message, details.get("kind", ""), details.get("name", ""))
     if code == HTTPStatus.CONFLICT:
-        return _conflict(words, status)
+        return _conflict(message, status)
     if code in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
-        return _invalid(code, words, status)
+        return _invalid(code, message, status)
     if code == HTTPStatus.FORBIDDEN and _has_cause(status, "NamespaceTerminating"):
-        return NamespaceTerminating(words, code)
+        return NamespaceTerminating(message, code)
     kind = _PLAIN.get(code, ServerError if code >= 500 else InvalidServerResponse)
-    return kind(words, code, retry_after_s)
+    return kind(message, code, retry_after_s)
 
 
-def _conflict(words: str, status: Status) -> ClusterError:
+def _conflict(message: str, status: Status) -> ClusterError:
     owners: dict[str, tuple[str, ...]] = {}
     for cause in _causes(status):
         if cause.get("reason") == "FieldManagerConflict":
@@ -109,19 +109,19 @@ def _conflict(words: str, status: Status) -> ClusterError:
             name = found[1] if found else "another manager"
             owners[name] = (*owners.get(name, ()), cause.get("field", ""))
     if owners:
-        return FieldConflict(words, owners)
-    if _UID.search(words):
-        return UidMismatch(words, HTTPStatus.CONFLICT)
-    if "the object has been modified" in words:
-        return Stale(words, HTTPStatus.CONFLICT)
-    return WriteConflict(words, HTTPStatus.CONFLICT)
+        return FieldConflict(message, owners)
+    if _UID.search(message):
+        return UidMismatch(message, HTTPStatus.CONFLICT)
+    if "the object has been modified" in message:
+        return Stale(message, HTTPStatus.CONFLICT)
+    return WriteConflict(message, HTTPStatus.CONFLICT)
 
 
-def _invalid(code: int, words: str, status: Status) -> ClusterError:
+def _invalid(code: int, message: str, status: Status) -> ClusterError:
     fields = tuple(c["field"] for c in _causes(status) if c.get("field"))
     if "metadata.uid" in fields:
-        return UidMismatch(words, code)
-    return Invalid(words, code, fields)
+        return UidMismatch(message, code)
+    return Invalid(message, code, fields)
 
 
 def _causes(status: Status) -> list[Mapping[str, str]]:
@@ -155,7 +155,7 @@ def _retry_after_s(headers: Mapping[str, str], status: Status) -> float | None:
     return float(seconds) if seconds else None
 
 
-def _words(body: bytes) -> str:
+def _text_of(body: bytes) -> str:
     return body[:LONGEST_WORDS].decode(errors="replace").strip()
 
 

@@ -22,12 +22,12 @@ class ClusterError(Exception):
 
     def __init__(
         self,
-        words: str,
+        message: str,
         code: int | None = None,
         retry_after_s: float | None = None,
     ) -> None:
-        super().__init__(words)
-        self.words = words
+        super().__init__(message)
+        self.message = message
         self.code = code
         self.retry_after_s = retry_after_s
 
@@ -55,8 +55,8 @@ class NotFound(ClusterError):
         kind, name: what is missing, as the server says: `namespaces`, `team-a`.
     """
 
-    def __init__(self, words: str, kind: str = "", name: str = "") -> None:
-        super().__init__(words, 404)
+    def __init__(self, message: str, kind: str = "", name: str = "") -> None:
+        super().__init__(message, 404)
         self.kind = kind
         self.name = name
 
@@ -72,8 +72,8 @@ class FieldConflict(WriteConflict):
         owners: manager -> the fields it has, as the server names them.
     """
 
-    def __init__(self, words: str, owners: Mapping[str, tuple[str, ...]]) -> None:
-        super().__init__(words, 409)
+    def __init__(self, message: str, owners: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(message, 409)
         self.owners = owners
 
     @property
@@ -107,9 +107,9 @@ class Invalid(ClusterError):
     """
 
     def __init__(
-        self, words: str, code: int = 422, fields: tuple[str, ...] = ()
+        self, message: str, code: int = 422, fields: tuple[str, ...] = ()
     ) -> None:
-        super().__init__(words, code)
+        super().__init__(message, code)
         self.fields = fields
 
 
@@ -141,8 +141,8 @@ class Unreachable(ClusterError):
 
     is_temporary = True
 
-    def __init__(self, words: str, how: str) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, how: str) -> None:
+        super().__init__(message)
         self.how = how
 
     @property

@@ -43,7 +43,7 @@ class DriftStatus:
     changes: tuple[FieldChange, ...] = ()
     who: str = ""
     when: str = ""
-    words: str = ""
+    message: str = ""
 
 
 def standing_of(
@@ -63,16 +63,16 @@ def standing_of(
     if wanted is None:
         return None if live is None else _unasked(live, added)
     if live is None:
-        words = "It was removed, or has not been made yet."
-        return DriftStatus(DriftState.DIFFERS, _removed(key, wanted), words=words)
+        message = "It was removed, or has not been made yet."
+        return DriftStatus(DriftState.DIFFERS, _removed(key, wanted), message=message)
     changes = _changes(key, wanted, live)
     if not changes:
         return DriftStatus(DriftState.IN_SYNC)
     who, when = writers(live, [change.field for change in changes])
     if not is_ours(live):
         owner = git_owner(live) or who or "somebody else"
-        words = f"An object of this name is managed by {owner}."
-        return DriftStatus(DriftState.OTHER, changes, owner, when, words)
+        message = f"An object of this name is managed by {owner}."
+        return DriftStatus(DriftState.OTHER, changes, owner, when, message)
     return DriftStatus(
         DriftState.DIFFERS, changes, who, when, _said(changes, who, when)
     )
@@ -95,15 +95,15 @@ def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
 
 def _unasked(live: Manifest, added: Added) -> DriftStatus | None:
     if is_ours(live):
-        words = "It carries our label, and nothing of it is wanted any more."
-        return DriftStatus(DriftState.DIFFERS, words=words)
+        message = "It carries our label, and nothing of it is wanted any more."
+        return DriftStatus(DriftState.DIFFERS, message=message)
     keys = ((live.get("spec") or {}).get("hard") or {}).keys()
     if not any(resource_of(key, added) for key in keys):
         return None
     owner = git_owner(live)
     if owner:
-        return DriftStatus(DriftState.OTHER, who=owner, words=f"{owner} manages it.")
-    return DriftStatus(DriftState.NOT_MANAGED, words="Nobody asked us to manage it.")
+        return DriftStatus(DriftState.OTHER, who=owner, message=f"{owner} manages it.")
+    return DriftStatus(DriftState.NOT_MANAGED, message="Nobody asked us to manage it.")
 
 
 def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange, ...]:

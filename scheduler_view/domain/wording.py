@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 
-def units(pool: str, number: int | None = None) -> str:
-    """What units of a pool are called; the word for one where it is one GPU."""
-    if pool.endswith(".deviceclass.resource.k8s.io/devices"):
-        return f"devices of {pool.partition('.deviceclass.')[0]}"
-    name = pool.rpartition("/")[2]
+def units(resource: str, number: int | None = None) -> str:
+    """What units of a resource are called; the word for one where it is one GPU."""
+    if resource.endswith(".deviceclass.resource.k8s.io/devices"):
+        return f"devices of {resource.partition('.deviceclass.')[0]}"
+    name = resource.rpartition("/")[2]
     if name.startswith("mig-"):
         return f"MIG {name.removeprefix('mig-')}"
     if name == "gpu":
-        maker = "AMD " if pool.rpartition("/")[0].endswith("amd.com") else ""
+        maker = "AMD " if resource.rpartition("/")[0].endswith("amd.com") else ""
         return f"{maker}GPU" if number == 1 else f"{maker}GPUs"
     return f"{name} units"
 

@@ -8,7 +8,12 @@ from scheduler_view.models.change import (
     IdempotencyKey,
     StepState,
 )
-from scheduler_view.models.observation import Drift, Look, Observation, Preemption
+from scheduler_view.models.observation import (
+    Drift,
+    Observation,
+    ObservationRun,
+    Preemption,
+)
 from scheduler_view.models.quota import QuotaTarget, Tier
 
 __all__ = [
@@ -18,8 +23,8 @@ __all__ = [
     "ChangeStep",
     "Drift",
     "IdempotencyKey",
-    "Look",
     "Observation",
+    "ObservationRun",
     "Preemption",
     "QuotaTarget",
     "StepState",

@@ -1,4 +1,4 @@
-"""What clusters had when they were last looked at, and where that differs from what is wanted."""
+"""What clusters had when they were last read, and where that differs from what is wanted."""
 
 from django.db import models
 
@@ -6,24 +6,28 @@ from accounting.models import Cluster
 from scheduler_view.domain.drift import DriftState
 
 
-class Look(models.Model):
-    """How looking at one kind of objects of one cluster went.
+class ObservationRun(models.Model):
+    """How the last read of one kind of objects of one cluster went.
 
     Written by `observation.observe`. Every observation of the kind is as of `seen_at`; when it
     is old, `error` says why, in the server's own words where it has any.
     """
 
-    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="looks")
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="observation_runs"
+    )
     kind = models.CharField(max_length=63)
     seen_at = models.DateTimeField(null=True)  # of the last whole list or watch
     tried_at = models.DateTimeField()
     error = models.TextField(blank=True)
     code = models.PositiveSmallIntegerField(null=True)  # HTTP status of the error
-    is_allowed = models.BooleanField(default=True)  # RBAC lets us look
+    is_allowed = models.BooleanField(default=True)  # by RBAC
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "kind"], name="look_unique")
+            models.UniqueConstraint(
+                fields=["cluster", "kind"], name="observation_run_unique"
+            )
         ]
 
     def __str__(self) -> str:
@@ -76,7 +80,7 @@ class Preemption(models.Model):
     namespace = models.CharField(max_length=63)
     pod = models.CharField(max_length=253)
     at = models.DateTimeField()
-    words = models.CharField(max_length=500, blank=True)  # the scheduler's: by whom
+    message = models.CharField(max_length=500, blank=True)  # the scheduler's: by whom
 
     class Meta:
         constraints = [
@@ -111,7 +115,7 @@ class Drift(models.Model):
     changes = models.JSONField(default=list)  # [field, wanted, in the cluster]
     who = models.CharField(max_length=253, blank=True)  # managers of those fields
     by_at = models.DateTimeField(null=True)  # when they last wrote
-    words = models.TextField(blank=True)
+    message = models.TextField(blank=True)
     basis = models.CharField(max_length=100)  # what it was computed from
 
     class Meta:

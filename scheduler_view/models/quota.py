@@ -10,7 +10,7 @@ from scheduler_view.domain.quotas.split import SplitRule
 
 @pghistory.track()
 class QuotaTarget(models.Model):
-    """How many units of one pool a team may hold in one cluster, for all tiers or one.
+    """How many units of one resource a team may hold in one cluster, for all tiers or one.
 
     Written by `actions.store_desired` when a change set is applied; `split` is by namespace and
     sums to `gpus`. `version` is the number of the change set that wrote it: of two changes
@@ -23,7 +23,7 @@ class QuotaTarget(models.Model):
     team = models.ForeignKey(
         Team, on_delete=models.PROTECT, related_name="quota_targets"
     )
-    pool = models.CharField(max_length=317)  # Kubernetes' spelling: nvidia.com/gpu
+    resource = models.CharField(max_length=317)  # Kubernetes' spelling: nvidia.com/gpu
     tier = models.CharField(max_length=63, blank=True)  # "" counts all pods
     gpus = models.PositiveIntegerField()
     rule = models.CharField(
@@ -34,15 +34,16 @@ class QuotaTarget(models.Model):
     version = models.PositiveBigIntegerField()
 
     class Meta:
-        ordering = ["cluster", "team", "pool", "tier"]
+        ordering = ["cluster", "team", "resource", "tier"]
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "team", "pool", "tier"], name="quota_target_unique"
+                fields=["cluster", "team", "resource", "tier"],
+                name="quota_target_unique",
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.team} may hold {self.gpus} {self.pool} in {self.cluster}"
+        return f"{self.team} may hold {self.gpus} {self.resource} in {self.cluster}"
 
 
 @pghistory.track()

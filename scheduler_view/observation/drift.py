@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 KINDS = (QUOTA, CLASS)
 LATER = "compare again"  # a basis that no object has
 BATCH = 1000  # rows of one statement
-_COLUMNS = ("state", "since", "changes", "who", "by_at", "words", "basis")
+_COLUMNS = ("state", "since", "changes", "who", "by_at", "message", "basis")
 
 Body = Mapping[str, Any]
 
@@ -130,7 +130,7 @@ def _row(
         changes=changes,
         who=standing.who[:253],
         by_at=parse_datetime(standing.when) if standing.when else None,
-        words=standing.words,
+        message=standing.message,
         basis=basis,
     )
 

@@ -31,7 +31,7 @@ from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE, LOCAL_QUEUE, kept
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
 from scheduler_view.domain.waits.wait_reason import OVER_QUOTA
-from scheduler_view.models import Look, Observation
+from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.queries.resources import added_names
 
 KINDS = (QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD)  # the most important first
@@ -70,8 +70,8 @@ def observe(
             errors[kind] = note_error(cluster, [kind], error)
         except ClusterError as error:
             # It would not answer for the others either, and each would take its time.
-            words = note_error(cluster, kinds[index:], error)
-            errors |= dict.fromkeys(kinds[index:], words)
+            message = note_error(cluster, kinds[index:], error)
+            errors |= dict.fromkeys(kinds[index:], message)
             break
         else:
             changed |= store_all(cluster, kind, objects, began)
@@ -101,7 +101,7 @@ def observe_kai(cluster: Cluster, client: ClusterClient) -> None:
     try:
         objects = client.list(KAI_QUEUE).objects
     except NotFound:
-        if not Look.objects.filter(cluster=cluster, kind=KAI_QUEUE).exists():
+        if not ObservationRun.objects.filter(cluster=cluster, kind=KAI_QUEUE).exists():
             return
         objects = ()  # KAI was removed
     except ClusterError as error:
@@ -129,8 +129,8 @@ def store_all(
 ) -> set[ObjectKey]:
     """Make the stored objects of a kind equal a list that began at `began`."""
     with transaction.atomic():
-        look = _locked(cluster, kind, began)
-        if look.seen_at is not None and look.seen_at > began:
+        run = _locked(cluster, kind, began)
+        if run.seen_at is not None and run.seen_at > began:
             return set()
         known = {
             (namespace, name): (pk, uid, version, digest)
@@ -154,7 +154,7 @@ def store_all(
         _write(rows)
         gone = [old[0] for old in known.values()]
         Observation.objects.filter(pk__in=gone).delete()
-        _note_seen(look, began)
+        _note_seen(run, began)
     stored = {ObjectKey(kind, row.namespace, row.name) for row in rows}
     return stored | {ObjectKey(kind, *place) for place in known}
 
@@ -163,8 +163,8 @@ def store_event(cluster: Cluster, event: WatchEvent) -> set[ObjectKey]:
     """Store one change that a watch saw; a bookmark says that nothing was missed."""
     now, live = timezone.now(), event.live
     with transaction.atomic():
-        look = _locked(cluster, live.kind, now)
-        _note_seen(look, now)
+        run = _locked(cluster, live.kind, now)
+        _note_seen(run, now)
         if event.type == "BOOKMARK":
             return set()
         mine = Observation.objects.filter(
@@ -184,29 +184,31 @@ def note_error(cluster: Cluster, kinds: Iterable[str], error: ClusterError) -> s
     """Remember why some kinds could not be looked at; what was seen before stays."""
     is_allowed = not isinstance(error, Forbidden)
     for kind in kinds:
-        Look.objects.update_or_create(
+        ObservationRun.objects.update_or_create(
             cluster=cluster,
             kind=kind,
             defaults={
                 "tried_at": timezone.now(),
-                "error": error.words,
+                "error": error.message,
                 "code": error.code,
                 "is_allowed": is_allowed,
             },
         )
-    return error.words
+    return error.message
 
 
-def _locked(cluster: Cluster, kind: str, at: datetime) -> Look:
+def _locked(cluster: Cluster, kind: str, at: datetime) -> ObservationRun:
     """The row of a kind; whoever stores objects of it waits for this."""
-    Look.objects.get_or_create(cluster=cluster, kind=kind, defaults={"tried_at": at})
-    return Look.objects.select_for_update().get(cluster=cluster, kind=kind)
+    ObservationRun.objects.get_or_create(
+        cluster=cluster, kind=kind, defaults={"tried_at": at}
+    )
+    return ObservationRun.objects.select_for_update().get(cluster=cluster, kind=kind)
 
 
-def _note_seen(look: Look, at: datetime) -> None:
-    look.seen_at = look.tried_at = at
-    look.error, look.code, look.is_allowed = "", None, True
-    look.save()
+def _note_seen(run: ObservationRun, at: datetime) -> None:
+    run.seen_at = run.tried_at = at
+    run.error, run.code, run.is_allowed = "", None, True
+    run.save()
 
 
 def _row(

@@ -37,13 +37,13 @@ def note_preemptions(cluster: Cluster, client: ClusterClient) -> None:
         if row is not None:
             rows[row.pod_uid] = row  # it says by whom
     Preemption.objects.bulk_create(
-        [row for row in rows.values() if not row.words], ignore_conflicts=True
+        [row for row in rows.values() if not row.message], ignore_conflicts=True
     )
     Preemption.objects.bulk_create(
-        [row for row in rows.values() if row.words],
+        [row for row in rows.values() if row.message],
         update_conflicts=True,
         unique_fields=["cluster", "pod_uid"],
-        update_fields=["at", "words"],
+        update_fields=["at", "message"],
     )
 
 
@@ -73,7 +73,7 @@ def _of_event(cluster: Cluster, event: Any) -> Preemption | None:
         namespace=str(about.get("namespace", ""))[:63],
         pod=str(about.get("name", ""))[:253],
         at=at,
-        words=str(event.get("message") or REASON).replace("\0", "?")[:500],
+        message=str(event.get("message") or REASON).replace("\0", "?")[:500],
     )
 
 

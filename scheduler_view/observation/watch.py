@@ -71,8 +71,8 @@ def look_once(
                 note_preemptions(cluster, client)
                 observe_refusals(cluster, client)
     except ClusterError as error:  # no credentials: nothing was asked
-        words = note_error(cluster, kinds, error)
-        return Seen(errors=dict.fromkeys(kinds, words))
+        message = note_error(cluster, kinds, error)
+        return Seen(errors=dict.fromkeys(kinds, message))
     if any(kind in kinds and kind not in seen.errors for kind in WATCHED):
         find_drift(cluster, seen.changed, now())
     return seen

@@ -155,7 +155,7 @@ def _offered(client: ClusterClient, added: Added) -> dict[str, int] | None:
     found: dict[str, int] = {}
     for node in nodes:
         for name, value in (node.status.get("allocatable") or {}).items():
-            pool, units = resource_of(name, added), gpus_or_none(value)
-            if pool is not None and units:
-                found[pool] = found.get(pool, 0) + units
+            resource, units = resource_of(name, added), gpus_or_none(value)
+            if resource is not None and units:
+                found[resource] = found.get(resource, 0) + units
     return found

@@ -21,7 +21,7 @@ from scheduler_view.domain.tiers.tier import (
 from scheduler_view.mapping import target_of, tier_of
 from scheduler_view.models import QuotaTarget, Tier
 
-TargetKey = tuple[str, str, str]  # team, pool, tier
+TargetKey = tuple[str, str, str]  # team, resource, tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> Desire
     found = [target_of(row) for row in targets]
     tiers = [tier_of(row) for row in Tier.objects.filter(cluster=cluster)]
     return DesiredState(
-        {(one.team, one.pool, one.tier): one for one in found},
+        {(one.team, one.resource, one.tier): one for one in found},
         {tier.spec.name: tier for tier in tiers},
     )
 
@@ -124,10 +124,10 @@ def versions_of(cluster: Cluster, edits: Iterable[Edit]) -> dict[tuple[str, ...]
     """The version of each tier and of the quotas of the teams named, by key of edit."""
     quotas = QuotaTarget.objects.filter(
         cluster=cluster, team__slug__in=teams_of(edits)
-    ).values_list("team__slug", "pool", "tier", "version")
+    ).values_list("team__slug", "resource", "tier", "version")
     tiers = Tier.objects.filter(cluster=cluster).values_list("name", "version")
     found: dict[tuple[str, ...], int] = {
-        (team, pool, tier): version for team, pool, tier, version in quotas
+        (team, resource, tier): version for team, resource, tier, version in quotas
     }
     return found | {(name,): version for name, version in tiers}
 
@@ -183,13 +183,13 @@ def wish_of(
             targets.pop(edit.key, None)
             continue
         try:
-            split, words = _divided(edit, namespaces, peaks)
+            split, message = _divided(edit, namespaces, peaks)
         except SplitRefused as error:
             faults.append(EditFault(index, "team", str(error)))
             continue
-        rules[edit.key] = words
+        rules[edit.key] = message
         targets[edit.key] = DesiredQuota(
-            edit.team, edit.pool, edit.tier, edit.gpus, split
+            edit.team, edit.resource, edit.tier, edit.gpus, split
         )
     after = DesiredState(targets, tiers)
     faults += _together(edits, after, classes)
@@ -229,7 +229,7 @@ def _divided(
         SplitWish(edit.rule, edit.weights),
         peaks.get(edit.key),
     )
-    return split.parts, split.words
+    return split.parts, split.message
 
 
 def _together(
@@ -260,7 +260,7 @@ def _reverse(
 ) -> list[Edit]:
     """Edits that lead back to what is wanted now; their versions are filled when stored."""
     rows = {
-        (row.team.slug, row.pool, row.tier): row
+        (row.team.slug, row.resource, row.tier): row
         for row in QuotaTarget.objects.filter(cluster=cluster).select_related("team")
     }
     found: list[Edit] = []
@@ -297,6 +297,6 @@ def _spoken(edit: Edit, desired: DesiredState) -> tuple[str, str]:
         value = f"value {tier.spec.value}" if tier else "not there"
         return f"tier {edit.spec.name}", value
     target = desired.targets.get(edit.key)
-    tier_words = f" in tier {edit.tier}" if edit.tier else ""
+    tier_text = f" in tier {edit.tier}" if edit.tier else ""
     value = f"{target.gpus}" if target else "without a quota"
-    return f"the quota of {edit.team} for {edit.pool}{tier_words}", value
+    return f"the quota of {edit.team} for {edit.resource}{tier_text}", value

@@ -13,11 +13,11 @@ from scheduler_view.domain.plan.effects import (
     ClassFacts,
     Effect,
     EffectCode,
-    PoolFacts,
     QuotaFacts,
+    ResourceFacts,
     class_effects,
-    pool_effect,
     quota_effects,
+    resource_effect,
 )
 from scheduler_view.domain.plan.headline import move_of, summary
 from scheduler_view.domain.plan.warnings import (
@@ -34,9 +34,9 @@ from scheduler_view.queries.supply import rates_of, supply_of
 from scheduler_view.queries.use import Ask, Use, idle_percents, pods_by_class, uses
 
 
-def words_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:
+def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:
     """Summary, effects and warnings, as they are stored with a change set."""
-    effects = [*_quota_words(cluster, plan, at), *_tier_words(cluster, plan)]
+    effects = [*_quota_effects(cluster, plan, at), *_tier_effects(cluster, plan)]
     moves = [
         move_of(edit, back, {})
         for edit, back in zip(plan.edits, plan.wish.reverse, strict=True)
@@ -68,19 +68,21 @@ def _teams(plan: Computed) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _quota_words(cluster: Cluster, plan: Computed, at: datetime) -> list[Effect]:
+def _quota_effects(cluster: Cluster, plan: Computed, at: datetime) -> list[Effect]:
     edits = [edit for edit in plan.edits if isinstance(edit, QuotaEdit)]
     if not edits:
         return []
     billing = billing_at(at)
-    pools = sorted({edit.pool for edit in edits})
-    asks = [_ask(edit, plan) for edit in edits] + [Ask(pool, None) for pool in pools]
+    resources = sorted({edit.resource for edit in edits})
+    asks = [_ask(edit, plan) for edit in edits] + [
+        Ask(resource, None) for resource in resources
+    ]
     found = uses(cluster.pk, asks, at, billing.timezone)
     slugs = {edit.team for edit in edits}
     teams = {team.slug: team for team in Team.objects.filter(slug__in=slugs)}
     idle = idle_percents(cluster.pk, [team.pk for team in teams.values()], at)
     supply = supply_of(cluster)
-    keys = [(edit.pool, _classes(edit.tier, plan)) for edit in edits]
+    keys = [(edit.resource, _classes(edit.tier, plan)) for edit in edits]
     rates = rates_of(cluster, supply, keys, at)
     effects: list[Effect] = []
     for edit, key, use in zip(edits, keys, found, strict=False):
@@ -90,14 +92,14 @@ def _quota_words(cluster: Cluster, plan: Computed, at: datetime) -> list[Effect]
             facts = replace(facts, name=team.name, idle_percent=idle.get(team.pk))
         effects += quota_effects(facts)
     capacity = plan.sight.offered if plan.sight.offered is not None else supply.capacity
-    for pool, use in zip(pools, found[len(edits) :], strict=True):
-        effects.append(_committed(pool, plan, use, capacity))
+    for resource, use in zip(resources, found[len(edits) :], strict=True):
+        effects.append(_committed(resource, plan, use, capacity))
     return effects
 
 
 def _ask(edit: QuotaEdit, plan: Computed) -> Ask:
     places = plan.namespaces.get(edit.team, [])
-    return Ask(edit.pool, places, _classes(edit.tier, plan), edit.gpus)
+    return Ask(edit.resource, places, _classes(edit.tier, plan), edit.gpus)
 
 
 def _classes(tier: str, plan: Computed) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ def _facts(
     return QuotaFacts(
         team=edit.team,
         name=edit.team,
-        pool=edit.pool,
+        resource=edit.resource,
         tier=edit.tier,
         before=before.gpus if before else None,
         after=edit.gpus,
@@ -131,20 +133,20 @@ def _facts(
 
 
 def _committed(
-    pool: str, plan: Computed, use: Use, capacity: Mapping[str, int]
+    resource: str, plan: Computed, use: Use, capacity: Mapping[str, int]
 ) -> Effect:
-    return pool_effect(
-        PoolFacts(
-            pool=pool,
-            committed_before=committed(plan.wish.before.targets.values(), pool),
-            committed_after=committed(plan.wish.after.targets.values(), pool),
-            capacity=capacity.get(pool),
+    return resource_effect(
+        ResourceFacts(
+            resource=resource,
+            committed_before=committed(plan.wish.before.targets.values(), resource),
+            committed_after=committed(plan.wish.after.targets.values(), resource),
+            capacity=capacity.get(resource),
             peak=use.peak or None,
         )
     )
 
 
-def _tier_words(cluster: Cluster, plan: Computed) -> list[Effect]:
+def _tier_effects(cluster: Cluster, plan: Computed) -> list[Effect]:
     pods = pods_by_class(cluster.pk)
     effects: list[Effect] = []
     for edit in plan.edits:
@@ -203,5 +205,7 @@ def _limits(targets: Iterable[DesiredQuota], namespace: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for target in targets:
         if not target.tier and namespace in target.split:
-            found[target.pool] = found.get(target.pool, 0) + target.split[namespace]
+            found[target.resource] = (
+                found.get(target.resource, 0) + target.split[namespace]
+            )
     return found

@@ -131,7 +131,7 @@ def _peaks(
         for edit in edits
         if isinstance(edit, QuotaEdit) and edit.rule == SplitRule.BY_USE
     ]
-    asks = [Ask(edit.pool, namespaces.get(edit.team, [])) for edit in chosen]
+    asks = [Ask(edit.resource, namespaces.get(edit.team, [])) for edit in chosen]
     if not asks:
         return {}
     found = uses(cluster.pk, asks, at)
@@ -239,8 +239,8 @@ def _try_all(
     def attempt(step: PlanStep) -> DryRunResult:
         return _try(pusher, step, objects.get(step.key), default_is_free=not unsets)
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(attempt, steps))
+    with ThreadPoolExecutor(AT_ONCE) as executor:
+        return list(executor.map(attempt, steps))
 
 
 def _try(
@@ -261,12 +261,12 @@ def _try(
     except FieldConflict as error:
         text = f"conflict with {error.owner} over {', '.join(error.fields)}"
         return DryRunResult(
-            replace(step, blocked=text), before, error.words, error.code
+            replace(step, blocked=text), before, error.message, error.code
         )
     except ClusterError as error:
-        blocked = replace(step, blocked=error.words)
+        blocked = replace(step, blocked=error.message)
         return DryRunResult(
-            blocked, before, error.words, error.code, error.is_temporary
+            blocked, before, error.message, error.code, error.is_temporary
         )
     return DryRunResult(step, before)
 

@@ -80,7 +80,7 @@ class ChangeRow:
     title: str
     cluster: str
     state: str
-    state_words: str
+    state_label: str
     version: int
     author: str
     reason: str

@@ -166,7 +166,7 @@ def _whole(
         title=title(moves),
         cluster=row.cluster.name,
         state=row.state,
-        state_words=row.get_state_display(),
+        state_label=row.get_state_display(),
         version=row.version,
         author=row.author_name,
         reason=row.reason,

@@ -25,7 +25,7 @@ class OpenDraft:
 
     id: int
     cluster: str
-    words: str
+    message: str
     count: int
     reason: str
     has_times: bool

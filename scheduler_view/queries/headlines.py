@@ -50,18 +50,20 @@ def _back(cluster: int, edit: Edit, before: Mapping[Key, Edit]) -> Edit | None:
     if edit.version == 0:  # there was none
         if isinstance(edit, TierEdit):
             return TierEdit(edit.spec, remove=True)
-        return QuotaEdit(edit.team, edit.pool, None, edit.tier, edit.rule, edit.weights)
+        return QuotaEdit(
+            edit.team, edit.resource, None, edit.tier, edit.rule, edit.weights
+        )
     return before.get((cluster, edit.version or 0, edit.key))
 
 
 def _quotas(versions: Iterable[int]) -> dict[Key, Edit]:
     events = apps.get_model("scheduler_view", "QuotaTargetEvent")
     rows = events.objects.filter(version__in=versions).order_by("pgh_id")
-    names = ("team__slug", "pool", "gpus", "tier", "rule", "weights")
+    names = ("team__slug", "resource", "gpus", "tier", "rule", "weights")
     found: dict[Key, Edit] = {}
     for cluster, version, *values in rows.values_list("cluster_id", "version", *names):
-        team, pool, gpus, tier, rule, weights = values
-        edit = QuotaEdit(team, pool, gpus, tier, SplitRule(rule), weights)
+        team, resource, gpus, tier, rule, weights = values
+        edit = QuotaEdit(team, resource, gpus, tier, SplitRule(rule), weights)
         found[cluster, version, edit.key] = edit
     return found
 

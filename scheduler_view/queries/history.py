@@ -21,7 +21,7 @@ class QuotaMoment:
 
     at: datetime
     cluster: str
-    pool: str
+    resource: str
     tier: str
     gpus: int | None
     change: int
@@ -38,7 +38,7 @@ def quota_history(scope: Scope, team_id: int) -> list[QuotaMoment]:
         .values_list(
             "pgh_created_at",
             "cluster__name",
-            "pool",
+            "resource",
             "tier",
             "gpus",
             "version",
@@ -46,6 +46,8 @@ def quota_history(scope: Scope, team_id: int) -> list[QuotaMoment]:
         )
     )
     return [
-        QuotaMoment(at, cluster, pool, tier, None if label == REMOVED else gpus, change)
-        for at, cluster, pool, tier, gpus, change, label in rows
+        QuotaMoment(
+            at, cluster, resource, tier, None if label == REMOVED else gpus, change
+        )
+        for at, cluster, resource, tier, gpus, change, label in rows
     ]

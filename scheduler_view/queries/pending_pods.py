@@ -37,7 +37,7 @@ class PendingPodRow:
     Attributes:
         team: slug; `unmapped` where the namespace is nobody's.
         kind, name: `Pod`, or the controller.
-        asked: units by pool, of one pod.
+        asked: units by resource, of one pod.
         since: when it was made, or first refused.
         last: when it was last refused; None for a pod.
         words: of the scheduler or the API server.
@@ -53,7 +53,7 @@ class PendingPodRow:
     since: datetime | None
     last: datetime | None
     reason: WaitReason
-    words: str
+    message: str
 
     def fields(self) -> dict[str, Any]:
         """As the API and reports print it."""
@@ -68,7 +68,7 @@ class PendingPodRow:
             "since": _text(self.since),
             "last": _text(self.last),
             "reason": self.reason.value,
-            "message": self.words,
+            "message": self.message,
         }
 
 
@@ -107,7 +107,7 @@ def _pods(cluster: Cluster) -> Iterator[PendingPodRow]:
         manifest__metadata__deletionTimestamp__isnull=True,
     )
     for one in seen:
-        reason, words = reason_of_pod(one.manifest, added)
+        reason, message = reason_of_pod(one.manifest, added)
         yield PendingPodRow(
             cluster.name,
             "",
@@ -119,7 +119,7 @@ def _pods(cluster: Cluster) -> Iterator[PendingPodRow]:
             _instant(one.manifest["metadata"].get("creationTimestamp")),
             None,
             reason,
-            words,
+            message,
         )
 
 
@@ -129,14 +129,14 @@ def _refused(cluster: Cluster, now: datetime) -> Iterator[PendingPodRow]:
     newest: dict[tuple[str, str, str], PendingPodRow] = {}
     for one in Observation.objects.filter(cluster=cluster, kind="Event"):
         event = one.manifest
-        about, words = event.get("involvedObject") or {}, str(event.get("message"))
-        asked, last = asked_of_refusal(words, added), _last(event)
+        about, message = event.get("involvedObject") or {}, str(event.get("message"))
+        asked, last = asked_of_refusal(message, added), _last(event)
         if not asked or last is None or last < now - STILL_TRIES:
             continue
         first = _instant(event.get("firstTimestamp") or event.get("eventTime"))
         key = (one.namespace, str(about.get("kind")), str(about.get("name")))
         row = PendingPodRow(
-            cluster.name, "", *key, asked, "", first, last, WaitReason.QUOTA, words
+            cluster.name, "", *key, asked, "", first, last, WaitReason.QUOTA, message
         )
         known = newest.get(key)
         if known is None or known.last is None or known.last < last:

@@ -27,7 +27,7 @@ class PreemptedRow:
     namespace: str
     pod: str
     at: datetime
-    words: str
+    message: str
     team: str = UNMAPPED
 
     def fields(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class PreemptedRow:
             "namespace": self.namespace,
             "pod": self.pod,
             "at": self.at.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "message": self.words,
+            "message": self.message,
         }
 
 
@@ -73,7 +73,7 @@ def _rows(
                 row.namespace,
                 row.pod,
                 row.at,
-                row.words,
+                row.message,
                 slugs.get(owner.get(row.namespace, 0), UNMAPPED),
             )
             for row in own.filter(namespace__in=places).order_by("-at")[:most]

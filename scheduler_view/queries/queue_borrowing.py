@@ -40,18 +40,20 @@ def served(cluster_id: int) -> dict[str, set[str]]:
 
 def lent_to(
     namespaces: Collection[str],
-    pool: str,
+    resource: str,
     served_by: Mapping[str, Collection[str]],
     queues: Sequence[QueueFacts],
 ) -> QueueBorrowing:
-    """What queues that serve these namespaces only say of a pool."""
+    """What queues that serve these namespaces only say of a resource."""
     own = {
         queue for queue, places in served_by.items() if set(places) <= set(namespaces)
     }
     rows = [
         facts
         for facts in queues
-        if facts.scheduler == "kueue" and facts.queue in own and facts.resource == pool
+        if facts.scheduler == "kueue"
+        and facts.queue in own
+        and facts.resource == resource
     ]
     borrowed = [row.borrowed for row in rows if row.borrowed is not None]
     queued = [row.pending for row in rows if row.pending is not None]

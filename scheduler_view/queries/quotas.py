@@ -1,4 +1,4 @@
-"""Quotas and pools as rows: what is wanted, what is held, what is promised."""
+"""Quotas and resources as rows: what is wanted, what is held, what is promised."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import (
     SyncRow,
     live_quotas,
-    look_rows,
+    observation_rows,
     sync_rows,
     worst,
 )
@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class QuotaRow:
-    """What one team may hold of one pool in one cluster.
+    """What one team may hold of one resource in one cluster.
 
     Attributes:
         in_use: units held now by the pods that it counts.
@@ -59,7 +59,7 @@ class QuotaRow:
     cluster: str
     team: str
     team_name: str
-    pool: str
+    resource: str
     tier: str
     gpus: int
     rule: str
@@ -95,8 +95,8 @@ class QuotaRow:
         return {
             "cluster": self.cluster,
             "team": self.team,
-            "pool": self.pool,
-            "key": key_of(self.pool),
+            "resource": self.resource,
+            "key": key_of(self.resource),
             "tier": self.tier,
             "gpus": self.gpus,
             "rule": self.rule,
@@ -117,15 +117,15 @@ class QuotaRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolRow:
-    """One pool of one cluster: promised, there, held. For those who see all teams.
+class ResourceRow:
+    """One resource of one cluster: promised, there, held. For those who see all teams.
 
     Attributes:
         capacity: None where no node reports the resource.
     """
 
     cluster: str
-    pool: str
+    resource: str
     committed: int
     capacity: int | None
     in_use: int
@@ -137,12 +137,17 @@ def quota_rows(
 ) -> list[QuotaRow]:
     """Quotas that the asker may read; a few queries for each cluster."""
     found: list[QuotaRow] = []
-    looks = look_rows()
+    runs = observation_rows()
     for one in _clusters(cluster):
         targets = list(_targets(scope, one, team))
         classes = {row.name: tier_of(row).classes for row in _tiers(one)}
         asks = [
-            Ask(row.pool, list(row.split), tuple(classes.get(row.tier, ())), row.gpus)
+            Ask(
+                row.resource,
+                list(row.split),
+                tuple(classes.get(row.tier, ())),
+                row.gpus,
+            )
             for row in targets
         ]
         if not targets:
@@ -151,15 +156,15 @@ def quota_rows(
         waiting, live = waiting_units(one.pk), live_quotas(one.pk)
         places = served(one.pk)
         queues = [row.facts for row in queue_rows(cluster=one.name)]
-        look = looks.get(one.name)
-        seen_at = look.seen_at if look else None
+        run = runs.get(one.name)
+        seen_at = run.seen_at if run else None
         standing = sync_rows(one.name)
         found += [
             QuotaRow(
                 cluster=one.name,
                 team=row.team.slug,
                 team_name=row.team.name,
-                pool=row.pool,
+                resource=row.resource,
                 tier=row.tier,
                 gpus=row.gpus,
                 rule=row.rule,
@@ -167,13 +172,13 @@ def quota_rows(
                 in_use=use.now,
                 peak=use.peak,
                 version=row.version,
-                pending=units_of(waiting, row.pool, row.split, ask.classes),
+                pending=units_of(waiting, row.resource, row.split, ask.classes),
                 used=_used(live, row),
                 rooms=_rooms(live, row, ask.classes),
                 lent=(
                     QueueBorrowing()
                     if row.tier  # a queue does not tell tiers apart
-                    else lent_to(row.split, row.pool, places, queues)
+                    else lent_to(row.split, row.resource, places, queues)
                 ),
                 live=_live(live, row) if seen_at else {},
                 sync=worst(standing, _keys(row)),
@@ -184,37 +189,39 @@ def quota_rows(
     return found
 
 
-def pool_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[PoolRow]:
+def resource_rows(
+    scope: Scope, at: datetime, *, cluster: str = ""
+) -> list[ResourceRow]:
     """Pools that are promised or there; empty for those who do not see all teams."""
     if not scope.sees_all:
         return []
-    found: list[PoolRow] = []
+    found: list[ResourceRow] = []
     zone = billing_at(at).timezone
     for one in _clusters(cluster):
         targets = [
-            DesiredQuota(row.team.slug, row.pool, row.tier, row.gpus)
+            DesiredQuota(row.team.slug, row.resource, row.tier, row.gpus)
             for row in _targets(scope, one, "")
         ]
         capacity = supply_of(one).capacity
-        pools = sorted({target.pool for target in targets} | set(capacity))
-        used = uses(one.pk, [Ask(pool, None) for pool in pools], at, zone)
+        resources = sorted({target.resource for target in targets} | set(capacity))
+        used = uses(one.pk, [Ask(resource, None) for resource in resources], at, zone)
         found += [
-            PoolRow(
+            ResourceRow(
                 one.name,
-                pool,
-                committed(targets, pool),
-                capacity.get(pool),
+                resource,
+                committed(targets, resource),
+                capacity.get(resource),
                 use.now,
                 use.peak,
             )
-            for pool, use in zip(pools, used, strict=True)
+            for resource, use in zip(resources, used, strict=True)
         ]
     return found
 
 
 def _used(live: Live, row: QuotaTarget) -> int | None:
     ours = [_ours(live, key) for key in _keys(row)]
-    found = [one.used[row.pool] for one in ours if one and row.pool in one.used]
+    found = [one.used[row.resource] for one in ours if one and row.resource in one.used]
     return sum(found) if found else None
 
 
@@ -222,7 +229,7 @@ def _live(live: Live, row: QuotaTarget) -> dict[str, int | None]:
     found = {}
     for key in _keys(row):
         ours = _ours(live, key)
-        found[key.namespace] = ours.hard.get(row.pool) if ours else None
+        found[key.namespace] = ours.hard.get(row.resource) if ours else None
     return found
 
 
@@ -236,7 +243,7 @@ def _rooms(live: Live, row: QuotaTarget, classes: Sequence[str]) -> dict[str, in
     found = {
         place: left
         for place in row.split
-        if (left := room(live.get(place, ()), row.pool, name)) is not None
+        if (left := room(live.get(place, ()), row.resource, name)) is not None
     }
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
@@ -270,7 +277,7 @@ def _targets(scope: Scope, cluster: Cluster, team: str) -> Sequence[QuotaTarget]
         rows = rows.filter(team_id__in=scope.team_ids)
     if team:
         rows = rows.filter(team__slug=team)
-    return list(rows.order_by("team__name", "pool", "tier"))
+    return list(rows.order_by("team__name", "resource", "tier"))
 
 
 def _tiers(cluster: Cluster) -> Sequence[Tier]:

@@ -14,15 +14,15 @@ from accounting.models import Cluster
 from accounting.queries.queues import QueueRow, queue_rows
 from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE
 from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
-from scheduler_view.models import Look, Observation
+from scheduler_view.models import Observation, ObservationRun
 
 KAI = "kai"
 
 
 def all_queue_rows(*, cluster: str = "") -> list[QueueRow]:
     """Every queue, by cluster, scheduler and name; for those who see all teams."""
-    looks = Look.objects.filter(kind=KAI_QUEUE, seen_at__isnull=False)
-    seen = {look.cluster_id: to_ms(look.seen_at) for look in looks if look.seen_at}
+    runs = ObservationRun.objects.filter(kind=KAI_QUEUE, seen_at__isnull=False)
+    seen = {run.cluster_id: to_ms(run.seen_at) for run in runs if run.seen_at}
     clusters = Cluster.objects.filter(pk__in=seen)
     if cluster:
         clusters = clusters.filter(name=cluster)

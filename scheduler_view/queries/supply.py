@@ -1,4 +1,4 @@
-"""What a cluster offers of each pool, and what a unit of it costs."""
+"""What a cluster offers of each resource, and what a unit of it costs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ class Supply:
     """What the nodes that are there offer.
 
     Attributes:
-        capacity: units by pool.
+        capacity: units by resource.
         kinds: distinct kinds of nodes.
         added: the share of a GPU of each unit that an administrator named.
     """
@@ -61,8 +61,8 @@ def supply_of(cluster: Cluster) -> Supply:
             for name, count in fact.capacity.items()
             if (resource := kubernetes_resource(name, names) or name)
         }
-        for pool, count in units.items():
-            capacity[pool] = capacity.get(pool, 0) + count
+        for resource, count in units.items():
+            capacity[resource] = capacity.get(resource, 0) + count
         kind = NodeKind(fact.model, fact.lifecycle, NodeFacts(units, fact.labels))
         if kind not in kinds:
             kinds.append(kind)
@@ -75,12 +75,12 @@ def supply_of(cluster: Cluster) -> Supply:
 def rates_of(
     cluster: Cluster,
     supply: Supply,
-    pools: Iterable[tuple[str, tuple[str, ...]]],
+    resources: Iterable[tuple[str, tuple[str, ...]]],
     at: datetime,
 ) -> dict[tuple[str, tuple[str, ...]], UnitRates]:
-    """Rates per hour of one unit, by (pool, priority classes of a tier).
+    """Rates per hour of one unit, by (resource, priority classes of a tier).
 
-    A quota does not know models: they are of all that the pool may give.
+    A quota does not know models: they are of all that the resource may give.
     """
     prices = list(
         UnitPrice.objects.filter(
@@ -90,24 +90,24 @@ def rates_of(
         )
     )
     return {
-        (pool, classes): _rates(prices, supply, pool, classes)
-        for pool, classes in set(pools)
+        (resource, classes): _rates(prices, supply, resource, classes)
+        for resource, classes in set(resources)
     }
 
 
 def _rates(
-    prices: Sequence[UnitPrice], supply: Supply, pool: str, classes: tuple[str, ...]
+    prices: Sequence[UnitPrice], supply: Supply, resource: str, classes: tuple[str, ...]
 ) -> UnitRates:
     found = []
     unpriced: dict[str, int] = {}
     tiers = classes or ("", *{price.tier for price in prices if price.tier})
     for kind in supply.kinds:
-        units = kind.facts.capacity.get(pool, 0)
-        if not is_dra(pool) and not units:
+        units = kind.facts.capacity.get(resource, 0)
+        if not is_dra(resource) and not units:
             continue
-        unit = None if is_dra(pool) else unit_of(pool, kind.facts, supply.added)
+        unit = None if is_dra(resource) else unit_of(resource, kind.facts, supply.added)
         share = Fraction(1) if unit is None else unit.share
-        profile = pool.rpartition("/mig-")[2] if "/mig-" in pool else ""
+        profile = resource.rpartition("/mig-")[2] if "/mig-" in resource else ""
         best = [_best(prices, kind, profile, tier) for tier in tiers]
         if None in best:
             unpriced[kind.model] = unpriced.get(kind.model, 0) + units * kind.nodes

@@ -8,7 +8,7 @@ from scheduler_view.domain.drift import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import QUOTA
 from scheduler_view.domain.quotas.headroom import LimitedBy, limited_by
-from scheduler_view.models import Drift, Look, Observation
+from scheduler_view.models import Drift, Observation, ObservationRun
 from scheduler_view.queries.resources import added_names
 
 _WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
@@ -31,7 +31,7 @@ class SyncRow:
     changes: tuple[tuple[str, str | None, str | None], ...] = ()
     who: str = ""
     by_at: datetime | None = None
-    words: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
             tuple((name, wanted, there) for name, wanted, there in row.changes),
             row.who,
             row.by_at,
-            row.words,
+            row.message,
         )
         for row in Drift.objects.filter(cluster__name=cluster)
     }
 
 
-def look_rows() -> dict[str, ObservationRow]:
+def observation_rows() -> dict[str, ObservationRow]:
     """How the last look at the quotas of each cluster went, by its name."""
-    rows = Look.objects.filter(kind=QUOTA).select_related("cluster")
+    rows = ObservationRun.objects.filter(kind=QUOTA).select_related("cluster")
     return {
         row.cluster.name: ObservationRow(
             row.cluster.name, row.seen_at, row.tried_at, row.error

@@ -34,7 +34,7 @@ class TierRow:
     version: int
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """What its pods do to others."""
         return "preempts lower tiers" if self.preempts else "does not preempt"
 

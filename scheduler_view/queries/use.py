@@ -1,4 +1,4 @@
-"""What the ledger says of the use of pools: now, at its peak, and how much of it was idle."""
+"""What the ledger says of the use of resources: now, at its peak, and how much of it was idle."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ LOOK_BACK = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Whose use of a pool is asked for.
+    """Whose use of a resource is asked for.
 
     Attributes:
         namespaces: whose pods; None counts every namespace.
@@ -24,7 +24,7 @@ class Ask:
         limit: GPUs; days on which more was held are counted. None counts none.
     """
 
-    pool: str
+    resource: str
     namespaces: Sequence[str] | None
     classes: Sequence[str] = ()
     limit: int | None = None
@@ -49,8 +49,8 @@ class Use:
 
 _QUERY = """
 WITH ask AS (
-    SELECT * FROM unnest(%(asks)s::int[], %(pools)s::text[], %(limits)s::int[])
-        AS t(ask, pool, gpus)
+    SELECT * FROM unnest(%(asks)s::int[], %(resources)s::text[], %(limits)s::int[])
+        AS t(ask, resource, gpus)
 ), place AS (
     SELECT * FROM unnest(%(place_asks)s::int[], %(places)s::text[]) AS t(ask, namespace)
 ), class AS (
@@ -62,7 +62,7 @@ WITH ask AS (
     FROM accounting_podhold h
     JOIN accounting_pod p ON p.id = h.pod_id
     JOIN accounting_namespace n ON n.id = p.namespace_id
-    JOIN ask a ON a.pool = h.resource
+    JOIN ask a ON a.resource = h.resource
     WHERE p.cluster_id = %(cluster)s AND h.bound_ms < %(now)s
       AND (h.ended_ms IS NULL OR h.ended_ms > %(since)s)
       AND (EXISTS (SELECT FROM place WHERE place.ask = a.ask AND place.namespace = n.name)
@@ -102,7 +102,7 @@ FROM ask a
 def uses(
     cluster_id: int, asks: Sequence[Ask], now: datetime, zone: str = "UTC"
 ) -> list[Use]:
-    """Use of pools, in the order asked; one query."""
+    """Use of resources, in the order asked; one query."""
     numbered = list(enumerate(asks))
     places = [
         (i, name)
@@ -113,7 +113,7 @@ def uses(
     parameters: dict[str, Any] = {
         "cluster": cluster_id,
         "asks": [i for i, _ in numbered],
-        "pools": [ask.pool for ask in asks],
+        "resources": [ask.resource for ask in asks],
         "limits": [ask.limit for ask in asks],
         "place_asks": [i for i, _ in places],
         "places": [name for _, name in places],

@@ -23,11 +23,11 @@ class Waiting(NamedTuple):
 
     namespace: str
     priority_class: str
-    pool: str
+    resource: str
 
 
 def waiting_units(cluster_id: int) -> Counter[Waiting]:
-    """Units by namespace, priority class and pool; a few queries, whatever the history.
+    """Units by namespace, priority class and resource; a few queries, whatever the history.
 
     A pod waits while it is on no node, has not ended, and is in the newest scrape of one
     of those that showed it (rules.md N11 the other way round).
@@ -51,14 +51,14 @@ def waiting_units(cluster_id: int) -> Counter[Waiting]:
         pod = pod_from_row(uid, namespace, name, first or 0, last or 0, record)
         if (last or 0) < max((read.get(one, 0) for one in pod.scrapers), default=0):
             continue
-        for pool, units in effective_requests(pod).items():
-            found[Waiting(namespace, pod.priority_class, pool)] += units
+        for resource, units in effective_requests(pod).items():
+            found[Waiting(namespace, pod.priority_class, resource)] += units
     return found
 
 
 def units_of(
     waiting: Mapping[Waiting, int],
-    pool: str,
+    resource: str,
     namespaces: Iterable[str],
     classes: Iterable[str],
 ) -> int:
@@ -67,7 +67,7 @@ def units_of(
     return sum(
         units
         for one, units in waiting.items()
-        if one.pool == pool
+        if one.resource == resource
         and one.namespace in places
         and (not named or one.priority_class in named)
     )

@@ -1,4 +1,4 @@
-"""Pieces of the pages of quotas and change sets: bars, reasons, names of pools."""
+"""Pieces of the pages of quotas and change sets: bars, reasons, names of resources."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from scheduler_view.domain.wording import units
 from scheduler_view.queries.headlines import titles_of
-from scheduler_view.queries.quotas import PoolRow, QuotaRow
+from scheduler_view.queries.quotas import QuotaRow, ResourceRow
 
 register = template.Library()
 
@@ -43,9 +43,9 @@ _WORDS = {
 
 
 @register.filter
-def pool_name(pool: str, number: int | None = None) -> str:
-    """`GPUs`, `MIG 1g.10gb`: what units of a pool are called; `GPU` for one."""
-    return units(pool, number)
+def resource_name(resource: str, number: int | None = None) -> str:
+    """`GPUs`, `MIG 1g.10gb`: what units of a resource are called; `GPU` for one."""
+    return units(resource, number)
 
 
 @register.simple_tag
@@ -67,7 +67,7 @@ def action_sign(action: str) -> str:
 
 
 @register.filter
-def action_words(action: str) -> str:
+def action_message(action: str) -> str:
     """`created`, `changed`."""
     return _WORDS.get(action, action)
 
@@ -79,7 +79,7 @@ def units_of(value: float) -> str:
 
 
 @register.filter
-def wait_words(reason: str) -> str:
+def wait_message(reason: str) -> str:
     """Why something waits, in a few words; the server's own stand beside it."""
     return _WAITS.get(reason, reason)
 
@@ -114,22 +114,26 @@ def reason_text(reason: str) -> SafeString:
 
 
 @register.simple_tag
-def pool_bar(pool: PoolRow) -> SafeString:
+def resource_bar(resource: ResourceRow) -> SafeString:
     """In use and committed against capacity; what is promised twice sticks out."""
-    capacity = pool.capacity or 0
-    whole = max(capacity, pool.committed, pool.in_use, 1)
+    capacity = resource.capacity or 0
+    whole = max(capacity, resource.committed, resource.in_use, 1)
     committed, used, there = (
         round(100 * value / whole, 2)
-        for value in (pool.committed, pool.in_use, capacity)
+        for value in (resource.committed, resource.in_use, capacity)
     )
     return format_html(
-        '<svg class="poolbar" role="img" aria-label="{}">'
+        '<svg class="resourcebar" role="img" aria-label="{}">'
         '<rect class="s-rest" x="0" y="6" width="{}%" height="20" rx="3"/>'
         '<rect class="s-promised" x="0" y="6" width="{}%" height="20" rx="3"/>'
         '<rect class="s-used" x="0" y="11" width="{}%" height="10" rx="2"/>'
         '<line class="s-capacity" x1="{}%" x2="{}%" y1="0" y2="32"/></svg>',
-        f"{pool.pool}: {pool.in_use} in use, {pool.committed} committed, "
-        + (f"{pool.capacity} there" if pool.capacity is not None else "none reported"),
+        f"{resource.resource}: {resource.in_use} in use, {resource.committed} committed, "
+        + (
+            f"{resource.capacity} there"
+            if resource.capacity is not None
+            else "none reported"
+        ),
         there,
         committed,
         used,
@@ -159,7 +163,7 @@ def quota_bar(row: QuotaRow) -> SafeString:
 
 
 @register.simple_tag
-def room_words(row: QuotaRow) -> str:
+def room_message(row: QuotaRow) -> str:
     """What is left of a quota, by namespace: a pod takes from its own namespace's part."""
     if row.room is None or row.is_over:
         return ""

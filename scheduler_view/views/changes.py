@@ -19,8 +19,8 @@ from scheduler_view.queries.changes import change_row, change_rows, states
 from scheduler_view.queries.drafts import asked_before
 from scheduler_view.queries.waiting_approvals import pending_rows
 from scheduler_view.views import diffs
+from scheduler_view.views.parameters import parameter
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of
-from scheduler_view.views.words import word
 
 COLUMNS = (
     "id",
@@ -93,14 +93,14 @@ def change_list(request: HttpRequest) -> HttpResponse:
     visitor, query = visitor_of(request), request.GET
     rows = change_rows(
         visitor.scope,
-        cluster=word(query, "cluster"),
-        state=word(query, "state"),
-        team=word(query, "team"),
+        cluster=parameter(query, "cluster"),
+        state=parameter(query, "state"),
+        team=parameter(query, "team"),
     )
     if "csv" in query:
         lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
         return csv_answer("quota-changes", COLUMNS, lines)
-    chosen = {name: word(query, name) for name in ("cluster", "state", "team")}
+    chosen = {name: parameter(query, name) for name in ("cluster", "state", "team")}
     context = {
         "page": paged(states_of(rows, visitor.now), query.dict()),
         "chosen": chosen,
@@ -179,12 +179,12 @@ def warning_texts(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
 def _result(row: ChangeRow) -> str:
     """`3 applied, 1 refused`."""
     named = ((StepState.APPLIED, "applied"), (StepState.UNCHANGED, "unchanged"))
-    words = [
+    parts = [
         f"{row.counts[state]} {word}"
         for state, word in (*named, (StepState.REFUSED, "refused"))
         if row.counts.get(state)
     ]
-    return ", ".join(words)
+    return ", ".join(parts)
 
 
 def _row(visitor: Visitor, number: int) -> ChangeRow:

@@ -9,7 +9,7 @@ from accounting.models import Cluster
 from scheduler_view.models import QuotaTarget
 
 KEPT = ("rule", "weights")  # of a quota whose number alone is changed
-PARTS = 5  # team, pool, tier, version, gpus as they were shown
+PARTS = 5  # team, resource, tier, version, gpus as they were shown
 
 
 def changed_quotas(posted: QueryDict) -> list[dict[str, Any]]:
@@ -36,23 +36,23 @@ def with_rules(
 ) -> list[dict[str, Any]]:
     """Edits of numbers that keep how the quota is divided over namespaces."""
     rows = QuotaTarget.objects.filter(cluster=cluster).values_list(
-        "team__slug", "pool", "tier", *KEPT
+        "team__slug", "resource", "tier", *KEPT
     )
     rules = {row[:3]: dict(zip(KEPT, row[3:], strict=True)) for row in rows}
     return [
         edit
         if edit["gpus"] is None
-        else rules.get((edit["team"], edit["pool"], edit["tier"]), {}) | edit
+        else rules.get((edit["team"], edit["resource"], edit["tier"]), {}) | edit
         for edit in edits
     ]
 
 
 def _edit(parts: list[str], typed: str | None) -> dict[str, Any]:
-    team, pool, tier, version, _ = parts
+    team, resource, tier, version, _ = parts
     return {
         "kind": "quota",
         "team": team,
-        "pool": pool,
+        "resource": resource,
         "tier": tier,
         "gpus": None if typed is None else number(typed),
         "version": int(version) if version.isdecimal() and len(version) < 19 else None,
@@ -61,15 +61,18 @@ def _edit(parts: list[str], typed: str | None) -> dict[str, Any]:
 
 def _new(posted: QueryDict) -> Iterator[dict[str, Any]]:
     rows = zip(
-        *(posted.getlist(f"new-{name}") for name in ("team", "pool", "tier", "gpus")),
+        *(
+            posted.getlist(f"new-{name}")
+            for name in ("team", "resource", "tier", "gpus")
+        ),
         strict=False,
     )
-    for team, pool, tier, gpus in rows:
+    for team, resource, tier, gpus in rows:
         if team or gpus.strip():
             yield {
                 "kind": "quota",
                 "team": team,
-                "pool": pool,
+                "resource": resource,
                 "tier": tier,
                 "gpus": number(gpus),
             }

@@ -127,11 +127,11 @@ def _fault(asked: Asked, index: int, field: str, text: str) -> str:
     if edit.get("kind") == "tier":
         parts = [f"Tier {edit.get('name', '')}"]
     else:
-        slug, pool = str(edit.get("team") or ""), str(edit.get("pool") or "")
+        slug, resource = str(edit.get("team") or ""), str(edit.get("resource") or "")
         team = Team.objects.filter(slug=slug).first()
         parts = [
             team.name if team else slug or "New quota",
-            units(pool) if pool else "",
+            units(resource) if resource else "",
         ]
         parts.append(f"tier {edit['tier']}" if edit.get("tier") else "")
     place = ", ".join(part for part in parts if part)

@@ -22,20 +22,25 @@ from scheduler_view.queries.changes import change_rows
 from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.objects import quota_objects
 from scheduler_view.queries.pending_pods import PendingPodRow, held_up_rows
-from scheduler_view.queries.quotas import PoolRow, QuotaRow, pool_rows, quota_rows
+from scheduler_view.queries.quotas import (
+    QuotaRow,
+    ResourceRow,
+    quota_rows,
+    resource_rows,
+)
 from scheduler_view.queries.scheduler_queues import all_queue_rows
-from scheduler_view.queries.sync import ObservationRow, look_rows
+from scheduler_view.queries.sync import ObservationRow, observation_rows
 from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.views.edits import changed_quotas, with_rules
+from scheduler_view.views.parameters import parameter
 from scheduler_view.views.proposal import Unfit
 from scheduler_view.views.proposal import propose as propose_change
-from scheduler_view.views.words import word
 
 UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 COLUMNS = (
     "cluster",
     "team",
-    "pool",
+    "resource",
     "tier",
     "gpus",
     "in_use",
@@ -62,7 +67,14 @@ class QuotaLine:
     def field(self) -> str:
         """The name of its input: everything that the edit needs."""
         row = self.row
-        return f"q|{row.team}|{row.pool}|{row.tier}|{row.version}|{row.gpus}"
+        return f"q|{row.team}|{row.resource}|{row.tier}|{row.version}|{row.gpus}"
+
+    @property
+    def label(self) -> str:
+        """What a screen reader says of its input."""
+        row = self.row
+        tier = f", tier {row.tier}" if row.tier else ""
+        return f"Quota of {row.team_name}, {row.resource}{tier}; {row.gpus} now"
 
     @property
     def remove_field(self) -> str:
@@ -72,16 +84,16 @@ class QuotaLine:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPart:
-    """One cluster's pools and quotas, and its form."""
+    """One cluster's resources and quotas, and its form."""
 
     name: str
     is_connected: bool
-    pools: Sequence[PoolRow]
+    resources: Sequence[ResourceRow]
     fleet: FleetCount | None
     lines: Sequence[QuotaLine]
     tiers: Sequence[str]
-    known_pools: Sequence[str]
-    look: ObservationRow | None
+    known_resources: Sequence[str]
+    run: ObservationRow | None
     queues: Sequence[QueueFacts]
     form: PlanForm
     new: Mapping[str, str]
@@ -95,8 +107,8 @@ class ClusterPart:
 
     @property
     def capacity(self) -> int:
-        """What nodes report of all pools."""
-        return sum(pool.capacity or 0 for pool in self.pools)
+        """What nodes report of all resources."""
+        return sum(resource.capacity or 0 for resource in self.resources)
 
     @property
     def into(self) -> int | None:
@@ -108,7 +120,7 @@ class ClusterPart:
 
 @signed_in
 def quota_list(request: HttpRequest) -> HttpResponse:
-    """Committed against capacity, and a row for each team, pool and tier."""
+    """Committed against capacity, and a row for each team, resource and tier."""
     if "csv" in request.GET:
         return _csv(request)
     return _page(request)
@@ -116,7 +128,9 @@ def quota_list(request: HttpRequest) -> HttpResponse:
 
 def _csv(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
-    rows = quota_rows(visitor.scope, visitor.now, cluster=word(request.GET, "cluster"))
+    rows = quota_rows(
+        visitor.scope, visitor.now, cluster=parameter(request.GET, "cluster")
+    )
     lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
     return csv_answer("quotas", COLUMNS, lines)
 
@@ -126,31 +140,33 @@ def _page(
 ) -> HttpResponse:
     """The page; `form` and what was typed stay where the form of one cluster was refused."""
     visitor = visitor_of(request)
-    scope, chosen = visitor.scope, word(request.GET, "cluster")
-    words = word(request.GET, "q").strip().lower()
+    scope, chosen = visitor.scope, parameter(request.GET, "cluster")
+    sought = parameter(request.GET, "q").strip().lower()
     teams = visible_teams(scope)
     rows = quota_rows(scope, visitor.now, cluster=chosen)
     shown = [
         row
         for row in rows
-        if words in f"{row.team} {row.team_name} {row.pool} {row.tier}".lower()
+        if sought in f"{row.team} {row.team_name} {row.resource} {row.tier}".lower()
     ]
-    pools = pool_rows(scope, visitor.now, cluster=chosen)
+    resources = resource_rows(scope, visitor.now, cluster=chosen)
     fleets = fleets_by_cluster() if scope.sees_all else {}
     open_changes = [c for c in change_rows(scope) if c.state in UNDER_WAY]
     clusters = Cluster.objects.order_by("name") if scope.sees_any else ()
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}
-    looks = look_rows()
+    runs = observation_rows()
     held_up = held_up_rows(scope, visitor.now, cluster=chosen)
     queues = all_queue_rows(cluster=chosen) if scope.sees_all else []
     parts = [
         ClusterPart(
             name=one.name,
-            look=looks.get(one.name),
+            run=runs.get(one.name),
             queues=[row.facts for row in queues if row.cluster == one.name],
             is_connected=bool(one.kubernetes),
-            pools=[pool for pool in pools if pool.cluster == one.name],
+            resources=[
+                resource for resource in resources if resource.cluster == one.name
+            ],
             fleet=fleets.get(one.name),
             lines=_lines(
                 [row for row in shown if row.cluster == one.name],
@@ -159,8 +175,9 @@ def _page(
                 typed if one.name == refused else {},
             ),
             tiers=[tier.name for tier in tier_rows(cluster=one.name)],
-            known_pools=sorted(
-                {p.pool for p in pools if p.cluster == one.name} | {"nvidia.com/gpu"}
+            known_resources=sorted(
+                {p.resource for p in resources if p.cluster == one.name}
+                | {"nvidia.com/gpu"}
             ),
             form=form if form is not None and one.name == refused else PlanForm(),
             new=dict(typed.items()) if one.name == refused else {},
@@ -174,7 +191,7 @@ def _page(
         "parts": parts,
         "clusters": clusters,
         "chosen": chosen,
-        "words": words,
+        "sought": sought,
         "count": len(rows),
         "is_admin": scope.is_admin,
         "teams": sorted(teams.values(), key=lambda team: team.name),
@@ -207,8 +224,8 @@ def _line(
 
 def _asks_for(change: ChangeRow, row: QuotaRow) -> bool:
     return change.cluster == row.cluster and any(
-        (edit.get("team"), edit.get("pool"), edit.get("tier"))
-        == (row.team, row.pool, row.tier)
+        (edit.get("team"), edit.get("resource"), edit.get("tier"))
+        == (row.team, row.resource, row.tier)
         for edit in change.edits
     )
 
@@ -217,7 +234,7 @@ def _asks_for(change: ChangeRow, row: QuotaRow) -> bool:
 def propose(request: HttpRequest) -> HttpResponse:
     """The edits of one cluster as one change set; its plan is asked for."""
     visitor = visitor_of(request)
-    cluster = get_object_or_404(Cluster, name=word(request.POST, "cluster"))
+    cluster = get_object_or_404(Cluster, name=parameter(request.POST, "cluster"))
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():
@@ -237,10 +254,10 @@ def propose(request: HttpRequest) -> HttpResponse:
 def quota_yaml(request: HttpRequest) -> HttpResponse:
     """The objects that stand for one team's quota, as they are sent."""
     visitor = visitor_of(request)
-    team = visible_teams(visitor.scope).get(word(request.GET, "team"))
+    team = visible_teams(visitor.scope).get(parameter(request.GET, "team"))
     if team is None:
         raise Http404("no such team")
-    cluster = get_object_or_404(Cluster, name=word(request.GET, "cluster"))
+    cluster = get_object_or_404(Cluster, name=parameter(request.GET, "cluster"))
     bodies = quota_objects(cluster, team.slug)
     context = {
         "team": team,

@@ -19,13 +19,13 @@ from scheduler_view.queries.supply import supply_of
 from scheduler_view.views.edits import with_rules
 from scheduler_view.views.proposal import Unfit, propose
 
-SEPARATOR = "|"  # in no name of a cluster, pool or tier
+SEPARATOR = "|"  # in no name of a cluster, resource or tier
 
 
 def request_form(
     rows: Sequence[QuotaRow], posted: Any = None, clusters: Sequence[Cluster] = ()
 ) -> RequestForm:
-    """The form of a team, with each pool that it may ask for and what it has of it now.
+    """The form of a team, with each resource that it may ask for and what it has of it now.
 
     Args:
         rows: the team's quotas.
@@ -36,11 +36,11 @@ def request_form(
     choices = [(_value(row), _label(row, names=names)) for row in rows]
     known = {value for value, _ in choices}
     for cluster in clusters:
-        for pool in sorted({*supply_of(cluster).capacity, "nvidia.com/gpu"}):
-            value = SEPARATOR.join((cluster.name, pool, ""))
+        for resource in sorted({*supply_of(cluster).capacity, "nvidia.com/gpu"}):
+            value = SEPARATOR.join((cluster.name, resource, ""))
             if value not in known:
                 place = f" on {cluster.name}" if names else ""
-                choices.append((value, f"{units(pool)}{place}: no quota now"))
+                choices.append((value, f"{units(resource)}{place}: no quota now"))
     numbers = {_value(row): row.gpus for row in rows}
     return RequestForm(posted, choices=choices, numbers=numbers)
 
@@ -53,12 +53,12 @@ def ask(request: HttpRequest, team: TeamRef, form: RequestForm) -> HttpResponse 
     if not form.is_valid():
         return None
     found = form.cleaned_data
-    name, pool, tier = found["what"].split(SEPARATOR)
+    name, resource, tier = found["what"].split(SEPARATOR)
     cluster = get_object_or_404(Cluster, name=name)
     edit = {
         "kind": "quota",
         "team": team.slug,
-        "pool": pool,
+        "resource": resource,
         "tier": tier,
         "gpus": found["gpus"],
     }
@@ -78,10 +78,12 @@ def ask(request: HttpRequest, team: TeamRef, form: RequestForm) -> HttpResponse 
 
 
 def _value(row: QuotaRow) -> str:
-    return SEPARATOR.join((row.cluster, row.pool, row.tier))
+    return SEPARATOR.join((row.cluster, row.resource, row.tier))
 
 
 def _label(row: QuotaRow, *, names: bool) -> str:
     tier = f", tier {row.tier}" if row.tier else ""
     place = f" on {row.cluster}" if names else ""
-    return f"{units(row.pool)}{tier}{place}: quota {row.gpus:,}, in use {row.in_use:,}"
+    return (
+        f"{units(row.resource)}{tier}{place}: quota {row.gpus:,}, in use {row.in_use:,}"
+    )

@@ -15,8 +15,8 @@ from scheduler_view.forms import Asked
 from scheduler_view.models import QuotaTarget
 from scheduler_view.queries.quotas import live_split
 from scheduler_view.queries.sync import sync_rows, worst
+from scheduler_view.views.parameters import parameter
 from scheduler_view.views.proposal import Unfit, propose
-from scheduler_view.views.words import word
 
 LONGEST = 200  # characters of a reason
 
@@ -25,13 +25,13 @@ LONGEST = 200  # characters of a reason
 def settle(request: HttpRequest) -> HttpResponse:
     """A change set that ends a difference; reviewed and applied like any other."""
     posted = request.POST
-    cluster = get_object_or_404(Cluster, name=word(posted, "cluster"))
+    cluster = get_object_or_404(Cluster, name=parameter(posted, "cluster"))
     target = get_object_or_404(
         QuotaTarget.objects.select_related("team"),
         cluster=cluster,
-        team__slug=word(posted, "team"),
-        pool=word(posted, "pool"),
-        tier=word(posted, "tier"),
+        team__slug=parameter(posted, "team"),
+        resource=parameter(posted, "resource"),
+        tier=parameter(posted, "tier"),
     )
     asked = {"restore": _restored, "adopt": _adopted}.get(posted.get("verb", ""))
     if asked is None:
@@ -58,7 +58,7 @@ def _restored(target: QuotaTarget) -> dict[str, Any]:
     return {
         "kind": "quota",
         "team": target.team.slug,
-        "pool": target.pool,
+        "resource": target.resource,
         "tier": target.tier,
         "gpus": target.gpus,
         "rule": target.rule,

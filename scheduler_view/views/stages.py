@@ -39,7 +39,7 @@ class ChangeSetActions:
     """
 
     change: ChangeRow
-    words: str
+    message: str
     tone: str
     is_stale: bool
     polls: bool
@@ -112,7 +112,7 @@ def standing(
     needs_other = change.needs_second and (own or user in editors(change.id))
     return ChangeSetActions(
         change=change,
-        words=words_of(change, is_stale=is_stale),
+        message=state_message(change, is_stale=is_stale),
         tone="mute" if is_stale else TONES[ChangeState(state)],
         is_stale=is_stale,
         polls=change.is_planning
@@ -149,7 +149,7 @@ def standing(
     )
 
 
-def words_of(change: ChangeRow, *, is_stale: bool = False) -> str:
+def state_message(change: ChangeRow, *, is_stale: bool = False) -> str:
     """The state in words, for badges."""
     if change.is_planning:
         return "Being planned"
@@ -166,7 +166,7 @@ def words_of(change: ChangeRow, *, is_stale: bool = False) -> str:
         ChangeState.PARTLY_APPLIED: "Partly applied",
         ChangeState.EXPIRED: "Plan expired",
     }
-    return found.get(ChangeState(change.state), change.state_words)
+    return found.get(ChangeState(change.state), change.state_label)
 
 
 def stamp(change: ChangeRow) -> str:
@@ -200,5 +200,5 @@ def states_of(
         tone = "mute" if is_stale else TONES[ChangeState(row.state)]
         if row.state == ChangeState.DRAFT and row.error and not row.is_planning:
             tone = "danger"
-        found.append((row, words_of(row, is_stale=is_stale), tone))
+        found.append((row, state_message(row, is_stale=is_stale), tone))
     return found

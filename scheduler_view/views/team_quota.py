@@ -45,7 +45,7 @@ class QuotaStepLine:
 
     row: QuotaRow | None
     cluster: str
-    pool: str
+    resource: str
     tier: str
     path: str
     marks: Sequence[Mark]
@@ -100,9 +100,9 @@ def step_lines(
     """A line for each quota that ever was."""
     found: dict[tuple[str, str, str], list[QuotaMoment]] = {}
     for moment in moments:
-        key = (moment.cluster, moment.pool, moment.tier)
+        key = (moment.cluster, moment.resource, moment.tier)
         found.setdefault(key, []).append(moment)
-    current = {(row.cluster, row.pool, row.tier): row for row in rows}
+    current = {(row.cluster, row.resource, row.tier): row for row in rows}
     return [
         _step_line(current.get(key), key, of_key, now)
         for key, of_key in sorted(found.items())
@@ -157,8 +157,8 @@ def _apart(levels: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
 
 
 def _sentence(key: tuple[str, str, str], moments: Sequence[QuotaMoment]) -> str:
-    words = ["none" if m.gpus is None else str(m.gpus) for m in moments]
+    amounts = ["none" if m.gpus is None else str(m.gpus) for m in moments]
     first = f"{moments[0].at:%d %b %Y}"
-    if len(words) == 1:
-        return f"{words[0]} of {key[1]} since {first}."
-    return f"{words[0]} of {key[1]} on {first}, then {', '.join(words[1:])}."
+    if len(amounts) == 1:
+        return f"{amounts[0]} of {key[1]} since {first}."
+    return f"{amounts[0]} of {key[1]} on {first}, then {', '.join(amounts[1:])}."

@@ -14,9 +14,9 @@ from scheduler_view.domain.tiers.tier import TEMPLATES
 from scheduler_view.forms import Asked, EditsForm, TierForm
 from scheduler_view.queries.drafts import default_draft, open_drafts
 from scheduler_view.queries.tiers import TierRow, tier_rows
+from scheduler_view.views.parameters import parameter
 from scheduler_view.views.proposal import Unfit
 from scheduler_view.views.proposal import propose as propose_change
-from scheduler_view.views.words import word
 
 COLUMNS = (
     "cluster",
@@ -55,9 +55,9 @@ def tier_list(request: HttpRequest) -> HttpResponse:
 def propose(request: HttpRequest) -> HttpResponse:
     """One tier, or a usual set of them, as a change set."""
     chosen = request.POST if request.method == "POST" else request.GET
-    cluster = get_object_or_404(Cluster, name=word(chosen, "cluster"))
+    cluster = get_object_or_404(Cluster, name=parameter(chosen, "cluster"))
     known = {row.name: row for row in tier_rows(cluster=cluster.name)}
-    row = known.get(word(chosen, "tier"))
+    row = known.get(parameter(chosen, "tier"))
     if request.method != "POST":
         blank = TierForm(initial=_initial(row))
         if row is None and "set" in chosen:

@@ -16,10 +16,10 @@ TIMEOUT_S = 20.0
 class RefusedByServer(Exception):
     """The server said no."""
 
-    def __init__(self, code: int, words: str) -> None:
-        super().__init__(f"{code} {words}")
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{code} {message}")
         self.code = code
-        self.words = words
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)

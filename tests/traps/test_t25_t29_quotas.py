@@ -25,7 +25,7 @@ from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office, quota, said, steps, tier
 
 pytestmark = pytest.mark.django_db
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 
 
 @pytest.fixture
@@ -40,16 +40,18 @@ def test_t25a_limits_become_requests_and_a_live_one_is_named(office: Office) -> 
     office.world.admin.make_quota(
         office.world.name, "theirs", {"limits.nvidia.com/gpu": "8"}
     )
-    made = office.applied(quota(8, pool="limits.nvidia.com/gpu"))
+    made = office.applied(quota(8, resource="limits.nvidia.com/gpu"))
     assert office.hard() == {GPU_KEY: "8"}
     assert "limits.nvidia.com/gpu is not enforced" in said(made, "warnings")
 
 
 def test_t25b_one_resource_however_it_is_spelled(office: Office) -> None:
-    for spelling in (GPU_KEY, "nvidia_com_gpu", POOL):
-        assert office.draft(quota(1, pool=spelling)).edits[0]["pool"] == POOL
+    for spelling in (GPU_KEY, "nvidia_com_gpu", RESOURCE):
+        assert (
+            office.draft(quota(1, resource=spelling)).edits[0]["resource"] == RESOURCE
+        )
     with pytest.raises(EditsRefused, match="about the same"):
-        office.draft(quota(1, pool=GPU_KEY), quota(2, pool="nvidia_com_gpu"))
+        office.draft(quota(1, resource=GPU_KEY), quota(2, resource="nvidia_com_gpu"))
 
 
 def test_t25c_a_fraction_is_refused_in_the_draft(office: Office) -> None:
@@ -61,16 +63,16 @@ def test_t25d_mig_is_not_covered_by_a_quota_of_gpus(office: Office) -> None:
     office.world.admin.make_node("mig-node", **{"nvidia.com/mig-1g.10gb": 7})
     made = office.planned(quota(4))
     assert "nvidia.com/mig-1g.10gb is not limited" in said(made, "warnings")
-    covered = office.planned(quota(4), quota(7, pool="nvidia.com/mig-1g.10gb"))
+    covered = office.planned(quota(4), quota(7, resource="nvidia.com/mig-1g.10gb"))
     assert "is not limited" not in said(covered, "warnings")
 
 
 @pytest.mark.parametrize(
     ("item", "warning"),
     [
-        ({"type": "Container", "max": {POOL: "4"}}, "gets 4"),
-        ({"type": "Container", "max": {POOL: "4"}, "default": {POOL: "0"}}, ""),
-        ({"type": "Pod", "max": {POOL: "4"}}, "refuses pods that ask for no"),
+        ({"type": "Container", "max": {RESOURCE: "4"}}, "gets 4"),
+        ({"type": "Container", "max": {RESOURCE: "4"}, "default": {RESOURCE: "0"}}, ""),
+        ({"type": "Pod", "max": {RESOURCE: "4"}}, "refuses pods that ask for no"),
     ],
 )
 def test_t27_a_limit_range_is_predicted(
@@ -80,9 +82,9 @@ def test_t27_a_limit_range_is_predicted(
         f"/api/v1/namespaces/{office.world.name}/limitranges",
         {"metadata": {"name": "ranges"}, "spec": {"limits": [item]}},
     )
-    words = said(office.planned(quota(4)), "warnings")
-    assert warning in words
-    assert bool(warning) is ("LimitRange" in words)
+    message = said(office.planned(quota(4)), "warnings")
+    assert warning in message
+    assert bool(warning) is ("LimitRange" in message)
 
 
 def test_t28_a_changed_tier_is_a_new_class_and_says_who_keeps_the_old_number(
@@ -100,7 +102,7 @@ def test_t28_a_changed_tier_is_a_new_class_and_says_who_keeps_the_old_number(
             priority_class="batch-v1",
         )
         PodHold.objects.create(
-            pod=pod, node=node, resource=POOL, units=1, bound_ms=1_790_848_800_000
+            pod=pod, node=node, resource=RESOURCE, units=1, bound_ms=1_790_848_800_000
         )
     made = office.planned(tier("batch", 2000, preempts=False))
     assert ("PriorityClass batch-v2", "create", "waiting") in steps(made)
@@ -123,7 +125,7 @@ def test_t28_what_kubernetes_would_refuse_is_refused(office: Office) -> None:
 
 
 def test_t29a_keys_of_others_stay_and_a_key_that_goes_is_shown(office: Office) -> None:
-    office.applied(quota(4), quota(7, pool="nvidia.com/mig-1g.10gb"))
+    office.applied(quota(4), quota(7, resource="nvidia.com/mig-1g.10gb"))
     path = quota_path(office.world.name, "gpu-ledger")
     body = {
         "apiVersion": "v1",
@@ -132,7 +134,7 @@ def test_t29a_keys_of_others_stay_and_a_key_that_goes_is_shown(office: Office) -
         "spec": {"hard": {"requests.cpu": "64"}},
     }
     office.world.admin.apply(path, body, "gitops")
-    made = office.planned(quota(6), quota(None, pool="nvidia.com/mig-1g.10gb"))
+    made = office.planned(quota(6), quota(None, resource="nvidia.com/mig-1g.10gb"))
     changes = made.steps.get().changes
     assert [f"spec.hard.{GPU_KEY}", "4", "6"] in changes
     assert ["spec.hard.requests.nvidia.com/mig-1g.10gb", "7", None] in changes

@@ -40,7 +40,7 @@ def quota_of(hard: int, used: int) -> QuotaRow:
     QuotaTarget.objects.update_or_create(
         cluster=cluster,
         team=team,
-        pool="nvidia.com/gpu",
+        resource="nvidia.com/gpu",
         defaults={"gpus": hard, "split": {"vision": hard}, "version": 1},
     )
     key = "requests.nvidia.com/gpu"
@@ -94,7 +94,7 @@ def test_t26_a_second_quota_of_a_tier_is_the_lesser_room(tmp_path: Path) -> None
     QuotaTarget.objects.create(
         cluster=cluster,
         team=team,
-        pool="nvidia.com/gpu",
+        resource="nvidia.com/gpu",
         tier="critical",
         gpus=2,
         split={"vision": 2},

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accounting.models import Team
-from scheduler_view.models import Look, Observation, Preemption
+from scheduler_view.models import Observation, ObservationRun, Preemption
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.preempted import preempted_rows
@@ -69,7 +69,7 @@ def test_t30d_a_preemption_outlives_its_event(office: Office) -> None:
     victim, winner = preempt(office)
     look_once(office.cluster, now=office.now)
     row = Preemption.objects.get(pod_uid=victim)
-    assert winner in row.words
+    assert winner in row.message
     forget(office)
     look_once(office.cluster, now=office.now)
 
@@ -77,7 +77,7 @@ def test_t30d_a_preemption_outlives_its_event(office: Office) -> None:
     vision = Team.objects.get(slug="vision").pk
     [shown] = preempted_rows(vision, office.now())
     assert (shown.pod, shown.namespace) == ("old", office.world.name)
-    assert shown.words == row.words
+    assert shown.message == row.message
     assert preempted_rows(Team.objects.get(slug="speech").pk, office.now()) == []
 
 
@@ -104,6 +104,6 @@ def test_t30d_the_victim_is_known_by_its_condition_alone(office: Office) -> None
         note_preemptions(office.cluster, door)
     here = ("elsewhere", office.world.name)  # other tests' namespaces have events too
     [row] = Preemption.objects.filter(namespace__in=here)
-    assert (row.pod_uid, row.words) == ("uid-gone", "")
+    assert (row.pod_uid, row.message) == ("uid-gone", "")
     assert row.pod_uid != victim
-    assert not Look.objects.exclude(error="").exists()
+    assert not ObservationRun.objects.exclude(error="").exists()

@@ -26,7 +26,7 @@ class ObjectKey:
 
 @dataclass(frozen=True, slots=True)
 class DesiredQuota:
-    """What one team may hold of one pool.
+    """What one team may hold of one resource.
 
     Attributes:
         tier: only pods of this tier; empty for all pods.
@@ -35,7 +35,7 @@ class DesiredQuota:
     """
 
     team: str
-    pool: str
+    resource: str
     tier: str
     gpus: int
     split: Mapping[str, int] = field(default_factory=dict)
@@ -68,7 +68,7 @@ def desired_quotas(
             if key not in found:
                 found[key] = _quota(key, target.tier, tiers)
             hard = found[key]["spec"]["hard"]
-            name = key_of(target.pool)
+            name = key_of(target.resource)
             hard[name] = str(int(hard.get(name, "0")) + gpus)
     return found
 
@@ -109,8 +109,8 @@ def metadata(key: ObjectKey) -> dict[str, Any]:
     return found | ({"namespace": key.namespace} if key.namespace else {})
 
 
-def committed(targets: Iterable[DesiredQuota], pool: str) -> int:
-    """GPUs promised by all quotas of a pool.
+def committed(targets: Iterable[DesiredQuota], resource: str) -> int:
+    """GPUs promised by all quotas of a resource.
 
     Of a team with quotas for all pods and for tiers, the one for all pods counts: the
     others lie within it. Without one, its tiers' quotas add up.
@@ -118,7 +118,7 @@ def committed(targets: Iterable[DesiredQuota], pool: str) -> int:
     general: dict[str, int] = {}
     tiers: dict[str, int] = {}
     for target in targets:
-        if target.pool == pool:
+        if target.resource == resource:
             sums = tiers if target.tier else general
             sums[target.team] = sums.get(target.team, 0) + target.gpus
     return sum(general.values()) + sum(

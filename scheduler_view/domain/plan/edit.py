@@ -32,7 +32,7 @@ class EditsRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class QuotaEdit:
-    """How many units of a pool a team may hold; None: no quota of ours.
+    """How many units of a resource a team may hold; None: no quota of ours.
 
     Attributes:
         rule, weights: how it is divided over the team's namespaces.
@@ -42,7 +42,7 @@ class QuotaEdit:
     """
 
     team: str
-    pool: str
+    resource: str
     gpus: int | None
     tier: str = ""
     rule: SplitRule = SplitRule.EVENLY
@@ -53,7 +53,7 @@ class QuotaEdit:
     @property
     def key(self) -> tuple[str, str, str]:
         """Which quota."""
-        return self.team, self.pool, self.tier
+        return self.team, self.resource, self.tier
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,17 +31,17 @@ Say = Callable[[EffectCode, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One sentence; `team` and `pool` are empty for tiers."""
+    """One sentence; `team` and `resource` are empty for tiers."""
 
     code: EffectCode
     text: str
     team: str = ""
-    pool: str = ""
+    resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaFacts:
-    """What is known of a team's use of a pool in one cluster.
+    """What is known of a team's use of a resource in one cluster.
 
     Attributes:
         team: its slug.
@@ -57,7 +57,7 @@ class QuotaFacts:
 
     team: str
     name: str
-    pool: str
+    resource: str
     tier: str
     before: int | None
     after: int | None
@@ -72,8 +72,8 @@ class QuotaFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolFacts:
-    """One pool of a cluster: the sum of all quotas, and what is there.
+class ResourceFacts:
+    """One resource of a cluster: the sum of all quotas, and what is there.
 
     Attributes:
         committed_before, committed_after: GPUs promised by all quotas for all tiers.
@@ -81,7 +81,7 @@ class PoolFacts:
         peak: the most held at once by all in the last 30 days.
     """
 
-    pool: str
+    resource: str
     committed_before: int
     committed_after: int
     capacity: int | None
@@ -111,9 +111,9 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
     found = []
 
     def say(code: EffectCode, text: str) -> None:
-        found.append(Effect(code, text, facts.team, facts.pool))
+        found.append(Effect(code, text, facts.team, facts.resource))
 
-    who, what = facts.name, units(facts.pool, facts.in_use)
+    who, what = facts.name, units(facts.resource, facts.in_use)
     of_tier = f" in tier {facts.tier}" if facts.tier else ""
     if facts.after is None:
         say(
@@ -135,7 +135,12 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
         say(EffectCode.UNDER_NEW_LIMIT, _within(facts, facts.after))
     _peak(facts, say)
     spending = Spending(
-        facts.name, facts.pool, facts.before, facts.after, facts.rates, facts.currency
+        facts.name,
+        facts.resource,
+        facts.before,
+        facts.after,
+        facts.rates,
+        facts.currency,
     )
     say(EffectCode.SPEND, spend_text(spending))
     if facts.split and facts.after:
@@ -146,7 +151,7 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
 def _within(facts: QuotaFacts, after: int) -> str:
     """The new limit where it is not below what is in use."""
     who, of_tier = whose(facts.name), f" in tier {facts.tier}" if facts.tier else ""
-    what = units(facts.pool, after)
+    what = units(facts.resource, after)
     if facts.before is None:
         first = f"{facts.name} gets a quota of {after} {what}{of_tier}; it had none."
     elif facts.before == after:
@@ -171,9 +176,9 @@ def _division(facts: QuotaFacts, after: int) -> str:
     return f"{whose(facts.name)} quota is divided {facts.split}: {parts}."
 
 
-def pool_effect(facts: PoolFacts) -> Effect:
+def resource_effect(facts: ResourceFacts) -> Effect:
     """What is promised against what is there."""
-    what = units(facts.pool)
+    what = units(facts.resource)
     text = f"Committed quota becomes {facts.committed_after}"
     if facts.committed_after == facts.committed_before:
         text = f"Committed quota stays {facts.committed_after}"
@@ -189,7 +194,7 @@ def pool_effect(facts: PoolFacts) -> Effect:
             text += (
                 "." if facts.peak is None else f"; the peak in use was {facts.peak}."
             )
-    return Effect(EffectCode.COMMITTED, text, pool=facts.pool)
+    return Effect(EffectCode.COMMITTED, text, resource=facts.resource)
 
 
 def class_effects(facts: ClassFacts) -> list[Effect]:

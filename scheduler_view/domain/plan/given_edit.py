@@ -24,7 +24,16 @@ from scheduler_view.domain.quotas.quota_key import (
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.tiers.tier import TierSpec, tier_faults
 
-QUOTA_FIELDS = ("kind", "team", "pool", "gpus", "tier", "rule", "weights", "version")
+QUOTA_FIELDS = (
+    "kind",
+    "team",
+    "resource",
+    "gpus",
+    "tier",
+    "rule",
+    "weights",
+    "version",
+)
 TIER_FIELDS = (
     "kind",
     "name",
@@ -141,11 +150,13 @@ def _edit(
 def _quota(reader: _EditReader, added: Added) -> QuotaEdit:
     reader.allow(QUOTA_FIELDS)
     gpus, known = None, len(reader.faults)
-    pool = reader.text("pool", longest=400)
+    resource = reader.text("resource", longest=400)
     try:
-        pool = quota_key(pool, added).pool if len(reader.faults) == known else ""
+        resource = (
+            quota_key(resource, added).resource if len(reader.faults) == known else ""
+        )
     except KeyRefused as error:
-        reader.fail("pool", str(error))
+        reader.fail("resource", str(error))
     if "gpus" not in reader.values:
         reader.fail("gpus", "is missing; null takes the quota away")
     elif reader.values["gpus"] is not None:
@@ -156,7 +167,7 @@ def _quota(reader: _EditReader, added: Added) -> QuotaEdit:
         rule = SplitRule.EVENLY.value
     return QuotaEdit(
         team=reader.text("team", longest=63),
-        pool=pool,
+        resource=resource,
         gpus=gpus,
         tier=reader.text("tier", longest=63, default=""),
         rule=SplitRule(rule),

@@ -39,7 +39,7 @@ class QuotaMove:
     """
 
     team: str
-    pool: str
+    resource: str
     tier: str
     before: int | None
     after: int | None
@@ -66,8 +66,8 @@ class QuotaMove:
         if self.after is None:
             if self.before is None:  # none, or not known
                 return f"{who}: no quota"
-            return f"{who}: {_amount(self.before, self.pool)} → no quota"
-        after = _amount(self.after, self.pool)
+            return f"{who}: {_amount(self.before, self.resource)} → no quota"
+        after = _amount(self.after, self.resource)
         if not self.is_known:
             return f"{who}: {after}"
         if self.before is None:
@@ -133,7 +133,7 @@ def move_of(edit: Edit, back: Edit | None, names: Mapping[str, str]) -> Move:
     before = back if isinstance(back, QuotaEdit) else None
     return QuotaMove(
         name,
-        edit.pool,
+        edit.resource,
         edit.tier,
         before.gpus if before else None,
         edit.gpus,
@@ -176,8 +176,8 @@ def summary(moves: Iterable[Move], actions: Iterable[Action]) -> str:
     for action in actions:
         count[action] = count.get(action, 0) + 1
     second = [
-        f"{counted(count[action], 'object')} {words}"
-        for action, words in DONE.items()
+        f"{counted(count[action], 'object')} {outcome}"
+        for action, outcome in DONE.items()
         if action in count
     ]
     return ": ".join(part for part in (", ".join(first), ", ".join(second)) if part)
@@ -192,5 +192,5 @@ DONE = {
 }
 
 
-def _amount(number: int, pool: str) -> str:
-    return f"{number:,} {units(pool, number)}"
+def _amount(number: int, resource: str) -> str:
+    return f"{number:,} {units(resource, number)}"

@@ -85,7 +85,7 @@ def namespace_warnings(
 
     Args:
         namespace: its name.
-        limited: GPUs by pool, as this change set leaves them, for all tiers.
+        limited: GPUs by resource, as this change set leaves them, for all tiers.
         quotas: every live quota of the namespace.
         offered: GPU resources that nodes of the cluster have.
         added: resources that an administrator named.
@@ -102,21 +102,23 @@ def namespace_warnings(
                     PlanWarning(WarningCode.KEY_DOES_NOTHING, text, name, namespace)
                 )
                 continue
-            pool, number = resource_of(key, added), gpus_or_none(value)
-            if pool is None:
+            resource, number = resource_of(key, added), gpus_or_none(value)
+            if resource is None:
                 continue
-            covered.add(pool)
-            is_tighter = number is not None and number < limited.get(pool, -1)
+            covered.add(resource)
+            is_tighter = number is not None and number < limited.get(resource, -1)
             if is_tighter and not is_ours(quota):
                 text = (
                     f"{name} in {namespace}, which is not ours, allows only {number} of "
-                    f"{pool}; the least of all quotas counts."
+                    f"{resource}; the least of all quotas counts."
                 )
                 found.append(
                     PlanWarning(WarningCode.TIGHTER_QUOTA, text, name, namespace)
                 )
-    if any(not is_mig(pool) for pool in limited):
-        bare = sorted(pool for pool in set(offered) - covered if is_mig(pool))
+    if any(not is_mig(resource) for resource in limited):
+        bare = sorted(
+            resource for resource in set(offered) - covered if is_mig(resource)
+        )
         if bare:
             verb = "is" if len(bare) == 1 else "are"
             text = (
@@ -137,7 +139,7 @@ def limit_range_warnings(
     """What LimitRanges of a namespace do to pods without GPUs."""
     found = []
     for resource in sorted(limit_range.ranged_resources(items, added)):
-        text = limit_range.words(
+        text = limit_range.message(
             limit_range.predict(items, resource, added), namespace, resource
         )
         if text:

@@ -24,7 +24,7 @@ class LimitedBy:
 
     name: str
     selector: Sequence[Mapping[str, Any]]
-    hard: Mapping[str, int]  # by pool
+    hard: Mapping[str, int]  # by resource
     used: Mapping[str, int]
 
     def counts(self, priority_class: str) -> bool:
@@ -39,20 +39,20 @@ def limited_by(quota: Mapping[str, Any], added: Added = NONE_ADDED) -> LimitedBy
     return LimitedBy(
         name=quota["metadata"]["name"],
         selector=terms,
-        hard=_by_pool(spec.get("hard") or {}, added),
-        used=_by_pool(status.get("used") or {}, added),
+        hard=_by_resource(spec.get("hard") or {}, added),
+        used=_by_resource(status.get("used") or {}, added),
     )
 
 
-def room(quotas: Iterable[LimitedBy], pool: str, priority_class: str) -> int | None:
+def room(quotas: Iterable[LimitedBy], resource: str, priority_class: str) -> int | None:
     """GPUs that a new pod may ask for: the least over all quotas that count it.
 
-    None when none of them limits the pool.
+    None when none of them limits the resource.
     """
     left = [
-        max(0, quota.hard[pool] - quota.used.get(pool, 0))
+        max(0, quota.hard[resource] - quota.used.get(resource, 0))
         for quota in quotas
-        if pool in quota.hard and quota.counts(priority_class)
+        if resource in quota.hard and quota.counts(priority_class)
     ]
     return min(left, default=None)
 
@@ -73,12 +73,12 @@ def _selects(term: Mapping[str, Any], priority_class: str) -> bool:
     return True
 
 
-def _by_pool(keys: Mapping[str, Any], added: Added) -> dict[str, int]:
+def _by_resource(keys: Mapping[str, Any], added: Added) -> dict[str, int]:
     found: dict[str, int] = {}
     for key, value in keys.items():
-        pool = resource_of(key, added)
+        resource = resource_of(key, added)
         number = gpus_or_none(value)
-        is_counted = pool is not None and key == key_of(pool)
-        if pool and number is not None and is_counted:
-            found[pool] = number
+        is_counted = resource is not None and key == key_of(resource)
+        if resource and number is not None and is_counted:
+            found[resource] = number
     return found

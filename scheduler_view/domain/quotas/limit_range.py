@@ -55,15 +55,15 @@ def ranged_resources(
 ) -> set[str]:
     """GPU resources that the items speak of."""
     return {
-        pool
+        resource
         for item in items
         for part in ("max", "min", "default", "defaultRequest")
         for name in item.get(part) or {}
-        if (pool := resource_of(name, added)) is not None
+        if (resource := resource_of(name, added)) is not None
     }
 
 
-def words(prediction: Prediction, namespace: str, resource: str) -> str:
+def message(prediction: Prediction, namespace: str, resource: str) -> str:
     """The warning; empty for a harmless one."""
     if prediction.refused:
         return (

@@ -1,6 +1,6 @@
 """Which keys of a ResourceQuota limit GPUs, and one resource spelled in three ways.
 
-A *pool* is what one key counts, in Kubernetes' spelling of the resource: `nvidia.com/gpu`,
+A *resource* is what one key counts, in Kubernetes' spelling of the resource: `nvidia.com/gpu`,
 `nvidia.com/mig-1g.10gb`, or the whole key of a DRA device class. Only two kinds of key do
 anything (trap T25, measured on Kubernetes 1.34.4): `requests.<resource>` and
 `<class>.deviceclass.resource.k8s.io/devices`. Beside the resources that the product knows stand
@@ -37,32 +37,32 @@ class QuotaKey:
     """A key that limits GPUs.
 
     Attributes:
-        pool: what it counts.
+        resource: what it counts.
         note: what was rewritten, in words; empty when it was spelled right.
     """
 
-    pool: str
+    resource: str
     note: str = ""
 
     @property
     def key(self) -> str:
         """As it stands in `spec.hard`."""
-        return key_of(self.pool)
+        return key_of(self.resource)
 
 
-def key_of(pool: str) -> str:
-    """The quota key of a pool."""
-    return pool if is_dra(pool) else REQUESTS + pool
+def key_of(resource: str) -> str:
+    """The quota key of a resource."""
+    return resource if is_dra(resource) else REQUESTS + resource
 
 
-def is_dra(pool: str) -> bool:
+def is_dra(resource: str) -> bool:
     """True for a DRA device class."""
-    return pool.endswith(DRA_SUFFIX)
+    return resource.endswith(DRA_SUFFIX)
 
 
-def is_mig(pool: str) -> bool:
+def is_mig(resource: str) -> bool:
     """True for a MIG profile."""
-    return "/mig-" in pool
+    return "/mig-" in resource
 
 
 def resource_of(text: str, added: Added = NONE_ADDED) -> str | None:

@@ -11,7 +11,7 @@ NAMED_MODELS = 3  # without a price, that a sentence names
 
 @dataclass(frozen=True, slots=True)
 class UnitRates:
-    """What an hour of one unit of a pool costs: a quota does not tell models apart.
+    """What an hour of one unit of a resource costs: a quota does not tell models apart.
 
     Attributes:
         lowest, highest: over the models with a price; None without any.
@@ -33,7 +33,7 @@ class Spending:
     """
 
     name: str
-    pool: str
+    resource: str
     before: int | None
     after: int | None
     rates: UnitRates
@@ -45,11 +45,15 @@ def spend_text(facts: Spending) -> str:
     begin = f"{whose(facts.name)} highest possible charge in a 30-day month"
     highest, left_out = facts.rates.highest, _left_out(facts)
     if highest is None:
-        why = "no model of this pool has a price." if left_out else "no node offers it."
+        why = (
+            "no model of this resource has a price."
+            if left_out
+            else "no node offers it."
+        )
         return f"{begin} cannot be computed: {why}{left_out}"
     if facts.after is None:
         return f"{begin} is no longer limited by a quota.{left_out}"
-    rate, monthly = _rate_words(facts, highest), highest * MONTH_HOURS
+    rate, monthly = _rate_text(facts, highest), highest * MONTH_HOURS
     after = money(monthly * facts.after, facts.currency)
     if facts.before is None:
         return f"{begin} becomes {after} ({facts.after} at {rate}).{left_out}"
@@ -63,12 +67,13 @@ def spend_text(facts: Spending) -> str:
     )
 
 
-def _rate_words(facts: Spending, highest: Decimal) -> str:
+def _rate_text(facts: Spending, highest: Decimal) -> str:
     lowest = facts.rates.lowest
-    words = f"{money(highest, facts.currency)} an hour"
+    message = f"{money(highest, facts.currency)} an hour"
     if lowest is None or lowest == highest:
-        return words
-    return f"{words}, the highest rate of this pool; the lowest is {money(lowest, facts.currency)}"
+        return message
+    least = money(lowest, facts.currency)
+    return f"{message}, the highest rate of this resource; the lowest is {least}"
 
 
 def _left_out(facts: Spending) -> str:
@@ -78,7 +83,7 @@ def _left_out(facts: Spending) -> str:
         return ""
     names = [
         (model or "A model that no exporter named")
-        + (f" ({number} {units(facts.pool, number)})" if number else "")
+        + (f" ({number} {units(facts.resource, number)})" if number else "")
         for model, number in found[:NAMED_MODELS]
     ]
     if len(found) > NAMED_MODELS:

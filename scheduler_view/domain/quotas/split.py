@@ -20,7 +20,7 @@ class QuotaSplit:
     """A division, and the rule in words."""
 
     parts: Mapping[str, int]
-    words: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ def divide(
         raise SplitRefused(
             "the team has no namespace in this cluster; bind one to it first"
         )
-    weights, words = _weights(names, wish, peaks or {})
+    weights, message = _weights(names, wish, peaks or {})
     if len(names) == 1:
         return QuotaSplit({names[0]: gpus}, f"all of it to {names[0]}")
     whole = sum(weights.values())
     parts = largest_remainder(
         [(name, gpus * weights[name]) for name in names], whole, gpus
     )
-    return QuotaSplit(parts, words)
+    return QuotaSplit(parts, message)
 
 
 def _weights(

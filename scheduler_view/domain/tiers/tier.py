@@ -56,7 +56,7 @@ class Template:
     """A usual set of tiers, highest first."""
 
     key: str
-    words: str
+    message: str
     tiers: tuple[TierSpec, ...]
 
 

@@ -48,21 +48,21 @@ def reason_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> tuple[WaitReason,
         ),
         {},
     )
-    words = str(said.get("message") or "")
+    message = str(said.get("message") or "")
     if gates or said.get("reason") == "SchedulingGated":
-        return WaitReason.HELD_BACK, words or f"gates: {', '.join(gates)}"
-    if not words:
+        return WaitReason.HELD_BACK, message or f"gates: {', '.join(gates)}"
+    if not message:
         return WaitReason.NOT_TRIED, ""
-    return reason_of_words(words, added), words
+    return reason_of_message(message, added), message
 
 
-def reason_of_words(words: str, added: Added = NONE_ADDED) -> WaitReason:
+def reason_of_message(message: str, added: Added = NONE_ADDED) -> WaitReason:
     """What a scheduler's sentence is about."""
-    if any(resource_of(name, added) for name in _LACKING.findall(words)):
+    if any(resource_of(name, added) for name in _LACKING.findall(message)):
         return WaitReason.NO_FREE_GPU
-    if _VOLUME.search(words):
+    if _VOLUME.search(message):
         return WaitReason.VOLUME
-    if _RULES.search(words):
+    if _RULES.search(message):
         return WaitReason.NO_FITTING_NODE
     return WaitReason.OTHER
 
@@ -85,12 +85,12 @@ def asked_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> dict[str, int]:
     }
 
 
-def asked_of_refusal(words: str, added: Added = NONE_ADDED) -> dict[str, int]:
+def asked_of_refusal(message: str, added: Added = NONE_ADDED) -> dict[str, int]:
     """Units that a controller was refused, of `exceeded quota: a, requested: k=v, used: ...`.
 
     Empty where the quota that refused it is about no GPUs.
     """
-    found = _REQUESTED.search(words)
+    found = _REQUESTED.search(message)
     pairs = [part.partition("=") for part in found[1].split(",")] if found else []
     named = [(resource_of(key.strip(), added), value) for key, _, value in pairs]
     return {name: gpus_or_none(value) or 0 for name, value in named if name}
@@ -102,7 +102,7 @@ def _sum(containers: list[Manifest], added: Added) -> dict[str, int]:
         resources = container.get("resources") or {}
         amounts = (resources.get("limits") or {}) | (resources.get("requests") or {})
         for name, value in amounts.items():
-            pool, units = resource_of(name, added), gpus_or_none(value)
-            if pool is not None and units:
-                found[pool] = found.get(pool, 0) + units
+            resource, units = resource_of(name, added), gpus_or_none(value)
+            if resource is not None and units:
+                found[resource] = found.get(resource, 0) + units
     return found

@@ -18,8 +18,8 @@ from scheduler_view.actions.change_file import ChangeFile, line_fault, read_chan
 from scheduler_view.actions.change_sets import ChangeRefused, check_draft
 from scheduler_view.actions.foreground import (
     changes_nothing,
+    compute_plan,
     join_to,
-    look,
     made_from,
     make,
     take_back,
@@ -28,7 +28,7 @@ from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
 from scheduler_view.planning.desired_state import LostUpdate
-from scheduler_view.planning.plan_text import words_of
+from scheduler_view.planning.plan_text import plan_text_of
 from scheduler_view.planning.planner import Computed
 
 FORMATS = ("table", "json")
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         except LostUpdate as error:
             self._found(*error.differences)
         except ClusterError as error:
-            self._found(f"cluster {cluster}: {error.words}")
+            self._found(f"cluster {cluster}: {error.message}")
         except ChangeRefused as error:
             self._found(str(error))
 
@@ -93,21 +93,21 @@ class Command(BaseCommand):
         return wanted
 
     def _plan(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
-        found = look(cluster=cluster, draft=wanted.draft, now=timezone.now)
+        found = compute_plan(cluster=cluster, draft=wanted.draft, now=timezone.now)
         rows = [_planned(found, i) for i in range(len(found.steps))]
-        words = words_of(cluster, found, timezone.now())
+        text = plan_text_of(cluster, found, timezone.now())
         if kind == "json":
             write_rows(rows, "json", self.stdout)
         else:
-            self.stdout.write(words["summary"])
+            self.stdout.write(text["summary"])
             write_rows(rows, "table", self.stdout)
-            for one in (*words["effects"], *words["warnings"]):
+            for one in (*text["effects"], *text["warnings"]):
                 self.stdout.write(f"- {one['text']}")
         if not changes_nothing(found):
             sys.exit(FINDING)
 
     def _apply(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
-        found = look(cluster=cluster, draft=wanted.draft, now=timezone.now)
+        found = compute_plan(cluster=cluster, draft=wanted.draft, now=timezone.now)
         if changes_nothing(found):
             self.stdout.write("nothing to change")
             return

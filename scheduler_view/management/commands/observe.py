@@ -48,11 +48,11 @@ class Command(BaseCommand):
         """Findings of one cluster, printed."""
         seen = look_once(cluster, now=timezone.now)
         self.stdout.write(f"{cluster}: {seen.count} objects seen")
-        for kind, words in seen.errors.items():
-            self.stderr.write(f"{cluster}: {kind} cannot be read: {words}")
+        for kind, message in seen.errors.items():
+            self.stderr.write(f"{cluster}: {kind} cannot be read: {message}")
         differing = Drift.objects.filter(cluster=cluster, state=DriftState.DIFFERS)
         for drift in differing.order_by("kind", "namespace", "name"):
-            self.stdout.write(f"{drift}: {drift.words}")
+            self.stdout.write(f"{drift}: {drift.message}")
         return len(seen.errors) + differing.count()
 
     def _follow(self, only: str, alive_file: Path | None) -> None:

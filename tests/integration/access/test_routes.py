@@ -181,7 +181,7 @@ def test_hidden_and_missing_look_the_same(
 
 
 def _of_search(ana: Client) -> int:
-    edit = {"kind": "quota", "team": "search", "pool": "nvidia.com/gpu", "gpus": 8}
+    edit = {"kind": "quota", "team": "search", "resource": "nvidia.com/gpu", "gpus": 8}
     body = {"cluster": "north", "edits": [edit], "reason": "Agreed in November."}
     answer = ana.post("/api/v1/change-sets", body, content_type="application/json")
     assert answer.status_code == 201, answer.content

@@ -42,7 +42,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "change-sets": {
         "cluster": "north",
         "edits": [
-            {"kind": "quota", "team": "vision", "pool": "nvidia.com/gpu", "gpus": 8}
+            {"kind": "quota", "team": "vision", "resource": "nvidia.com/gpu", "gpus": 8}
         ],
         "reason": REASON,
     },

@@ -13,7 +13,7 @@ from accounting.models import Cluster, Person, Team
 from scheduler_view.models import ChangeSet, ChangeStep, QuotaTarget, Tier
 from tests.integration.api.conftest import CSV, Ask, problem
 
-EDIT = {"kind": "quota", "team": "vision", "pool": "nvidia.com/gpu", "gpus": 8}
+EDIT = {"kind": "quota", "team": "vision", "resource": "nvidia.com/gpu", "gpus": 8}
 REASON = "Agreed with the lead. OPS-4812"
 JSON = "application/json"
 
@@ -72,8 +72,8 @@ def test_a_draft_is_made_read_and_replaced(ask: Ask) -> None:
         ({"gpus": 0.5}, "#/edits/0/gpus"),
         ({"gpus": -1}, "#/edits/0/gpus"),
         ({"gpus": "1500m"}, "#/edits/0/gpus"),
-        ({"pool": "requests.cpu"}, "#/edits/0/pool"),
-        ({"pool": "x" * 500}, "#/edits/0/pool"),
+        ({"resource": "requests.cpu"}, "#/edits/0/resource"),
+        ({"resource": "x" * 500}, "#/edits/0/resource"),
         ({"team": "nobody"}, "#/edits/0/team"),
         ({"tier": "nothing"}, "#/edits/0/tier"),
         ({"colour": "red"}, "#/edits/0/colour"),
@@ -243,7 +243,7 @@ def test_quotas_and_tiers_are_lists(ask: Ask) -> None:
         QuotaTarget.objects.create(
             cluster=cluster,
             team=Team.objects.get(slug=slug),
-            pool="nvidia.com/gpu",
+            resource="nvidia.com/gpu",
             gpus=8,
             split={f"{slug}-prod": 8},
             version=1,
@@ -259,7 +259,7 @@ def test_quotas_and_tiers_are_lists(ask: Ask) -> None:
     (tier,) = ask("luis").get("/api/v1/tiers").json()["rows"]
     assert (tier["name"], tier["class_name"]) == ("batch", "batch-v1")
     text = ask("ana").get("/api/v1/quotas", headers=CSV).content.decode()
-    assert text.startswith("cluster,team,pool,key,tier,gpus,")
+    assert text.startswith("cluster,team,resource,key,tier,gpus,")
 
 
 def test_the_record_says_who_and_why(ask: Ask) -> None:

@@ -73,7 +73,7 @@ REAL: dict[str, list[Any]] = {  # of the story: what is drawn alone is hardly ev
 EDIT: dict[str, list[Any]] = {
     "kind": ["quota", "tier", "none", 1],
     "team": ["vision", "nobody", "", None, 7],
-    "pool": ["nvidia.com/gpu", "x", "", None, []],
+    "resource": ["nvidia.com/gpu", "x", "", None, []],
     "gpus": [8, 0, -1, None, 2**31, 2**62, 1.5, "8", {}],
     "tier": ["", "gold", None, 1],
     "rule": ["evenly", "by_use", "weights", "none", 1],
@@ -83,7 +83,7 @@ EDIT: dict[str, list[Any]] = {
     "value": [1000, -(2**31), 2**31, 2**62, None, "1"],
     "remove": [True, False, "x"],
 }
-QUOTA = ("kind", "team", "pool", "gpus", "tier", "rule", "weights", "version")
+QUOTA = ("kind", "team", "resource", "gpus", "tier", "rule", "weights", "version")
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -125,7 +125,12 @@ def real(case: Case[Any], draw: st.DrawFn | Any) -> None:
                 part[name] = draw(st.sampled_from(REAL[name]))
     if isinstance(case.body, dict) and "edits" in case.body and draw(st.booleans()):
         chosen = draw(st.lists(st.sampled_from(list(EDIT)), min_size=1, unique=True))
-        edit = {"kind": "quota", "team": "vision", "pool": "nvidia.com/gpu", "gpus": 8}
+        edit = {
+            "kind": "quota",
+            "team": "vision",
+            "resource": "nvidia.com/gpu",
+            "gpus": 8,
+        }
         drawn = {name: draw(st.sampled_from(EDIT[name])) for name in chosen}
         case.body["edits"] = [edit | drawn]
 

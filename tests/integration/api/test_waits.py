@@ -10,7 +10,7 @@ from scheduler_view.models import Observation, Preemption
 from tests.integration.accounting.support import report
 from tests.integration.api.conftest import CSV, Ask
 
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 
 
 def places(ask: Ask) -> tuple[Cluster, dict[str, str]]:
@@ -31,7 +31,7 @@ def pending(cluster: Cluster, namespace: str, name: str) -> None:
         "type": "PodScheduled",
         "status": "False",
         "reason": "Unschedulable",
-        "message": f"0/4 nodes are available: 4 Insufficient {POOL}.",
+        "message": f"0/4 nodes are available: 4 Insufficient {RESOURCE}.",
     }
     Observation.objects.create(
         cluster=cluster,
@@ -41,7 +41,7 @@ def pending(cluster: Cluster, namespace: str, name: str) -> None:
         uid=f"uid-{name}",
         manifest={
             "metadata": {"name": name, "creationTimestamp": "2026-10-01T00:00:00Z"},
-            "spec": {"containers": [{"resources": {"limits": {POOL: "2"}}}]},
+            "spec": {"containers": [{"resources": {"limits": {RESOURCE: "2"}}}]},
             "status": {"phase": "Pending", "conditions": [said]},
         },
         changed_at=timezone.now(),
@@ -67,12 +67,12 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
             "namespace": place["vision"],
             "kind": "Pod",
             "name": "a",
-            "requested": {POOL: 2},
+            "requested": {RESOURCE: 2},
             "priority_class": "",
             "since": "2026-10-01T00:00:00Z",
             "last": None,
             "reason": "no_free_gpu",
-            "message": f"0/4 nodes are available: 4 Insufficient {POOL}.",
+            "message": f"0/4 nodes are available: 4 Insufficient {RESOURCE}.",
         }
     ]
     assert {r["team"] for r in rows(ask("fin"), "waiting")} == {
@@ -107,7 +107,7 @@ def test_who_was_pushed_out_is_told_to_those_whose_it_is(ask: Ask) -> None:
             namespace=namespace,
             pod=name,
             at=now - timedelta(days=days),
-            words="Preempted by pod x",
+            message="Preempted by pod x",
         )
     found = rows(ask("ana"), "preemptions")
     assert [(r["pod"], r["team"]) for r in found] == [
@@ -127,7 +127,7 @@ def test_queues_are_told_to_those_who_see_all_teams(ask: Ask) -> None:
             cluster=cluster,
             scheduler="kueue",
             queue="shared",
-            resource=POOL,
+            resource=RESOURCE,
             field=field,
             part="a",
             value=value,

@@ -84,17 +84,17 @@ def rest(client: Client, noun: str, cluster: str) -> Rows:
 
 
 def shown(client: Client, cluster: str) -> list[tuple[str, str, str, str, str]]:
-    """Team, pool, tier, GPUs and badge of each row of the quotas page."""
+    """Team, resource, tier, GPUs and badge of each row of the quotas page."""
     answer = client.get(f"/quotas?cluster={cluster}")
     assert answer.status_code == 200
     found = []
     for row in html_of(answer).split("<tr data-quota")[1:]:
         names = re.search(r'name="q\|([^"]+)" value="(\d+)"', row)
         assert names is not None, row
-        team, pool, tier, _version, was = names[1].split("|")
+        team, resource, tier, _version, was = names[1].split("|")
         assert names[2] == was
-        (badge,) = (state for words, state in BADGES.items() if f">{words}" in row)
-        found.append((team, pool, tier, was, badge))
+        (badge,) = (state for message, state in BADGES.items() if f">{message}" in row)
+        found.append((team, resource, tier, was, badge))
     return found
 
 
@@ -127,7 +127,7 @@ def kubectl(world: World, kind: str, name: str = "", namespace: str = "") -> Any
 
 
 def _of_page(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
-    return row["team"], row["pool"], row["tier"], str(row["gpus"]), row["sync"]
+    return row["team"], row["resource"], row["tier"], str(row["gpus"]), row["sync"]
 
 
 def _hard(world: World, namespace: str) -> dict[str, dict[str, str]]:

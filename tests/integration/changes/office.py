@@ -113,7 +113,7 @@ class Office:
 
 def quota(gpus: int | None, team: str = "vision", **more: Any) -> dict[str, Any]:
     """An edit of whole GPUs."""
-    edit = {"kind": "quota", "team": team, "pool": "nvidia.com/gpu", "gpus": gpus}
+    edit = {"kind": "quota", "team": team, "resource": "nvidia.com/gpu", "gpus": gpus}
     return edit | more
 
 

@@ -12,7 +12,7 @@ from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import Drift, Observation
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.quotas import pool_rows
+from scheduler_view.queries.quotas import resource_rows
 from tests.integration.changes.office import EPOCH, REASON, Office, quota, said
 
 HALF = "example.com/half"
@@ -41,17 +41,19 @@ def node_of(office: Office) -> None:
 
 def test_a_name_that_nobody_added_is_refused_and_says_where_to_add_it() -> None:
     with pytest.raises(EditsRefused, match="name it under `resources`"):
-        edits_from([quota(4, pool=HALF)])
+        edits_from([quota(4, resource=HALF)])
 
 
 def test_an_added_name_is_planned_priced_and_applied(named: Office) -> None:
     node_of(named)
-    change_set = named.applied(quota(4, pool=f"limits.{HALF}"))
+    change_set = named.applied(quota(4, resource=f"limits.{HALF}"))
     assert named.hard() == {f"requests.{HALF}": "4"}
-    words = said(change_set)
-    assert "In use now: 0, so 4 are free." in words
-    assert "becomes EUR 5,760.00 (4 at EUR 2.00 an hour)" in words
-    [row] = [row for row in pool_rows(EVERYTHING, named.now()) if row.pool == HALF]
+    message = said(change_set)
+    assert "In use now: 0, so 4 are free." in message
+    assert "becomes EUR 5,760.00 (4 at EUR 2.00 an hour)" in message
+    [row] = [
+        row for row in resource_rows(EVERYTHING, named.now()) if row.resource == HALF
+    ]
     assert (row.committed, row.capacity) == (4, 4)
 
 
@@ -62,6 +64,6 @@ def test_pods_and_foreign_quotas_of_an_added_name_are_seen(named: Office) -> Non
     look_once(named.cluster, now=named.now)
     assert Observation.objects.filter(kind="Pod", name="train").exists()
     assert Drift.objects.get(name="theirs").state == "not_managed"
-    change_set = named.planned(quota(9, pool=HALF))
+    change_set = named.planned(quota(9, resource=HALF))
     assert "theirs" in said(change_set, "warnings")
     assert "allows only 8" in said(change_set, "warnings")

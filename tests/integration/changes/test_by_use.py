@@ -75,11 +75,11 @@ def test_a_quota_is_divided_by_the_most_that_each_held(
     # six pods of one GPU after each other hold one at a time; the peak counts, not the sum
     import_holds(both, tmp_path, {one: [2, 3, 1], other: [1, 1, 1]})
     change_set = both.applied(quota(8, rule="by_use"))
-    words = said(change_set)
-    assert f"by the most each held in 30 days ({one} 3, {other} 1)" in words
-    assert "Computer Vision's quota is divided" in words
-    assert "In the last 30 days Computer Vision held at most 4" in words
-    assert "vision holds" not in words  # a slug is for programs
+    message = said(change_set)
+    assert f"by the most each held in 30 days ({one} 3, {other} 1)" in message
+    assert "Computer Vision's quota is divided" in message
+    assert "In the last 30 days Computer Vision held at most 4" in message
+    assert "vision holds" not in message  # a slug is for programs
     assert (both.hard()[GPU_KEY], both.hard(other)[GPU_KEY]) == ("6", "2")
     assert QuotaTarget.objects.get().split == {one: 6, other: 2}
     agree(both)

@@ -49,7 +49,7 @@ def asked(office: Office, change_set: ChangeSet) -> ChangeSet:
 
 
 @pytest.mark.parametrize(
-    ("fault", "words", "rest_s"),
+    ("fault", "message", "rest_s"),
     [
         ({"answer": BUSY}, "busy", 60),
         ({"answer": BROKEN}, "down for repair", 5),
@@ -59,7 +59,7 @@ def asked(office: Office, change_set: ChangeSet) -> ChangeSet:
     ids=["429", "503", "hang", "reset"],
 )
 def test_a_temporary_fault_is_waited_for(
-    office: Office, fault: Mapping[str, Any], words: str, rest_s: int
+    office: Office, fault: Mapping[str, Any], message: str, rest_s: int
 ) -> None:
     change_set = office.agreed(quota(4))
     with failing(**fault) as server:
@@ -67,7 +67,7 @@ def test_a_temporary_fault_is_waited_for(
         asked(office, change_set)
         sent = len(server.seen)
     assert change_set.state == "applying"
-    assert words in change_set.error
+    assert message in change_set.error
     assert change_set.retry_at is not None
     rest = (change_set.retry_at - office.now()).total_seconds()
     assert rest_s - 5 < rest <= rest_s

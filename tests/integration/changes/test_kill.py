@@ -47,8 +47,8 @@ def change_file(office: Office, path: Path) -> Path:
 cluster: {name}
 reason: One of each kind, and a worker that dies.
 quotas:
-  - {{team: vision, pool: nvidia.com/gpu, gpus: 4}}
-  - {{team: speech, pool: nvidia.com/gpu, gpus: 6}}
+  - {{team: vision, resource: nvidia.com/gpu, gpus: 4}}
+  - {{team: speech, resource: nvidia.com/gpu, gpus: 6}}
 tiers:
   - {{name: {name}-t, value: 20, in_place: true}}
 """)

@@ -73,8 +73,8 @@ def test_a_file_joins_an_open_change_set(both: Office, tmp_path: Path) -> None:
     assert not both.has_quota()  # nothing is sent
     both.apply(both.approve(first))
     assert both.hard() == yaml.safe_load(BLOCKS[1])
-    code, words = join(path, str(first.pk))
-    assert (code, "is applied" in words) == (1, True)
+    code, message = join(path, str(first.pk))
+    assert (code, "is applied" in message) == (1, True)
     assert join(path, "999999")[0] == 1
     with pytest.raises(CommandError, match="--to"):
         join(path, "CS-none")

@@ -85,11 +85,13 @@ def test_lowered_below_use_stops_nothing_and_refuses_the_next(office: Office) ->
 
 def test_each_mig_profile_and_device_class_is_its_own_key(both: Office) -> None:
     both.applied(
-        quota(4), quota(7, pool="nvidia.com/mig-1g.10gb"), quota(3, pool=DRA_KEY)
+        quota(4),
+        quota(7, resource="nvidia.com/mig-1g.10gb"),
+        quota(3, resource=DRA_KEY),
     )
     assert both.hard() == {GPU_KEY: "4", MIG_KEY: "7", DRA_KEY: "3"}
     assert len(agree(both)) == 3
-    both.applied(quota(None, pool="nvidia.com/mig-1g.10gb"))
+    both.applied(quota(None, resource="nvidia.com/mig-1g.10gb"))
     assert both.hard() == {GPU_KEY: "4", DRA_KEY: "3"}
     assert len(agree(both)) == 2
 
@@ -189,10 +191,10 @@ def test_foreign_keys_and_objects_stay(both: Office) -> None:
     change_set = both.applied(quota(6))
     assert both.hard() == {GPU_KEY: "6", "requests.cpu": "10"}
     assert both.hard(name="theirs") == {GPU_KEY: "2", "limits.nvidia.com/gpu": "1"}
-    words = said(change_set, "warnings")
-    assert "kept by Argo CD" in words
-    assert "limits.nvidia.com/gpu is not enforced" in words
-    assert "allows only 2" in words
+    message = said(change_set, "warnings")
+    assert "kept by Argo CD" in message
+    assert "limits.nvidia.com/gpu is not enforced" in message
+    assert "allows only 2" in message
     both.applied(quota(None))
     assert both.hard() == {"requests.cpu": "10"}
 
@@ -275,7 +277,11 @@ def test_drift_by_kubectl_is_shown_by_all_and_restored_from_the_page(
     both.world.admin.edit(path, {"spec": {"hard": {GPU_KEY: "7"}}})
     (row,) = agree_after_a_look(both)
     assert (row["sync"], row["live"]) == ("differs", {both.world.name: 7})
-    asked = {"cluster": both.cluster.name, "team": "vision", "pool": row["pool"]}
+    asked = {
+        "cluster": both.cluster.name,
+        "team": "vision",
+        "resource": row["resource"],
+    }
     with somebody() as client:
         page = html_of(client.get("/quotas"))
         assert "Changed by kubectl-edit" in page

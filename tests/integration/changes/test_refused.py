@@ -80,8 +80,8 @@ def change_file(office: Office, path: Path) -> Path:
 cluster: {office.world.name}
 reason: Both teams get what they asked for.
 quotas:
-  - {{team: vision, pool: nvidia.com/gpu, gpus: 4}}
-  - {{team: speech, pool: nvidia.com/gpu, gpus: 6}}
+  - {{team: vision, resource: nvidia.com/gpu, gpus: 4}}
+  - {{team: speech, resource: nvidia.com/gpu, gpus: 6}}
 """)
     return path
 
@@ -94,7 +94,7 @@ def test_one_of_two_objects_is_refused_and_everybody_is_told(
     place: Office, tmp_path: Path, redis_url: str
 ) -> None:
     other = f"{place.world.name}-b"
-    words = f"namespace {other} is labelled gpu-ledger/managed=false"
+    message = f"namespace {other} is labelled gpu-ledger/managed=false"
     path = change_file(place, tmp_path / "change.yaml")
     changed = tmp_path / "changed"  # the cluster, between plan and apply
     held = environment(redis_url, f"step_marked:until:{changed}")
@@ -105,13 +105,13 @@ def test_one_of_two_objects_is_refused_and_everybody_is_told(
         said, complaint = child.communicate(timeout=120)
     change_set = ChangeSet.objects.get()
     assert child.returncode == 1, complaint
-    assert words in said  # beside its object
+    assert message in said  # beside its object
     assert "is partly applied: 1 refused, first" in complaint
     assert change_set.state == "partly_applied"
     found = {step.namespace: step for step in change_set.steps.all()}
     assert found[place.world.name].state == "applied"
     assert (found[other].state, found[other].code) == ("refused", 403)
-    assert words in found[other].message
+    assert message in found[other].message
 
     with somebody() as client:
         page = html_of(client.get(f"/changes/{change_set.pk}"))
@@ -119,7 +119,7 @@ def test_one_of_two_objects_is_refused_and_everybody_is_told(
         listed = client.get("/api/v1/change-sets").json()["rows"][0]
     assert ">Applied<" in page
     assert ">Refused<" in page
-    assert words in page
+    assert message in page
     assert "403: " in page
     assert (rest["state"], rest["steps_applied"], rest["steps_refused"]) == (
         "partly_applied",
@@ -127,7 +127,7 @@ def test_one_of_two_objects_is_refused_and_everybody_is_told(
         1,
     )
     steps = {step["namespace"]: step for step in rest["steps"]}
-    assert (steps[other]["code"], words in steps[other]["message"]) == (403, True)
+    assert (steps[other]["code"], message in steps[other]["message"]) == (403, True)
     assert steps[place.world.name]["state"] == "applied"
     assert (listed["state"], listed["steps_refused"]) == ("partly_applied", 1)
     rows = {row["team"]: row for row in agree(place)}
@@ -139,10 +139,10 @@ def test_one_of_two_objects_is_refused_and_everybody_is_told(
 
     planned = process(environment(redis_url), "change_set", "plan", path)
     assert planned.returncode == 1
-    assert words in planned.stdout  # the dry run was refused in the same words
+    assert message in planned.stdout  # the dry run was refused in the same words
     refused = process(environment(redis_url), "change_set", "apply", path)
     assert refused.returncode == 1
-    assert words in refused.stderr
+    assert message in refused.stderr
 
     let_in(place, other)
     rest_of_it = again(change_set, actor="ana", reason=REASON, at=place.now())
@@ -161,18 +161,18 @@ def test_what_a_dry_run_refuses_is_planned_with_the_words_and_not_sent(
     assert change_set.state == "planned", change_set.error
     blocked = {step.kind: step for step in change_set.steps.all() if step.blocked}
     assert list(blocked) == ["PriorityClass"]
-    words = "may set priorities up to 100000, not 100001"
+    message = "may set priorities up to 100000, not 100001"
     assert blocked["PriorityClass"].code == 403
-    assert words in blocked["PriorityClass"].message
+    assert message in blocked["PriorityClass"].message
     with somebody() as client:
         page = html_of(client.get(f"/changes/{change_set.pk}"))
         rest = client.get(f"/api/v1/change-sets/{change_set.pk}").json()
     assert "Cannot be applied" in page
     assert "Accepted in a dry run" in page
-    assert words in page
-    assert [words in step["message"] for step in rest["steps"] if step["blocked"]] == [
-        True
-    ]
+    assert message in page
+    assert [
+        message in step["message"] for step in rest["steps"] if step["blocked"]
+    ] == [True]
     with pytest.raises(ChangeRefused, match="1 of its objects cannot be changed"):
         place.approve(change_set)
     assert not place.has_quota()

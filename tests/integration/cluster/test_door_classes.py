@@ -60,7 +60,7 @@ def test_a_second_default_is_refused(world: World) -> None:
                 door.apply(priority_class(second, 20, globalDefault=True))
         finally:
             door.delete(CLASS, first, uid=live.uid)
-    assert f"PriorityClass {first} is already marked as default" in caught.value.words
+    assert f"PriorityClass {first} is already marked as default" in caught.value.message
 
 
 def test_a_class_does_not_become_a_second_default(world: World) -> None:
@@ -87,7 +87,7 @@ def _is_refused(door: ClusterClient, body: Any, *, dry_run: bool) -> bool:
     try:
         door.apply(body, dry_run=dry_run)
     except Forbidden as error:
-        return "is already marked as default" in error.words
+        return "is already marked as default" in error.message
     return False
 
 

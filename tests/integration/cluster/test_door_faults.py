@@ -113,7 +113,7 @@ def test_a_server_error_keeps_the_servers_words(code: int) -> None:
         pytest.raises(ServerError) as caught,
     ):
         door.list(QUOTA)
-    assert (caught.value.code, caught.value.words) == (code, "etcd is ill")
+    assert (caught.value.code, caught.value.message) == (code, "etcd is ill")
     assert caught.value.retry_after_s == 2.0
 
 
@@ -188,7 +188,7 @@ def test_a_certificate_that_is_not_trusted(real: World) -> None:
     access = ClusterAccess("test", AccessRole.READER, server=real.url, timeout_s=5)
     with connect(access) as door, pytest.raises(TlsFailure) as caught:
         door.version()
-    assert "certificate" in caught.value.words.lower()
+    assert "certificate" in caught.value.message.lower()
     assert not caught.value.is_outcome_unknown
 
 

@@ -22,7 +22,7 @@ from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY, World, quota
 from tests.processes import wait_until
 
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 
 
 def test_a_quota_is_made_changed_and_read_back(world: World) -> None:
@@ -83,7 +83,7 @@ def test_a_conflict_names_the_other_manager_and_the_field(world: World) -> None:
             door.apply(quota(world.name, {GPU_KEY: "6"}))
         assert caught.value.owner == "kubectl-edit"
         assert caught.value.fields == (f".spec.hard.{GPU_KEY}",)
-        assert 'conflict with "kubectl-edit"' in caught.value.words
+        assert 'conflict with "kubectl-edit"' in caught.value.message
         same = door.apply(quota(world.name, {GPU_KEY: "8"}))
         assert same.managers == {MANAGER, "kubectl-edit"}
         taken = door.apply(quota(world.name, {GPU_KEY: "6"}), force=True)
@@ -112,7 +112,7 @@ def test_a_pod_over_the_quota_is_refused(world: World) -> None:
         with pytest.raises(RefusedByServer, match="exceeded quota: gpu-ledger") as no:
             world.admin.make_pod(world.name, "b", 1)
     assert no.value.code == 403
-    assert f"used: {GPU_KEY}=2, limited: {GPU_KEY}=2" in no.value.words
+    assert f"used: {GPU_KEY}=2, limited: {GPU_KEY}=2" in no.value.message
 
 
 def test_lowered_below_use_stops_nothing_and_refuses_the_next(world: World) -> None:
@@ -194,7 +194,7 @@ def test_a_fraction_is_accepted_and_counts_as_one(world: World) -> None:
         world.admin.wait_used(world.name, "gpu-ledger", GPU_KEY, "0")
         with pytest.raises(RefusedByServer, match="exceeded quota: gpu-ledger") as no:
             world.admin.make_pod(world.name, "two", 2)
-        assert f"limited: {GPU_KEY}=1500m" in no.value.words
+        assert f"limited: {GPU_KEY}=1500m" in no.value.message
         world.admin.make_pod(world.name, "one", 1)
         again = door.apply(quota(world.name, {GPU_KEY: "1500m"}))
     assert again.spec["hard"] == {GPU_KEY: "1500m"}
@@ -205,7 +205,7 @@ def test_a_dry_run_is_refused_in_the_same_words_and_makes_nothing(
 ) -> None:
     pods = f"/api/v1/namespaces/{world.name}/pods"
     container: dict[str, Any] = {"name": "main", "image": "example.com/train:1"}
-    container |= {"resources": {"limits": {POOL: "3"}}}
+    container |= {"resources": {"limits": {RESOURCE: "3"}}}
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [container]}}
     with world.door() as door:
         door.apply(quota(world.name, {GPU_KEY: "2"}))
@@ -214,7 +214,7 @@ def test_a_dry_run_is_refused_in_the_same_words_and_makes_nothing(
         for query in ({"dryRun": "All"}, {}):
             with pytest.raises(RefusedByServer, match="exceeded quota") as no:
                 world.admin.create(pods, pod, **query)
-            said.append((no.value.code, no.value.words))
+            said.append((no.value.code, no.value.message))
         assert said[0] == said[1]
         door.apply(quota(world.name, {GPU_KEY: "3"}))
         wait_until(lambda: _dry_run_passes(world, pods, pod), 30)

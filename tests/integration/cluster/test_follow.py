@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounting.models import Cluster
-from scheduler_view.models import Look, Observation
+from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.observation.watch import follow_all
 from tests.control_plane.world import GPU_KEY, World
 
@@ -61,7 +61,7 @@ def test_a_cluster_is_followed_from_when_it_is_connected(
     world.admin.make_quota(world.name, "first", {GPU_KEY: "4"})
     cluster = Cluster.objects.create(name="east")
     wait("it lives without access", lambda: len(beats) > 3)
-    assert not Look.objects.exists()
+    assert not ObservationRun.objects.exists()
     cluster.kubernetes = world.settings
     cluster.save()
     wait("what is there is seen", lambda: seen("first"))
@@ -76,7 +76,7 @@ def test_new_settings_are_used_and_a_silent_cluster_stops_no_other(
 ) -> None:
     away = {"reader": {"server": "https://127.0.0.1:9", "token": "none"}}
     cluster = Cluster.objects.create(name="east", kubernetes=away)
-    wait("it cannot be read", lambda: Look.objects.exclude(error="").exists())
+    wait("it cannot be read", lambda: ObservationRun.objects.exclude(error="").exists())
     Cluster.objects.create(name="west", kubernetes=world.settings)
     world.admin.make_quota(world.name, "first", {GPU_KEY: "4"})
     wait("the other is seen", lambda: seen("first"))

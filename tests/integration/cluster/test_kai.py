@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.models import Look, Observation
+from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.scheduler_queues import all_queue_rows
 from tests.control_plane.admin import RefusedByServer
@@ -105,14 +105,14 @@ def test_queues_of_kai_stand_beside_the_others(kai: Office) -> None:
     assert rows["vision"]["sampled"] is not None
     kai.world.admin.delete(f"{QUEUES}/vision")
     assert "vision" not in shown(kai)
-    assert not Look.objects.exclude(error="").exists()
+    assert not ObservationRun.objects.exclude(error="").exists()
 
 
 @pytest.mark.control_plane
 def test_a_cluster_without_kai_has_no_row_of_it(office: Office) -> None:
     look_once(office.cluster, now=office.now)
     assert not Observation.objects.filter(kind="KaiQueue").exists()
-    assert not Look.objects.filter(kind="KaiQueue").exists()
+    assert not ObservationRun.objects.filter(kind="KaiQueue").exists()
 
 
 @pytest.fixture

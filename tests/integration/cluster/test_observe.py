@@ -20,8 +20,8 @@ from scheduler_view.models import (
     ChangeState,
     ChangeStep,
     Drift,
-    Look,
     Observation,
+    ObservationRun,
     QuotaTarget,
     Tier,
 )
@@ -33,7 +33,7 @@ from tests.control_plane.faulty import failing, response
 from tests.control_plane.world import GPU_KEY, World, priority_class, quota
 from tests.processes import wait_until
 
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 NOW = timezone.now
 
 
@@ -48,7 +48,7 @@ def want(cluster: Cluster, namespace: str, gpus: int) -> QuotaTarget:
     return QuotaTarget.objects.create(
         cluster=cluster,
         team=team,
-        pool=POOL,
+        resource=RESOURCE,
         gpus=gpus,
         split={namespace: gpus},
         version=1,
@@ -73,7 +73,7 @@ def test_what_a_cluster_has_is_stored_with_its_time(
         f"/api/v1/namespaces/{world.name}/limitranges",
         {
             "metadata": {"name": "ranges"},
-            "spec": {"limits": [{"type": "Container", "max": {POOL: "4"}}]},
+            "spec": {"limits": [{"type": "Container", "max": {RESOURCE: "4"}}]},
         },
     )
     began = timezone.now()
@@ -90,7 +90,7 @@ def test_what_a_cluster_has_is_stored_with_its_time(
     scoped = mine.get(name="scoped").manifest
     assert scoped["spec"]["scopeSelector"] == selector
     assert scoped["metadata"]["managedFields"]
-    seen_at = Look.objects.get(cluster=cluster, kind=QUOTA).seen_at
+    seen_at = ObservationRun.objects.get(cluster=cluster, kind=QUOTA).seen_at
     assert seen_at is not None
     assert seen_at >= began
     place = Observation.objects.get(cluster=cluster, kind="Namespace", name=world.name)
@@ -163,7 +163,7 @@ def test_what_is_removed_foreign_or_left_behind(world: World, cluster: Cluster) 
         assert not Drift.objects.filter(name="cpu").exists()
         target.delete()
         look_once(cluster, now=NOW)
-        assert "nothing of it is wanted" in drift_of(world).words
+        assert "nothing of it is wanted" in drift_of(world).message
         door.delete(QUOTA, "gpu-ledger", world.name, uid=live.uid)
     look_once(cluster, now=NOW)
     assert not Drift.objects.filter(namespace=world.name, name="gpu-ledger").exists()
@@ -228,12 +228,12 @@ def test_a_cluster_that_is_silent_keeps_what_was_seen(
 ) -> None:
     world.admin.make_quota(world.name, "a", {GPU_KEY: "2"})
     look_once(cluster, now=NOW)
-    seen_at = Look.objects.get(cluster=cluster, kind=QUOTA).seen_at
+    seen_at = ObservationRun.objects.get(cluster=cluster, kind=QUOTA).seen_at
     access = {"server": "http://127.0.0.1:1"}
     cluster.kubernetes = {"reader": access, "timeout_s": 1}
     seen = look_once(cluster, now=NOW)
     assert set(seen.errors) >= {QUOTA, CLASS}
-    look = Look.objects.get(cluster=cluster, kind=QUOTA)
+    look = ObservationRun.objects.get(cluster=cluster, kind=QUOTA)
     assert "cannot be reached" in look.error
     assert look.seen_at == seen_at
     assert Observation.objects.filter(namespace=world.name, name="a").exists()
@@ -241,13 +241,13 @@ def test_a_cluster_that_is_silent_keeps_what_was_seen(
 
 def test_a_kind_that_we_may_not_list_hides_no_other(db: None) -> None:
     del db
-    words = b'{"kind":"Status","code":403,"message":"pods is forbidden: User x"}'
-    with failing(response(403, words)) as server:
+    message = b'{"kind":"Status","code":403,"message":"pods is forbidden: User x"}'
+    with failing(response(403, message)) as server:
         access = {"server": server.url}
         cluster = Cluster.objects.create(name="x", kubernetes={"reader": access})
         seen = look_once(cluster, now=NOW)
         assert len(server.seen) == len(seen.errors) == 6, "each kind is asked for"
-    look = Look.objects.get(cluster=cluster, kind="Pod")
+    look = ObservationRun.objects.get(cluster=cluster, kind="Pod")
     assert (look.is_allowed, look.code) == (False, 403)
     assert look.error == "pods is forbidden: User x"
 
@@ -257,7 +257,7 @@ def test_no_credentials_are_said_in_words(db: None) -> None:
     access = {"kubeconfig": "/nonexistent/kubeconfig"}
     cluster = Cluster.objects.create(name="x", kubernetes={"reader": access})
     look_once(cluster, now=NOW)
-    look = Look.objects.get(cluster=cluster, kind=QUOTA)
+    look = ObservationRun.objects.get(cluster=cluster, kind=QUOTA)
     assert "credentials cannot be read" in look.error
 
 
@@ -313,4 +313,4 @@ def test_a_watch_finds_drift_at_once(world: World, followed: Cluster) -> None:
     assert time.monotonic() - began < 5
     assert row.get().who == "kubectl-edit"
     world.admin.delete(quota_path(world.name, "gpu-ledger"))
-    wait_until(lambda: row.filter(words__startswith="It was removed").exists(), 20)
+    wait_until(lambda: row.filter(message__startswith="It was removed").exists(), 20)

@@ -11,7 +11,7 @@ import pytest
 
 from accounting.access import EVERYTHING
 from accounting.models import Cluster, QueueSample, Team
-from scheduler_view.models import Look, Observation, QuotaTarget
+from scheduler_view.models import Observation, ObservationRun, QuotaTarget
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.queue_borrowing import served
 from scheduler_view.queries.quotas import quota_rows
@@ -23,7 +23,7 @@ from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 AT_MS = 1_790_848_800_000
 
 
@@ -100,7 +100,7 @@ def figures(cluster: Cluster, queue: str, **values: float | None) -> None:
             cluster=cluster,
             scheduler="kueue",
             queue=queue,
-            resource=POOL,
+            resource=RESOURCE,
             field=field,
             part="",
             value=value,
@@ -117,7 +117,7 @@ def test_what_a_teams_own_queue_borrows_stands_beside_its_quota(
         QuotaTarget.objects.create(
             cluster=office.cluster,
             team=Team.objects.get(slug=team),
-            pool=POOL,
+            resource=RESOURCE,
             gpus=8,
             split={place: 8},
             version=1,
@@ -149,4 +149,4 @@ def test_a_cluster_without_kueue_has_no_queue_and_no_fault(
     assert not seen.errors
     assert served(office.cluster.pk) == {}
     assert not Observation.objects.filter(kind="LocalQueue").exists()
-    assert Look.objects.get(kind="LocalQueue").error == ""
+    assert ObservationRun.objects.get(kind="LocalQueue").error == ""

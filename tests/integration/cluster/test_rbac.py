@@ -52,7 +52,7 @@ def guarded(whole_cluster: ControlPlane) -> ControlPlane:
         try:
             pusher.create(quota_path("default"), foreign, dryRun="All")
         except RefusedByServer as refused:
-            return "carry its label" in refused.words
+            return "carry its label" in refused.message
         return False
 
     wait_until(is_in_force, 30)
@@ -88,7 +88,7 @@ def refusal(call: Callable[[], object]) -> str:
     with pytest.raises(Forbidden) as caught:
         call()
     assert caught.value.code == 403
-    return caught.value.words
+    return caught.value.message
 
 
 def test_the_pusher_does_its_work(real: World, pusher: ClusterClient) -> None:
@@ -110,24 +110,24 @@ def test_a_foreign_quota_is_out_of_reach(
     uid = real.admin.get(quota_path(real.name, name))["metadata"]["uid"]
     body = quota(real.name, {GPU_KEY: "9"}, name)
     for dry_run in (True, False):
-        words = refusal(lambda d=dry_run: pusher.apply(body, force=True, dry_run=d))  # type: ignore[misc]
-        assert "not managed by GPU Ledger" in words
+        message = refusal(lambda d=dry_run: pusher.apply(body, force=True, dry_run=d))  # type: ignore[misc]
+        assert "not managed by GPU Ledger" in message
     refusal(lambda: pusher.delete(QUOTA, name, real.name, uid=uid))
     live = real.admin.get(quota_path(real.name, name))
     assert live["spec"]["hard"] == {GPU_KEY: "2"}
 
 
 def test_only_quotas_of_our_name_are_made(real: World, pusher: ClusterClient) -> None:
-    words = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1"}, "other")))
-    assert "begins with gpu-ledger, not other" in words
+    message = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1"}, "other")))
+    assert "begins with gpu-ledger, not other" in message
 
 
 @pytest.mark.parametrize("key", ["pods", "requests.cpu", "limits.nvidia.com/gpu", GPU])
 def test_only_keys_of_gpus_are_set(
     real: World, pusher: ClusterClient, key: str
 ) -> None:
-    words = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1", key: "1"})))
-    assert words.endswith(f"may only set GPU keys of a quota, not {key}")
+    message = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1", key: "1"})))
+    assert message.endswith(f"may only set GPU keys of a quota, not {key}")
 
 
 def test_other_peoples_keys_in_our_quota_are_kept_from_us(
@@ -138,8 +138,8 @@ def test_other_peoples_keys_in_our_quota_are_kept_from_us(
     real.admin.apply(quota_path(real.name, "gpu-ledger"), theirs, "argocd")
     pusher.apply(quota(real.name, {GPU_KEY: "2"}))
     both = quota(real.name, {GPU_KEY: "2", "requests.cpu": "99"})
-    words = refusal(lambda: pusher.apply(both, force=True))
-    assert "not requests.cpu" in words
+    message = refusal(lambda: pusher.apply(both, force=True))
+    assert "not requests.cpu" in message
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_the_label_may_not_be_dropped(real: World, pusher: ClusterClient) -> Non
 
 
 def test_a_high_priority_is_refused(real: World, pusher: ClusterClient) -> None:
-    words = refusal(lambda: pusher.apply(priority_class(real.name, 100_001)))
-    assert words.endswith("may set priorities up to 100000, not 100001")
+    message = refusal(lambda: pusher.apply(priority_class(real.name, 100_001)))
+    assert message.endswith("may set priorities up to 100000, not 100001")
 
 
 def test_a_foreign_class_is_out_of_reach(real: World, pusher: ClusterClient) -> None:
@@ -192,8 +192,10 @@ def test_a_foreign_class_is_out_of_reach(real: World, pusher: ClusterClient) -> 
 def test_a_namespace_may_keep_us_out(real: World, pusher: ClusterClient) -> None:
     change = {"metadata": {"labels": {"gpu-ledger/managed": "false"}}}
     real.admin.edit(f"/api/v1/namespaces/{real.name}", change)
-    words = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1"})))
-    assert words.endswith(f"namespace {real.name} is labelled gpu-ledger/managed=false")
+    message = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1"})))
+    assert message.endswith(
+        f"namespace {real.name} is labelled gpu-ledger/managed=false"
+    )
 
 
 @pytest.mark.parametrize("role", ["reader", "pusher"])

@@ -9,7 +9,7 @@ import pytest
 
 from accounting.access import EVERYTHING, Scope
 from accounting.models import Team
-from scheduler_view.models import Look
+from scheduler_view.models import ObservationRun
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.pending_pods import PendingPodRow, held_up_rows
 from tests.control_plane.world import GPU_KEY, World, world_of
@@ -18,7 +18,7 @@ from tests.integration.changes.office import Office
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(180)]
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def over_quota(office: Office, namespace: str) -> None:
     admin = office.world.admin
     admin.make_quota(namespace, "theirs", {GPU_KEY: "1"})
     wait_until(lambda: GPU_KEY in admin.used(namespace, "theirs"), 30)
-    resources = {"limits": {POOL: "2"}}
+    resources = {"limits": {RESOURCE: "2"}}
     body = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -77,15 +77,19 @@ def test_each_reason_comes_from_the_cluster_itself(office: Office) -> None:
     wait_until(lambda: rows()["large"].reason == "no_free_gpu", 60)
     found = rows()
     large, gated, nightly = found["large"], found["gated"], found["nightly"]
-    assert f"Insufficient {POOL}" in large.words
-    assert (large.team, large.kind, dict(large.asked)) == ("vision", "Pod", {POOL: 90})
+    assert f"Insufficient {RESOURCE}" in large.message
+    assert (large.team, large.kind, dict(large.asked)) == (
+        "vision",
+        "Pod",
+        {RESOURCE: 90},
+    )
     assert large.since is not None
     assert office.now() - large.since < timedelta(minutes=5)
     assert gated.reason == "held_back"
     assert (nightly.reason, nightly.kind, nightly.team) == ("quota", "Job", "speech")
-    assert dict(nightly.asked) == {POOL: 2}
-    assert "exceeded quota: theirs" in nightly.words
-    assert not Look.objects.exclude(error="").exists()
+    assert dict(nightly.asked) == {RESOURCE: 2}
+    assert "exceeded quota: theirs" in nightly.message
+    assert not ObservationRun.objects.exclude(error="").exists()
 
     speech = Scope(frozenset({Team.objects.get(slug="speech").pk}))
     assert [row.name for row in held_up_rows(speech, office.now())] == ["nightly"]

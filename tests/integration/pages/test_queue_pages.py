@@ -16,7 +16,7 @@ from tests.integration.pages.desk import desk_of
 from tests.page_html import html_of
 from tests.story import Story
 
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def queue(desk: Office, name: str, **values: float | None) -> None:
             cluster=desk.cluster,
             scheduler="kueue",
             queue=name,
-            resource="" if counts_work else POOL,
+            resource="" if counts_work else RESOURCE,
             field=field,
             value=value,
             at_ms=1_790_848_800_000,
@@ -108,7 +108,7 @@ def test_who_was_pushed_out_stays_on_the_teams_page(
             namespace=namespace,
             pod=name,
             at=desk.now() - timedelta(days=days),
-            words="Preempted by pod 7f on node <gpu-01>",
+            message="Preempted by pod 7f on node <gpu-01>",
         )
     page = sign_in("mia").get("/teams/vision/quota")
     assert "train-0" in text(page)
@@ -122,8 +122,8 @@ def test_what_kubernetes_counts_is_told_where_it_is_something_else(
 ) -> None:
     seen = {
         "metadata": {"name": "gpu-ledger"},
-        "spec": {"hard": {f"requests.{POOL}": "24"}},
-        "status": {"used": {f"requests.{POOL}": "25"}},
+        "spec": {"hard": {f"requests.{RESOURCE}": "24"}},
+        "status": {"used": {f"requests.{RESOURCE}": "25"}},
     }
     Observation.objects.update_or_create(
         cluster=desk.cluster,

@@ -25,7 +25,7 @@ from tests.page_html import html_of
 from tests.story import Story
 
 REASON = "Half of it is idle since the re-index ended. OPS-4812"
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 
 
 @pytest.fixture
@@ -84,14 +84,14 @@ def test_two_edits_are_planned_reviewed_applied_and_undone(
     assert "requests.nvidia.com/gpu 24 16" in page
     assert "Running pods are not stopped" in page
     assert "Apply 2 changes" in page
-    assert desk.hard("vision-prod") == {f"requests.{POOL}": "24"}
+    assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "24"}
 
     act(ana, change, "apply")
     desk.work()
     page = text(ana.get(f"/changes/{change.pk}"))
     assert "2 applied" in page
-    assert desk.hard("vision-prod") == {f"requests.{POOL}": "16"}
-    assert desk.hard("search-prod") == {f"requests.{POOL}": "20"}
+    assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "16"}
+    assert desk.hard("search-prod") == {f"requests.{RESOURCE}": "20"}
 
     led = act(ana, change, "undo", reason="It was a slip of the hand.")
     undo = ChangeSet.objects.get(undoes=change)
@@ -99,7 +99,7 @@ def test_two_edits_are_planned_reviewed_applied_and_undone(
     desk.work()
     act(ana, undo, "apply")
     desk.work()
-    assert desk.hard("vision-prod") == {f"requests.{POOL}": "24"}
+    assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "24"}
     assert "goes back to what was there" in text(ana.get(f"/changes/{change.pk}"))
 
 
@@ -160,9 +160,9 @@ def test_a_quota_is_added_and_removed(desk: Office, sign_in: SignIn) -> None:
     fields = {
         "cluster": "north",
         "reason": REASON,
-        f"r|language|{POOL}||{row.version}|{row.gpus}": "yes",
+        f"r|language|{RESOURCE}||{row.version}|{row.gpus}": "yes",
         "new-team": "speech",
-        "new-pool": POOL,
+        "new-resource": RESOURCE,
         "new-tier": "",
         "new-gpus": "10",
     }
@@ -171,7 +171,7 @@ def test_a_quota_is_added_and_removed(desk: Office, sign_in: SignIn) -> None:
     desk.work()
     act(ana, change, "apply")
     desk.work()
-    assert desk.hard("speech-prod") == {f"requests.{POOL}": "10"}
+    assert desk.hard("speech-prod") == {f"requests.{RESOURCE}": "10"}
     assert not desk.has_quota("language-prod")
 
 
@@ -181,7 +181,7 @@ def test_a_conflict_is_shown_in_the_servers_words_and_can_be_ticked(
     ana = sign_in("ana")
     desk.world.admin.edit(
         "/api/v1/namespaces/vision-prod/resourcequotas/gpu-ledger",
-        {"spec": {"hard": {f"requests.{POOL}": "22"}}},
+        {"spec": {"hard": {f"requests.{RESOURCE}": "22"}}},
     )
     change = propose(ana, vision=16)
     desk.work()
@@ -197,7 +197,7 @@ def test_a_conflict_is_shown_in_the_servers_words_and_can_be_ticked(
     assert "Taken over" in text(ana.get(f"/changes/{change.pk}"))
     act(ana, change, "apply")
     desk.work()
-    assert desk.hard("vision-prod") == {f"requests.{POOL}": "16"}
+    assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "16"}
 
 
 def test_a_plan_that_grew_old_says_so(desk: Office, sign_in: SignIn) -> None:
@@ -212,7 +212,7 @@ def test_a_plan_that_grew_old_says_so(desk: Office, sign_in: SignIn) -> None:
     assert "Plan again" in page
     assert "Apply 1" not in page
     assert "valid until" in text(act(ana, change, "apply"))
-    assert desk.hard("vision-prod") == {f"requests.{POOL}": "24"}
+    assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "24"}
 
 
 def test_a_cluster_that_changed_refuses_the_plan_and_the_rest_can_be_planned(
@@ -277,7 +277,7 @@ def test_above_the_limit_another_admin_approves(desk: Office, sign_in: SignIn) -
     assert change.approved_by == "fin"
     act(ana, change, "apply")
     desk.work()
-    assert desk.hard("vision-prod") == {f"requests.{POOL}": "16"}
+    assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "16"}
 
 
 def test_the_page_asks_again_only_while_something_moves(
@@ -301,7 +301,7 @@ def test_the_page_asks_again_only_while_something_moves(
 def test_a_lead_asks_and_an_admin_decides(desk: Office, sign_in: SignIn) -> None:
     luis, ana = sign_in("luis"), sign_in("ana")
     assert "Request change" in text(luis.get("/teams/vision/quota"))
-    fields = {"what": f"north|{POOL}|", "gpus": "32", "reason": REASON}
+    fields = {"what": f"north|{RESOURCE}|", "gpus": "32", "reason": REASON}
     answer = luis.post("/teams/vision/quota", fields)
     change = ChangeSet.objects.get(pk=answer.headers["Location"].rsplit("/")[-1])
     assert (change.state, change.plan_wanted_at) == ("draft", None)
@@ -316,7 +316,7 @@ def test_a_lead_asks_and_an_admin_decides(desk: Office, sign_in: SignIn) -> None
 
 
 def test_a_lead_asks_for_no_other_team(desk: Office, sign_in: SignIn) -> None:
-    fields = {"what": f"north|{POOL}|", "gpus": "32", "reason": REASON}
+    fields = {"what": f"north|{RESOURCE}|", "gpus": "32", "reason": REASON}
     assert sign_in("luis").post("/teams/search/quota", fields).status_code == 404
     assert sign_in("mia").post("/teams/vision/quota", fields).status_code == 403
     wrong = fields | {"new-team": "search"}  # nothing of a page says whose quota it is
@@ -335,8 +335,11 @@ def test_a_lead_asks_for_no_other_team(desk: Office, sign_in: SignIn) -> None:
         ),
         ({"gpus": "many"}, "many is not a whole number of units."),
         ({"gpus": "24"}, "The quota is 24 already. Write another number."),
-        ({"what": ""}, "Choose a pool."),
-        ({"what": "north|cpu|"}, "This pool is not offered. Choose one of the list."),
+        ({"what": ""}, "Choose a resource."),
+        (
+            {"what": "north|cpu|"},
+            "This resource is not offered. Choose one of the list.",
+        ),
         ({"reason": "short"}, "at least 10 characters"),
         ({"ends_at": "2020-01-01T10:00"}, "Ends: lies in the past"),
     ],
@@ -345,7 +348,7 @@ def test_a_request_says_what_to_mend_beside_the_field(
     desk: Office, sign_in: SignIn, wrong: dict[str, str], said: str
 ) -> None:
     del desk
-    fields = {"what": f"north|{POOL}|", "gpus": "32", "reason": REASON}
+    fields = {"what": f"north|{RESOURCE}|", "gpus": "32", "reason": REASON}
     answer = sign_in("luis").post("/teams/vision/quota", fields | wrong)
     assert answer.status_code == 422
     page = text(answer)
@@ -361,8 +364,10 @@ def test_a_request_shows_the_numbers_of_now_and_comes_second(
 ) -> None:
     desk.applied(quota(8, tier="batch"))
     page = html_of(sign_in("luis").get("/teams/vision/quota"))
-    assert f'<option value="north|{POOL}|">GPUs: quota 24, in use 17</option>' in page
-    assert f'<option value="north|{POOL}|batch">GPUs, tier batch: quota 8' in page
+    assert (
+        f'<option value="north|{RESOURCE}|">GPUs: quota 24, in use 17</option>' in page
+    )
+    assert f'<option value="north|{RESOURCE}|batch">GPUs, tier batch: quota 8' in page
     assert page.index("Quotas of Vision") < page.index('id="ask"')
     assert page.index('id="ask"') < page.index("How it was changed")
     assert 'id="ask"' not in html_of(sign_in("mia").get("/teams/vision/quota"))
@@ -376,7 +381,7 @@ def test_admins_are_told_what_waits_for_them(desk: Office, sign_in: SignIn) -> N
         )
         return found.group(1) if found else ""
 
-    fields = {"what": f"north|{POOL}|", "gpus": "32", "reason": REASON}
+    fields = {"what": f"north|{RESOURCE}|", "gpus": "32", "reason": REASON}
     assert badge("ana") == ""
     sign_in("luis").post("/teams/vision/quota", fields)
     assert [badge(name) for name in ("ana", "fin", "luis")] == ["1", "", ""]
@@ -438,12 +443,12 @@ def test_what_differs_in_the_cluster_is_named_and_restored_or_kept(
     assert "In sync" in page
     assert "Not compared yet" not in page
     path = "/api/v1/namespaces/vision-prod/resourcequotas/gpu-ledger"
-    desk.world.admin.edit(path, {"spec": {"hard": {f"requests.{POOL}": "22"}}})
+    desk.world.admin.edit(path, {"spec": {"hard": {f"requests.{RESOURCE}": "22"}}})
     look_once(desk.cluster, now=desk.now)
     page = text(ana.get("/quotas"))
     assert "Differs in cluster" in page
-    assert f"requests.{POOL}" in page or f"{POOL} is 22, wanted 24" in page
-    fields = {"cluster": "north", "team": "vision", "pool": POOL, "tier": ""}
+    assert f"requests.{RESOURCE}" in page or f"{RESOURCE} is 22, wanted 24" in page
+    fields = {"cluster": "north", "team": "vision", "resource": RESOURCE, "tier": ""}
     for name, status in (("fin", 403), ("luis", 403)):
         answer = sign_in(name).post("/quotas/settle", fields | {"verb": "restore"})
         assert answer.status_code == status
@@ -453,7 +458,7 @@ def test_what_differs_in_the_cluster_is_named_and_restored_or_kept(
     back = ana.post("/quotas/settle", fields | {"verb": "restore"})
     change = ChangeSet.objects.get(pk=back.headers["Location"].rsplit("/")[-1])
     desk.work()
-    assert f"requests.{POOL} 22 24" in text(ana.get(f"/changes/{change.pk}"))
+    assert f"requests.{RESOURCE} 22 24" in text(ana.get(f"/changes/{change.pk}"))
     assert ana.post("/quotas/settle", fields | {"verb": "x"}).status_code == 404
 
 

@@ -18,8 +18,8 @@ from tests.integration.pages.desk import desk_of
 from tests.page_html import html_of
 from tests.story import Story
 
-POOL = "nvidia.com/gpu"
-KEY = f"requests.{POOL}"
+RESOURCE = "nvidia.com/gpu"
+KEY = f"requests.{RESOURCE}"
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def edit(desk: Office, namespace: str, gpus: int) -> None:
 
 def settle(client: Client, verb: str) -> ChangeSet:
     """Press a button beside the quota; the change set that it makes."""
-    fields = {"cluster": "north", "team": "vision", "pool": POOL, "tier": ""}
+    fields = {"cluster": "north", "team": "vision", "resource": RESOURCE, "tier": ""}
     answer = client.post("/quotas/settle", fields | {"verb": verb})
     assert answer.status_code == 302
     return ChangeSet.objects.get(pk=answer.headers["Location"].rsplit("/")[-1])

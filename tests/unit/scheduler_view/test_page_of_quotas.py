@@ -22,8 +22,8 @@ from scheduler_view.queries.quotas import QuotaRow
 from tests.unit.scheduler_view.domain.examples import quota
 
 PAGE = Path(__file__).parents[3] / "docs" / "quotas.md"
-POOL = "nvidia.com/gpu"
-GPU = f"requests.{POOL}"
+RESOURCE = "nvidia.com/gpu"
+GPU = f"requests.{RESOURCE}"
 
 
 def part(name: str) -> str:
@@ -88,17 +88,17 @@ def test_room(row: tuple[str, ...]) -> None:
             {GPU: scoped_hard}, used={GPU: scoped_used}, name="c", classes=("critical",)
         )
     )
-    assert room([general, scoped], POOL, "critical") == int(critical)
-    assert room([general, scoped], POOL, "normal") == int(other)
+    assert room([general, scoped], RESOURCE, "critical") == int(critical)
+    assert room([general, scoped], RESOURCE, "normal") == int(other)
 
 
 @pytest.mark.parametrize("row", rows("ranges"))
 def test_ranges(row: tuple[str, ...]) -> None:
     kind, most, default, then = row
-    item: dict[str, object] = {"type": kind, "max": {POOL: most}}
+    item: dict[str, object] = {"type": kind, "max": {RESOURCE: most}}
     if default:
-        item["default"] = {POOL: default}
-    found = predict([item], POOL)
+        item["default"] = {RESOURCE: default}
+    found = predict([item], RESOURCE)
     said = "refused" if found.refused else f"gets {found.gets}"
     assert said == then
 
@@ -131,9 +131,11 @@ def test_queues(row: tuple[str, ...]) -> None:
     found = {}
     for name, value in values.items():
         flavor, field = name.split("_")
-        found[QueueKey("kueue", "q", POOL, field, flavor)] = QueueValue(1, float(value))
+        found[QueueKey("kueue", "q", RESOURCE, field, flavor)] = QueueValue(
+            1, float(value)
+        )
     for flavor in "ab":
-        key = QueueKey("kueue", "q", POOL, "borrowing_limit", flavor)
+        key = QueueKey("kueue", "q", RESOURCE, "borrowing_limit", flavor)
         found[key] = QueueValue(1, float(row[4]))
     [facts] = queue_facts(found)
     shown = (facts.quota, facts.used, facts.borrowed, facts.borrowing_limit)
@@ -145,7 +147,7 @@ def test_every_reason_to_wait_is_told() -> None:
 
 
 def test_fields() -> None:
-    row = QuotaRow("c", "t", "T", POOL, "", 4, "evenly", {}, 0, 0, 1)
+    row = QuotaRow("c", "t", "T", RESOURCE, "", 4, "evenly", {}, 0, 0, 1)
     assert part("fields").strip().strip("`").split() == list(row.fields())
     assert [row.fields()[name] for name in ("used", "room", "borrowed", "queued")] == [
         None

@@ -32,7 +32,7 @@ def test_a_field_conflict_names_the_manager_and_the_field() -> None:
     assert isinstance(error, errors.FieldConflict)
     assert error.owner == "kubectl-edit"
     assert error.fields == (".spec.hard.requests.nvidia.com/gpu",)
-    assert error.words.startswith("Apply failed with 1 conflict")
+    assert error.message.startswith("Apply failed with 1 conflict")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_each_refusal_has_its_kind(
     error = error_of(code, body)
     assert type(error) is kind
     assert error.code == code
-    assert error.words
+    assert error.message
 
 
 def test_invalid_names_its_fields() -> None:

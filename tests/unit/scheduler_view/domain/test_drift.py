@@ -66,7 +66,7 @@ def test_who_changed_it_and_when_is_named() -> None:
         "4",
         "16",
     )
-    assert found.words == (
+    assert found.message == (
         f"{GPU} is 16, wanted 4. Changed by kubectl-edit at 2026-11-02T12:00:00Z."
     )
 

@@ -82,7 +82,7 @@ def test_other_counts_are_refused_with_the_reason(value: str, why: str) -> None:
 )
 def test_one_resource_is_spelled_in_many_ways(text: str) -> None:
     found = quota_key(text)
-    assert (found.pool, found.key) == ("nvidia.com/gpu", "requests.nvidia.com/gpu")
+    assert (found.resource, found.key) == ("nvidia.com/gpu", "requests.nvidia.com/gpu")
     assert resource_of(text) == "nvidia.com/gpu"
     is_right = text in ("requests.nvidia.com/gpu", "nvidia.com/gpu")
     assert bool(found.note) is not is_right
@@ -99,7 +99,7 @@ def test_limits_are_rewritten_and_say_why() -> None:
 
 
 def test_each_mig_profile_and_device_class_is_its_own_key() -> None:
-    assert quota_key("nvidia_com_mig_1g_10gb").pool == "nvidia.com/mig-1g.10gb"
+    assert quota_key("nvidia_com_mig_1g_10gb").resource == "nvidia.com/mig-1g.10gb"
     assert key_of("nvidia.com/mig-1g.10gb") == "requests.nvidia.com/mig-1g.10gb"
     dra = f"gpu.nvidia.com{DRA_SUFFIX}"
     assert quota_key(dra).key == dra == key_of(dra)

@@ -5,11 +5,11 @@ from decimal import Decimal
 
 from scheduler_view.domain.plan.effects import (
     ClassFacts,
-    PoolFacts,
     QuotaFacts,
+    ResourceFacts,
     class_effects,
-    pool_effect,
     quota_effects,
+    resource_effect,
 )
 from scheduler_view.domain.quotas.spend import UnitRates
 from scheduler_view.domain.wording import listed, units, whose
@@ -17,7 +17,7 @@ from scheduler_view.domain.wording import listed, units, whose
 SEARCH = QuotaFacts(
     team="search",
     name="Search",
-    pool="nvidia.com/gpu",
+    resource="nvidia.com/gpu",
     tier="",
     before=56,
     after=48,
@@ -101,25 +101,25 @@ def test_a_model_without_a_price_is_left_out_and_named() -> None:
     rates = UnitRates(Decimal("0.30"), Decimal("3.20"), (("NVIDIA-RTX-A6000", 4),))
     assert said(replace(SEARCH, before=24, after=30, in_use=0, rates=rates))[2] == (
         "Search's highest possible charge in a 30-day month rises from EUR 55,296.00 to "
-        "EUR 69,120.00 (24 → 30 at EUR 3.20 an hour, the highest rate of this pool; the "
+        "EUR 69,120.00 (24 → 30 at EUR 3.20 an hour, the highest rate of this resource; the "
         "lowest is EUR 0.30). NVIDIA-RTX-A6000 (4 GPUs) has no price and is left out."
     )
     bare = UnitRates(unpriced=(("A", 1), ("B", 2), ("C", 3), ("D", 4)))
     assert said(replace(SEARCH, rates=bare))[2] == (
         "Search's highest possible charge in a 30-day month cannot be computed: no model "
-        "of this pool has a price. A (1 GPU), B (2 GPUs), C (3 GPUs) and 1 more model "
+        "of this resource has a price. A (1 GPU), B (2 GPUs), C (3 GPUs) and 1 more model "
         "have no price and are left out."
     )
 
 
 def test_committed_against_capacity() -> None:
-    over = PoolFacts("nvidia.com/gpu", 392, 384, 320, 271)
-    assert pool_effect(over).text == (
+    over = ResourceFacts("nvidia.com/gpu", 392, 384, 320, 271)
+    assert resource_effect(over).text == (
         "Committed quota becomes 384 of 320 GPUs (120%). Over-commitment is allowed; the "
         "peak in use was 271."
     )
-    mig = PoolFacts("nvidia.com/mig-1g.10gb", 7, 7, None, None)
-    assert pool_effect(mig).text.startswith(
+    mig = ResourceFacts("nvidia.com/mig-1g.10gb", 7, 7, None, None)
+    assert resource_effect(mig).text.startswith(
         "Committed quota stays 7 MIG 1g.10gb; no node"
     )
 

@@ -8,12 +8,12 @@ from scheduler_view.domain.plan.steps import Action
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.tiers.tier import TierSpec
 
-POOL = "nvidia.com/gpu"
+RESOURCE = "nvidia.com/gpu"
 NAMES = {"forecast": "Forecasting", "vision": "Vision"}
 
 
 def quota(gpus: int | None, team: str = "forecast", tier: str = "") -> QuotaEdit:
-    return QuotaEdit(team, POOL, gpus, tier)
+    return QuotaEdit(team, RESOURCE, gpus, tier)
 
 
 def tier(value: int, **more: bool) -> TierEdit:
@@ -36,7 +36,7 @@ def moved(edit: Edit, back: Edit | None) -> Move:
         (quota(30), None, "Forecasting: 30 GPUs", "set"),
         (quota(30), quota(30), "Forecasting: 30 GPUs, unchanged", "unchanged"),
         (
-            QuotaEdit("forecast", POOL, 30, rule=SplitRule.BY_USE),
+            QuotaEdit("forecast", RESOURCE, 30, rule=SplitRule.BY_USE),
             quota(30),
             "Forecasting: 30 GPUs, divided differently",
             "changed",

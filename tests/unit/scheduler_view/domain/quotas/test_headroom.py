@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scheduler_view.domain.quotas.headroom import limited_by, room
-from scheduler_view.domain.quotas.limit_range import Prediction, predict, words
+from scheduler_view.domain.quotas.limit_range import Prediction, message, predict
 from tests.unit.scheduler_view.domain.examples import quota
 
 GPU = "requests.nvidia.com/gpu"
@@ -70,7 +70,7 @@ def test_limit_ranges_are_predicted(
 ) -> None:
     found = predict([item], "nvidia.com/gpu")
     assert (found.gets, bool(found.refused)) == (gets, is_refused)
-    assert bool(words(found, "vision", "nvidia.com/gpu")) is not found.is_harmless
+    assert bool(message(found, "vision", "nvidia.com/gpu")) is not found.is_harmless
 
 
 def test_the_worst_of_several_counts() -> None:

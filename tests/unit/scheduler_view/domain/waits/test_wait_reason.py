@@ -7,15 +7,15 @@ import pytest
 from scheduler_view.domain.waits.wait_reason import (
     asked_of_pod,
     asked_of_refusal,
+    reason_of_message,
     reason_of_pod,
-    reason_of_words,
 )
 
 GPU = "nvidia.com/gpu"
 
 
 @pytest.mark.parametrize(
-    ("words", "reason"),
+    ("message", "reason"),
     [
         ("0/4 nodes are available: 4 Insufficient nvidia.com/gpu.", "no_free_gpu"),
         (
@@ -48,8 +48,8 @@ GPU = "nvidia.com/gpu"
         ("", "other"),
     ],
 )
-def test_a_sentence_of_a_scheduler(words: str, reason: str) -> None:
-    assert reason_of_words(words).value == reason
+def test_a_sentence_of_a_scheduler(message: str, reason: str) -> None:
+    assert reason_of_message(message).value == reason
 
 
 def pod(spec: dict[str, Any], **said: str) -> dict[str, Any]:
@@ -75,8 +75,8 @@ def pod(spec: dict[str, Any], **said: str) -> dict[str, Any]:
     ],
 )
 def test_a_pod(value: dict[str, Any], expected: tuple[str, str]) -> None:
-    reason, words = reason_of_pod(value)
-    assert (reason.value, words) == expected
+    reason, message = reason_of_pod(value)
+    assert (reason.value, message) == expected
 
 
 def container(units: object, **more: str) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def test_what_a_pod_asks_for(spec: dict[str, Any], asked: dict[str, int]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "asked"),
+    ("message", "asked"),
     [
         (
             (
@@ -129,5 +129,5 @@ def test_what_a_pod_asks_for(spec: dict[str, Any], asked: dict[str, int]) -> Non
         ("exceeded quota", {}),
     ],
 )
-def test_what_a_controller_was_refused(words: str, asked: dict[str, int]) -> None:
-    assert asked_of_refusal(words) == asked
+def test_what_a_controller_was_refused(message: str, asked: dict[str, int]) -> None:
+    assert asked_of_refusal(message) == asked

@@ -1,8 +1,8 @@
-"""Words from an address or a form, fit to be looked up."""
+"""Parameters of a query string or a form."""
 
 from django.http import QueryDict
 
 
-def word(values: QueryDict, name: str) -> str:
+def parameter(values: QueryDict, name: str) -> str:
     """One value; empty where it is absent."""
     return values.get(name) or ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from scheduler_view.queries.quotas import QuotaRow
-from scheduler_view.templatetags.changes import room_words
+from scheduler_view.templatetags.changes import room_message
 
 
 def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:
@@ -13,7 +13,7 @@ def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:
         cluster="north",
         team="vision",
         team_name="Vision",
-        pool="nvidia.com/gpu",
+        resource="nvidia.com/gpu",
         tier="",
         gpus=56,
         rule="even",
@@ -26,7 +26,7 @@ def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:
 
 
 @pytest.mark.parametrize(
-    ("in_use", "rooms", "words"),
+    ("in_use", "rooms", "message"),
     [
         (8, {"train": 48}, "48 left"),
         (8, {"train": 40, "serve": 8}, "48 left: 40 in train, 8 in serve"),
@@ -46,6 +46,6 @@ def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:
     ],
 )
 def test_what_is_left_is_named_for_each_namespace(
-    in_use: int, rooms: Mapping[str, int], words: str
+    in_use: int, rooms: Mapping[str, int], message: str
 ) -> None:
-    assert room_words(row(in_use, rooms)) == words
+    assert room_message(row(in_use, rooms)) == message

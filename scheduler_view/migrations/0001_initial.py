@@ -182,10 +182,10 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Look',
+            name='ObservationRun',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='looks', to='accounting.cluster')),
+                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='observation_runs', to='accounting.cluster')),
                 ('kind', models.CharField(max_length=63)),
                 ('seen_at', models.DateTimeField(null=True)),
                 ('tried_at', models.DateTimeField()),
@@ -194,7 +194,7 @@ class Migration(migrations.Migration):
                 ('is_allowed', models.BooleanField(default=True)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('cluster', 'kind'), name='look_unique')],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'kind'), name='observation_run_unique')],
             },
         ),
         migrations.CreateModel(
@@ -224,7 +224,7 @@ class Migration(migrations.Migration):
                 ('namespace', models.CharField(max_length=63)),
                 ('pod', models.CharField(max_length=253)),
                 ('at', models.DateTimeField()),
-                ('words', models.CharField(blank=True, max_length=500)),
+                ('message', models.CharField(blank=True, max_length=500)),
             ],
             options={
                 'indexes': [models.Index(fields=['namespace', 'at'], name='preemption_by_place')],
@@ -244,7 +244,7 @@ class Migration(migrations.Migration):
                 ('changes', models.JSONField(default=list)),
                 ('who', models.CharField(blank=True, max_length=253)),
                 ('by_at', models.DateTimeField(null=True)),
-                ('words', models.TextField(blank=True)),
+                ('message', models.TextField(blank=True)),
                 ('basis', models.CharField(max_length=100)),
             ],
             options={
@@ -258,7 +258,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='quota_targets', to='accounting.cluster')),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='quota_targets', to='accounting.team')),
-                ('pool', models.CharField(max_length=317)),
+                ('resource', models.CharField(max_length=317)),
                 ('tier', models.CharField(blank=True, max_length=63)),
                 ('gpus', models.PositiveIntegerField()),
                 ('rule', models.CharField(choices=[('evenly', 'evenly'), ('by_use', 'by_use'), ('weights', 'weights')], default='evenly', max_length=8)),
@@ -267,9 +267,9 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveBigIntegerField()),
             ],
             options={
-                'ordering': ['cluster', 'team', 'pool', 'tier'],
-                'constraints': [models.UniqueConstraint(fields=('cluster', 'team', 'pool', 'tier'), name='quota_target_unique')],
-                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_quotatargetevent" ("cluster_id", "gpus", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool", "rule", "split", "team_id", "tier", "version", "weights") VALUES (NEW."cluster_id", NEW."gpus", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."pool", NEW."rule", NEW."split", NEW."team_id", NEW."tier", NEW."version", NEW."weights"); RETURN NULL;', hash='104b29041f07432567d325e5652ad854cd5bca8d', operation='INSERT', pgid='pgtrigger_insert_insert_eda61', table='scheduler_view_quotatarget', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_quotatargetevent" ("cluster_id", "gpus", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool", "rule", "split", "team_id", "tier", "version", "weights") VALUES (NEW."cluster_id", NEW."gpus", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."pool", NEW."rule", NEW."split", NEW."team_id", NEW."tier", NEW."version", NEW."weights"); RETURN NULL;', hash='390ae085e2763789b221e75c2a0b5704297a611c', operation='UPDATE', pgid='pgtrigger_update_update_08f22', table='scheduler_view_quotatarget', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_quotatargetevent" ("cluster_id", "gpus", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool", "rule", "split", "team_id", "tier", "version", "weights") VALUES (OLD."cluster_id", OLD."gpus", OLD."id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."pool", OLD."rule", OLD."split", OLD."team_id", OLD."tier", OLD."version", OLD."weights"); RETURN NULL;', hash='25665b58764fc9b93b5acf7859323d0da7952f4d', operation='DELETE', pgid='pgtrigger_delete_delete_5dd8d', table='scheduler_view_quotatarget', when='AFTER'))],
+                'ordering': ['cluster', 'team', 'resource', 'tier'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'team', 'resource', 'tier'), name='quota_target_unique')],
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_quotatargetevent" ("cluster_id", "gpus", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "resource", "rule", "split", "team_id", "tier", "version", "weights") VALUES (NEW."cluster_id", NEW."gpus", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."resource", NEW."rule", NEW."split", NEW."team_id", NEW."tier", NEW."version", NEW."weights"); RETURN NULL;', hash='774f497e3680b7cd88497154afc4ae25413e756c', operation='INSERT', pgid='pgtrigger_insert_insert_eda61', table='scheduler_view_quotatarget', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_quotatargetevent" ("cluster_id", "gpus", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "resource", "rule", "split", "team_id", "tier", "version", "weights") VALUES (NEW."cluster_id", NEW."gpus", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."resource", NEW."rule", NEW."split", NEW."team_id", NEW."tier", NEW."version", NEW."weights"); RETURN NULL;', hash='4c8120f7af47c2d4c40fe29a383a4652da0f4a75', operation='UPDATE', pgid='pgtrigger_update_update_08f22', table='scheduler_view_quotatarget', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_quotatargetevent" ("cluster_id", "gpus", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "resource", "rule", "split", "team_id", "tier", "version", "weights") VALUES (OLD."cluster_id", OLD."gpus", OLD."id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."resource", OLD."rule", OLD."split", OLD."team_id", OLD."tier", OLD."version", OLD."weights"); RETURN NULL;', hash='86790e7c520f746f6ecf43d1640fb78d2d435bc2', operation='DELETE', pgid='pgtrigger_delete_delete_5dd8d', table='scheduler_view_quotatarget', when='AFTER'))],
             },
         ),
         migrations.CreateModel(
@@ -283,7 +283,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigIntegerField()),
                 ('cluster', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='accounting.cluster')),
                 ('team', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='accounting.team')),
-                ('pool', models.CharField(max_length=317)),
+                ('resource', models.CharField(max_length=317)),
                 ('tier', models.CharField(blank=True, max_length=63)),
                 ('gpus', models.PositiveIntegerField()),
                 ('rule', models.CharField(choices=[('evenly', 'evenly'), ('by_use', 'by_use'), ('weights', 'weights')], default='evenly', max_length=8)),
