@@ -1,5 +1,6 @@
 """The API's rows and problems as the schema shows them, and the bodies it takes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -7,7 +8,15 @@ from rest_framework import serializers
 from accounting.domain.inventory.kube_state_jobs import JobRole
 from accounting.domain.units.mig_profiles import fault_of
 from accounting.models import BindingKind, Cluster, Team
-from accounting.queries.selection import LIFECYCLES, SelectionError, parse_instant
+from accounting.queries.dimensions import (
+    LEDGER_DIMENSIONS,
+    LIFECYCLES,
+    USAGE_DIMENSIONS,
+    DimensionKey,
+    KeyType,
+    keys_of,
+)
+from accounting.queries.selection import SelectionError, parse_instant
 from accounting.rating.billing_settings import billing_at
 from accounting.sources.catalogue import normal_model
 
@@ -18,27 +27,20 @@ _MONEY = "of the time that has a price; null where none has"
 _UNPRICED = "the time without a price: no amount of the row includes it"
 
 
-class _Dimensions(serializers.Serializer):  # type: ignore[type-arg]
-    """The dimensions that a row was asked for by: only those are there, and first."""
-
-    team = serializers.CharField(required=False)
-    namespace = serializers.CharField(required=False)
-    workload = serializers.CharField(required=False)
-    workload_kind = serializers.CharField(required=False)
-    workload_type = serializers.CharField(required=False, allow_blank=True)
-    pod = serializers.CharField(required=False)
-    uid = serializers.CharField(required=False)
-    gpu = serializers.CharField(required=False)
-    node = serializers.CharField(required=False)
-    cluster = serializers.CharField(required=False)
-    model = serializers.CharField(required=False, allow_blank=True)
-    lifecycle = serializers.CharField(required=False)
-    tier = serializers.CharField(required=False, allow_blank=True)
-    day = serializers.DateField(required=False)
-    hour = serializers.DateTimeField(required=False)
+def _key_fields(by: Sequence[str]) -> dict[str, Any]:
+    """The keys that dimensions give a row; those that were not asked for are not there."""
+    return {key.name: _key_field(key) for key in keys_of(by)}
 
 
-class UsageRowSerializer(_Dimensions):
+def _key_field(key: DimensionKey) -> serializers.Field[Any, Any, Any, Any]:
+    if key.type is KeyType.DATE:
+        return serializers.DateField(required=False)
+    if key.type is KeyType.INSTANT:
+        return serializers.DateTimeField(required=False)
+    return serializers.CharField(required=False, allow_blank=key.can_be_empty)
+
+
+class UsageRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """One row of `usage`; the dimensions asked for come first, by name."""
 
     allocated_ms = serializers.IntegerField()
@@ -62,24 +64,18 @@ class UsageRowSerializer(_Dimensions):
     tensor_active = serializers.FloatField(allow_null=True)
     dram_active = serializers.FloatField(allow_null=True)
 
+    def get_fields(self) -> dict[str, Any]:
+        """Its measures after the keys of dimensions."""
+        return {**_key_fields(USAGE_DIMENSIONS), **super().get_fields()}
 
-_DIMENSIONS = frozenset(map(str, _Dimensions().fields))
+
+_KEYS = frozenset(key.name for key in keys_of(USAGE_DIMENSIONS))
 USAGE_MEASURES: tuple[str, ...] = tuple(
-    name for name in map(str, UsageRowSerializer().fields) if name not in _DIMENSIONS
+    name for name in map(str, UsageRowSerializer().fields) if name not in _KEYS
 )
 
 
-class _LedgerDimensions(serializers.Serializer):  # type: ignore[type-arg]
-    gpu = serializers.CharField(required=False)
-    node = serializers.CharField(required=False)
-    cluster = serializers.CharField(required=False)
-    hour = serializers.DateTimeField(required=False)
-    day = serializers.DateField(required=False)
-    model = serializers.CharField(required=False, allow_blank=True)
-    lifecycle = serializers.CharField(required=False)
-
-
-class LedgerRowSerializer(_LedgerDimensions):
+class LedgerRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """One row of `ledger`; the dimensions asked for come first, by name."""
 
     busy_ms = serializers.IntegerField()
@@ -100,6 +96,10 @@ class LedgerRowSerializer(_LedgerDimensions):
     wall_charge = serializers.CharField(allow_null=True, help_text=_MONEY)
     currency = serializers.CharField(allow_null=True)
     unpriced_gpu_hours = serializers.CharField(help_text=_UNPRICED)
+
+    def get_fields(self) -> dict[str, Any]:
+        """Its measures after the keys of dimensions."""
+        return {**_key_fields(LEDGER_DIMENSIONS), **super().get_fields()}
 
 
 class HoldRowSerializer(serializers.Serializer):  # type: ignore[type-arg]

@@ -30,7 +30,7 @@ from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches
 from accounting.queries.paging import key_of, keyset_cursor, limit_of
 from accounting.queries.selection import SelectionError, check_word
 from accounting.queries.teams.directory import cluster_rows
-from accounting.queries.usage.holds import hold_rows
+from accounting.queries.usage.holds import HOLD_FILTERS, hold_rows
 from accounting.queries.usage.intensity import only_pointless, with_hardness
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
@@ -91,7 +91,7 @@ class HoldsView(RowsView):
     """Each hold of a pod."""
 
     subject = "holds"
-    parameters = (*PERIOD, "cluster", "team", "namespace", "node", "workload", "pod")
+    parameters = (*PERIOD, *HOLD_FILTERS)
 
     @lists(serializers.HoldRowSerializer, parameters)
     def get(self, request: Request) -> Response:

@@ -17,11 +17,11 @@ from rest_framework.views import APIView
 
 from accounting.access import Scope, scope_of
 from accounting.api.tokens import BearerAuthentication
+from accounting.queries.dimensions import FILTERS
 from accounting.queries.fields import csv_lines
 from accounting.queries.file_names import file_name, period_part
 from accounting.queries.paging import limit_of, page_of
 from accounting.queries.selection import (
-    FILTERS,
     Selection,
     SelectionError,
     check_word,

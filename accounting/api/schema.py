@@ -17,9 +17,9 @@ from rest_framework.serializers import Serializer
 from accounting.api.tokens import BearerAuthentication
 from accounting.problems import MEDIA_TYPE
 from accounting.queries.data_health.issues import STATES
+from accounting.queries.dimensions import BY_NAME, FILTERS
 from accounting.queries.gpus.steps import STEPS
 from accounting.queries.paging import LARGEST, LIMIT
-from accounting.queries.selection import FILTERS, LIFECYCLES
 from accounting.queries.usage.intensity import ONLY
 from accounting.serializers import ProblemSerializer
 
@@ -50,7 +50,7 @@ _TEXTS = {
     "format": "instead of the Accept header",
 }
 _ENUMS = {
-    "lifecycle": LIFECYCLES,
+    **{name: one.values for name, one in BY_NAME.items() if one.values},
     "only": ONLY,
     "state": STATES,
     "step": tuple(STEPS),

@@ -21,7 +21,7 @@ from accounting.domain.inventory.label_names import label_name
 from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.domain.units.resources import is_counted, sanitised
 from accounting.models import BindingKind, LabelPurpose
-from accounting.queries.selection import LIFECYCLES
+from accounting.queries.dimensions import LIFECYCLES
 from accounting.sources.catalogue import normal_model
 
 _SECTIONS = (

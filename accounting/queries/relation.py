@@ -4,16 +4,16 @@ Days where they can, else hours, else the five-minute facts: cost grows with wha
 for, never with history.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from accounting.domain.core.interval import Interval
 from accounting.models import Gpu
+from accounting.queries.dimensions import BY_NAME, Dimension, StoredIn, named
 from accounting.queries.retained_range import kept_facts
 from accounting.queries.selection import (
-    FACT_ONLY,
     Selection,
     SelectionError,
     billing_days,
@@ -28,31 +28,36 @@ class Relation:
     """A FROM clause with names joined in, conditions, and their parameters.
 
     Attributes:
-        body: a SELECT whose rows have the rollup's columns (and gpu_id, node_id, pod_id).
+        body: a SELECT whose rows have the rollup's columns, and those of `finer`.
+        finer: columns of the facts beside them: gpu_id, node_id, pod_id.
+        joins: of the names that dimensions and filters need.
         where: conditions over the joined names.
     """
 
     body: str
-    finer: tuple[str, ...]
+    finer: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
     where: list[str] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def tables(self) -> str:
+        """The FROM of a report."""
+        return " ".join((f"FROM ({self.body}) u", *self.joins))
+
+    @property
+    def condition(self) -> str:
+        """What its rows have to meet."""
+        return " AND ".join(self.where) or "true"
+
+    @property
+    def is_held(self) -> str:
+        """A condition over its rows: time that pods held."""
+        return "u.pod_id <> 0" if "pod_id" in self.finer else "u.namespace_id <> 0"
+
     def text(self) -> str:
         """The FROM ... WHERE of a report."""
-        joins = """
-            LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id
-            LEFT JOIN accounting_team t ON t.id = u.team_id
-            LEFT JOIN accounting_namespace n ON n.id = u.namespace_id
-            LEFT JOIN accounting_workload wl ON wl.id = u.workload_id
-        """
-        if "gpu_id" in self.finer:
-            joins += " LEFT JOIN accounting_gpu gp ON gp.id = u.gpu_id"
-        if "node_id" in self.finer:
-            joins += " LEFT JOIN accounting_node nd ON nd.id = u.node_id"
-        if "pod_id" in self.finer:
-            joins += " LEFT JOIN accounting_pod po ON po.id = u.pod_id"
-        condition = " AND ".join(self.where) or "true"
-        return f"FROM ({self.body}) u {joins} WHERE {condition}"
+        return f"{self.tables} WHERE {self.condition}"
 
 
 def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
@@ -89,17 +94,21 @@ INTENSITY = _Column("intensity_hour", "intensity_day", hard_facts)
 def _chosen(
     selection: Selection, dimensions: Iterable[str], column: _Column
 ) -> Relation:
-    wanted = set(dimensions) | set(selection.filters)
+    wanted = named((*dimensions, *selection.filters))
     chosen = _base(selection, wanted, column)
+    chosen.joins = tuple(dict.fromkeys(join for one in wanted for join in one.joins))
     _restrict(chosen, selection)
     return chosen
 
 
-def _base(selection: Selection, wanted: set[str], column: _Column) -> Relation:
+def _base(
+    selection: Selection, wanted: Sequence[Dimension], column: _Column
+) -> Relation:
     period = selection.period
-    if wanted & FACT_ONLY or (period is not None and not _fits_rollups(period)):
+    stored = {one.stored for one in wanted}
+    if StoredIn.FACTS in stored or (period is not None and not _fits_rollups(period)):
         return _facts(selection, wanted, column)
-    if "hour" in wanted or (period is not None and not is_on_days(period)):
+    if StoredIn.HOURS in stored or (period is not None and not is_on_days(period)):
         return _hours(period, column.hours)
     return _days(period, column.days)
 
@@ -110,27 +119,25 @@ def _fits_rollups(period: Interval) -> bool:
 
 def _days(period: Interval | None, table: str) -> Relation:
     if period is None:
-        return Relation(f"SELECT * FROM {table}", ())  # of this module
+        return Relation(f"SELECT * FROM {table}")  # of this module
     first, after = billing_days(period)
     return Relation(
         f"SELECT * FROM {table} WHERE billing_on >= %(first)s AND billing_on < %(after)s",
-        (),
         parameters={"first": first, "after": after},
     )
 
 
 def _hours(period: Interval | None, table: str) -> Relation:
     if period is None:
-        return Relation(f"SELECT * FROM {table}", ())  # of this module
+        return Relation(f"SELECT * FROM {table}")  # of this module
     text = (
         f"SELECT * FROM {table} WHERE hour_start >= %(start)s AND hour_start < %(end)s"
     )
     if is_on_hours(period):
-        return Relation(text, (), parameters={"start": period.start, "end": period.end})
+        return Relation(text, parameters={"start": period.start, "end": period.end})
     first, after = billing_days(period)  # a day that begins within an hour (N31)
     return Relation(
         f"{text} AND billing_on >= %(first)s AND billing_on < %(after)s",
-        (),
         parameters={
             "start": period.start - timedelta(hours=1),
             "end": period.end,
@@ -140,7 +147,9 @@ def _hours(period: Interval | None, table: str) -> Relation:
     )
 
 
-def _facts(selection: Selection, wanted: set[str], column: _Column) -> Relation:
+def _facts(
+    selection: Selection, wanted: Sequence[Dimension], column: _Column
+) -> Relation:
     kept = kept_facts(selection.period, selection.filters.get("cluster"))
     if kept.has_expired:
         since = kept.complete_from
@@ -154,10 +163,10 @@ def _facts(selection: Selection, wanted: set[str], column: _Column) -> Relation:
     if period is not None and selection.period is not None:
         period = selection.period.intersection(period)
     period = period or Interval(0, 0)
-    finer = tuple(f"{name}_id" for name in ("gpu", "node", "pod") if name in wanted)
+    finer = tuple(one.column for one in wanted if one.column)
     return Relation(
         column.facts(finer),
-        finer,
+        finer=finer,
         parameters=parameters(None, period.start, period.end, _gpu_ids(selection)),
     )
 
@@ -170,24 +179,9 @@ def _gpu_ids(selection: Selection) -> list[int] | None:
     return list(Gpu.objects.filter(uuid__in=uuids).values_list("pk", flat=True))
 
 
-_FILTER_COLUMNS = {
-    "cluster": "cl.name",
-    "team": "coalesce(t.slug, 'unmapped')",
-    "namespace": "n.name",
-    "workload": "wl.name",
-    "workload_type": "u.workload_type",
-    "model": "u.model",
-    "lifecycle": "u.lifecycle",
-    "tier": "u.tier",
-    "node": "nd.name",
-    "gpu": "gp.uuid",
-    "pod": "po.name",
-}
-
-
 def _restrict(chosen: Relation, selection: Selection) -> None:
     for name, values in selection.filters.items():
-        chosen.where.append(f"{_FILTER_COLUMNS[name]} = ANY(%(f_{name})s)")
+        chosen.where.append(f"{BY_NAME[name].sql} = ANY(%(f_{name})s)")
         chosen.parameters[f"f_{name}"] = list(values)
     if selection.scope.team_ids is not None:
         chosen.where.append("u.team_id = ANY(%(scope)s) AND u.team_id <> 0")

@@ -9,24 +9,10 @@ from django.db import connection
 
 from accounting.access import Scope
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
+from accounting.queries.dimensions import BY_NAME, FILTERS
 from accounting.rating.billing_settings import billing_day, midnight
 
-FILTERS = (
-    "cluster",
-    "team",
-    "namespace",
-    "workload",
-    "workload_type",
-    "model",
-    "lifecycle",
-    "tier",
-    "node",
-    "gpu",
-    "pod",
-)
-LIFECYCLES = ("spot", "on-demand", "reserved", "unknown")
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
-FACT_ONLY = frozenset({"pod", "gpu", "node"})
 
 
 class SelectionError(ValueError):
@@ -109,9 +95,10 @@ def refuse_others(selection: Selection, allowed: Sequence[str], what: str) -> No
 
 
 def _check_values(name: str, values: Sequence[str]) -> None:
+    allowed = BY_NAME[name].values
     for value in values:
-        if name == "lifecycle":
-            check_word(name, value, LIFECYCLES)
+        if allowed:
+            check_word(name, value, allowed)
         if "\0" in value:  # PostgreSQL knows no such text
             raise SelectionError(f"{name} {value!r} is no text", parameter=name)
 

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.domain.core.interval import Interval
+from accounting.queries.dimensions import FILTERS
 from accounting.queries.explain.explain import FIGURES, explain
 from accounting.queries.explain.prices import PriceUsed, amounts_of
 from accounting.queries.selection import SelectionError, parse_time
@@ -19,7 +20,7 @@ from accounting.web.filters import LABELS, words
 from accounting.web.page_state import PageState
 from accounting.web.permissions import signed_in
 
-KEYS = ("workload", "node", "gpu", "pod")  # beside those that pages filter by
+KEYS = tuple(name for name in FILTERS if name not in (*LABELS, "cluster"))
 RULES = {
     "N5": "A sample is valid until the next one, for at most 1.5 steps; then nothing is known.",
     "N6": "A sample speaks only for those who held the GPU at its time.",

@@ -15,7 +15,7 @@ from accounting.domain.core.billing_calendar import (
     neighbour,
     preset_range,
 )
-from accounting.web.filters import LABELS, Values
+from accounting.web.filters import LABELS, MENU, Values
 
 SPAN_KEY = "over"  # the newest hours, of pages that begin with them
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last", SPAN_KEY)
@@ -140,7 +140,7 @@ class Address:
     @property
     def kept_of_filters(self) -> list[tuple[str, str]]:
         """What the filter form keeps of the address: all that it does not offer."""
-        return self._pairs(without=("team", "model", "lifecycle", "tier", "page"))
+        return self._pairs(without=(*MENU, "page"))
 
     @property
     def exact_url(self) -> str:

@@ -9,24 +9,13 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from accounting.queries.selection import LIFECYCLES
+from accounting.queries.dimensions import BY_NAME, PageUse, of_pages
 from accounting.queries.teams.teams import TeamRef, team_named
 
 Values = Mapping[str, tuple[str, ...]]
 
-LABELS = {  # in the order of chips and of the menu
-    "team": "Team",
-    "model": "GPU model",
-    "lifecycle": "Lifecycle",
-    "tier": "Tier",
-    "namespace": "Namespace",
-}
-EMPTY = {  # what a value that is not there is called
-    "model": "Unknown model",
-    "lifecycle": "unknown",
-    "tier": "No tier",
-    "namespace": "No namespace",
-}
+LABELS = {one.name: one.label for one in of_pages(PageUse.FILTER)}
+MENU = tuple(one.name for one in of_pages(PageUse.MENU))
 NONE = "-"  # stands in an address for the value that is empty
 
 
@@ -58,8 +47,8 @@ def read(query: QueryDict, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     found = {}
     for name in LABELS:
         values = tuple(dict.fromkeys(v for v in query.getlist(name) if _is_value(v)))
-        if name == "lifecycle":
-            values = tuple(value for value in values if value in LIFECYCLES)
+        if known := BY_NAME[name].values:
+            values = tuple(value for value in values if value in known)
         if values and name in names:
             found[name] = values
     return found
@@ -83,7 +72,7 @@ def words(name: str, value: str, teams: Mapping[str, TeamRef]) -> str:
     """A value as a person reads it."""
     if name == "team":
         return team_named(teams, value).name if _is_team(value, teams) else value
-    return stored(value) or EMPTY.get(name, value)
+    return stored(value) or BY_NAME[name].empty_label or value
 
 
 def _is_team(slug: str, teams: Mapping[str, TeamRef]) -> bool:

@@ -5,21 +5,19 @@ from dataclasses import dataclass
 
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded, total_of
+from accounting.queries.dimensions import PageUse, of_pages
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import TeamRef
 from accounting.queries.usage.facets import values_held
 from accounting.queries.usage.usage import usage_rows
 from accounting.web.addresses import Choice
-from accounting.web.filters import LABELS, facets, words, written
+from accounting.web.filters import LABELS, MENU, facets, words, written
 from accounting.web.page_state import PageState
 
-SPLITS = {  # value in the address -> label; the usual one is not written there
-    "": LABELS["model"],
-    "lifecycle": LABELS["lifecycle"],
-    "tier": LABELS["tier"],
-    "namespace": LABELS["namespace"],
+USUAL = "model"  # not written in the address
+SPLITS = {  # value in the address -> label
+    "" if one.name == USUAL else one.name: one.label for one in of_pages(PageUse.SPLIT)
 }
-OFFERED = ("team", "model", "lifecycle", "tier")  # in the menu: few values each
 SHOWN = 8  # lines; the CSV holds them all
 
 
@@ -54,7 +52,7 @@ def split_of(
 ) -> DimensionSplit:
     """Split a selection as `?split=` says; one query."""
     chosen = state.query.get("split", "")
-    by = chosen if chosen and chosen in SPLITS else "model"
+    by = chosen if chosen and chosen in SPLITS else USUAL
     found = rounded(usage_rows(selection, (by,)), places)
     found.sort(key=lambda row: (-(row.charge or 0), -row.allocated_ms, row.key[by]))
     shown = found if len(found) <= SHOWN + 1 else found[:SHOWN]
@@ -102,7 +100,7 @@ def filtering(
     Args:
         own: filters that the page sets itself: a team's page its team.
     """
-    names = [name for name in OFFERED if name not in own]
+    names = [name for name in MENU if name not in own]
     held = values_held(state.unfiltered(**own), names)
     return {
         "chips": state.filter_chips(teams),

@@ -27,6 +27,7 @@ from accounting.queries.data_health.freshness import (
 from accounting.queries.data_health.issues import issue_rows
 from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
 from accounting.queries.data_health.unobserved import held_by_day
+from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.file_names import period_part
 from accounting.queries.search import Hit, find
 from accounting.queries.selection import Selection
@@ -56,7 +57,6 @@ from portal.http.refusals import API, failure
 from portal.shell.data_health_csv import health_csv
 from portal.shell.navigation import NAVIGATION
 
-LEDGER_FILTERS = {"model", "lifecycle"}  # what time that nobody held has too
 ALL = 1_000_000  # rows of a download
 LISTED = 8  # workloads in a list of the overview
 CALENDAR_DAYS = 84  # twelve weeks
@@ -120,7 +120,9 @@ def overview(request: HttpRequest) -> HttpResponse:
     if state.before_period is not None and found.has_before:
         movers = moved_most(selection, state.before_period, LISTED, places)
         context["movers"] = tables.mover_lines(movers, teams)
-    if state.visitor.scope.sees_all and not set(state.filters) - LEDGER_FILTERS:
+    if state.visitor.scope.sees_all and not set(state.filters).difference(
+        LEDGER_DIMENSIONS
+    ):
         context |= _capacity(state, steps, length, places)
     return render(request, "portal/overview.html", context)
 

@@ -13,22 +13,6 @@ from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.state_times import StateTimes, times_of
 
-USAGE_DIMENSIONS = (
-    "team",
-    "namespace",
-    "workload",
-    "workload_type",
-    "pod",
-    "gpu",
-    "node",
-    "cluster",
-    "model",
-    "lifecycle",
-    "tier",
-    "day",
-    "hour",
-)
-LEDGER_DIMENSIONS = ("gpu", "node", "cluster", "hour", "day", "model", "lifecycle")
 UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
 
 

@@ -14,10 +14,10 @@ from accounting.access import EVERYTHING
 from accounting.domain.units.mig_profiles import Policy
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.data_health.issues import OPEN, issue_rows
+from accounting.queries.dimensions import FILTERS
 from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
-    FILTERS,
     Selection,
     SelectionError,
     parse_selection,

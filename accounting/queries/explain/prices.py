@@ -70,15 +70,14 @@ def prices_used(
 ) -> tuple[PriceUsed, ...]:
     """Every price of a selection, largest amount first; time without a price comes last."""
     chosen = relation(selection, ())
-    head, _, condition = chosen.text().rpartition(" WHERE ")
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
             SELECT u.model, coalesce(p.profile, ''), u.lifecycle, {paid.tier},
                    {paid.rate}, u.currency, p.valid_from, p.valid_to,
                    sum({paid.milliseconds})::bigint AS priced_ms
-            {head} LEFT JOIN accounting_unitprice p ON p.id = {paid.price_id}
-            WHERE {condition} AND {paid.rows}
+            {chosen.tables} LEFT JOIN accounting_unitprice p ON p.id = {paid.price_id}
+            WHERE {chosen.condition} AND {paid.rows}
             GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
             HAVING sum({paid.milliseconds}) > 0
             ORDER BY 1, 2, 3, 4, 5, 6, 7, 8

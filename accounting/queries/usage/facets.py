@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from django.db import connection
 
+from accounting.queries.dimensions import named
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection
-from accounting.queries.usage.usage import KEYS
 
 
 def values_held(
@@ -16,13 +16,13 @@ def values_held(
 
     Args:
         selection: without the filters that are to be offered.
-        names: dimensions with one key each (team, model, lifecycle, tier, namespace).
+        names: dimensions.
     """
-    chosen = relation(selection, ())
-    columns = ", ".join(f"array_agg(DISTINCT {KEYS[name][0][1]})" for name in names)
+    chosen = relation(selection, names)
+    columns = ", ".join(f"array_agg(DISTINCT {one.sql})" for one in named(names))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {columns} {chosen.text()} AND u.namespace_id <> 0",
+            f"SELECT {columns} {chosen.text()} AND {chosen.is_held}",
             chosen.parameters,
         )
         found = cursor.fetchone()

@@ -39,7 +39,7 @@ _ADMISSION = """
                 AND h.created_ms BETWEEN j.suspended_ms - 60000 AND j.suspended_ms + 120000))
         THEN h.created_ms - j.created_ms END
 """
-_COLUMNS = {
+HOLD_FILTERS = {  # dimension -> SQL
     "cluster": "c.name",
     "team": "coalesce(t.slug, 'unmapped')",
     "namespace": "n.name",
@@ -69,9 +69,9 @@ def hold_rows(
     if pod is not None:
         where.append("p.name = %(pod)s")
         parameters["pod"] = pod
-    refuse_others(selection, tuple(_COLUMNS), "holds")
+    refuse_others(selection, tuple(HOLD_FILTERS), "holds")
     for name, values in selection.filters.items():
-        where.append(f"{_COLUMNS[name]} = ANY(%(f_{name})s)")
+        where.append(f"{HOLD_FILTERS[name]} = ANY(%(f_{name})s)")
         parameters[f"f_{name}"] = list(values)
     if selection.scope.team_ids is not None:
         where.append("a.team_id = ANY(%(scope)s)")

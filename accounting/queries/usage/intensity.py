@@ -78,12 +78,11 @@ def pointless_workloads(selection: Selection) -> list[UsageRow]:
 
 def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Intensity]:
     chosen = hard_relation(selection, by)
-    held = "u.pod_id <> 0" if "pod_id" in chosen.finer else "u.namespace_id <> 0"
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
     grouped = ", ".join(str(i + 1) for i in range(len(columns)))
     query = f"""
-        SELECT {names} {_SUMS} {chosen.text()} AND {held}
+        SELECT {names} {_SUMS} {chosen.text()} AND {chosen.is_held}
         {f"GROUP BY {grouped}" if grouped else "HAVING count(*) > 0"}
     """  # built from this project's own constants
     count = len(columns)

@@ -10,7 +10,8 @@ from django.db import connection
 from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.rounding import split_money
-from accounting.domain.reports.rows import LEDGER_DIMENSIONS, LedgerRow
+from accounting.domain.reports.rows import LedgerRow
+from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.usage.usage import key_columns, same_currency

@@ -60,7 +60,7 @@ def largest(
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used,
                count(*) OVER () AS listed
-        {chosen.text()} AND {_is_held(chosen)}
+        {chosen.text()} AND {chosen.is_held}
         GROUP BY {grouped} {_HAVING.get(order, "")}
         ORDER BY {_ORDERS[order]}, {grouped} LIMIT %(count)s
     """  # built from this module's own constants
@@ -85,10 +85,6 @@ def largest(
         for i, row in enumerate(found)
     )
     return Ranking(rows, found[0]["listed"] if found else 0)
-
-
-def _is_held(chosen: Relation) -> str:
-    return "u.pod_id <> 0" if "pod_id" in chosen.finer else "u.namespace_id <> 0"
 
 
 def _row(
@@ -130,7 +126,7 @@ def moved_most(
 
     def side(chosen: Relation) -> str:
         return f"""SELECT {names}, {_HELD_MONEY} AS money
-                   {chosen.text()} AND {_is_held(chosen)} GROUP BY {grouped}"""
+                   {chosen.text()} AND {chosen.is_held} GROUP BY {grouped}"""
 
     query = f"""
         WITH later AS ({side(now)}), earlier AS ({side(then).replace("%(", "%(then_")})

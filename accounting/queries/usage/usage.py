@@ -9,36 +9,11 @@ from django.db import connection
 
 from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import split_money
-from accounting.domain.reports.rows import USAGE_DIMENSIONS, UsageRow
+from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.state_times import HELD_STATES as HELD
+from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
-
-# dimension -> the keys that it gives a row, and their SQL
-KEYS: dict[str, tuple[tuple[str, str], ...]] = {
-    "team": (("team", "coalesce(t.slug, 'unmapped')"),),
-    "namespace": (("namespace", "n.name"),),
-    "workload": (
-        ("namespace", "n.name"),
-        ("workload", "wl.name"),
-        ("workload_kind", "wl.kind"),
-    ),
-    "workload_type": (("workload_type", "u.workload_type"),),
-    "pod": (("namespace", "n.name"), ("pod", "po.name"), ("uid", "po.uid")),
-    "gpu": (("gpu", "gp.uuid"),),
-    "node": (("node", "nd.name"),),
-    "cluster": (("cluster", "cl.name"),),
-    "model": (("model", "u.model"),),
-    "lifecycle": (("lifecycle", "u.lifecycle"),),
-    "tier": (("tier", "u.tier"),),
-    "day": (("day", "to_char(u.billing_on, 'YYYY-MM-DD')"),),
-    "hour": (
-        (
-            "hour",
-            """to_char(u.hour_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')""",
-        ),
-    ),
-}
 
 
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
@@ -69,7 +44,7 @@ def usage_total(selection: Selection) -> UsageRow:
 
 def key_columns(by: Sequence[str]) -> dict[str, str]:
     """Key name -> SQL, in order, each once."""
-    return dict(pair for name in by for pair in KEYS[name])
+    return {key.name: key.sql for key in keys_of(by)}
 
 
 def _check(by: Sequence[str], allowed: Sequence[str]) -> None:
@@ -79,7 +54,6 @@ def _check(by: Sequence[str], allowed: Sequence[str]) -> None:
 
 def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     chosen = relation(selection, by)
-    held = "u.pod_id <> 0" if "pod_id" in chosen.finer else "u.namespace_id <> 0"
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
     grouped = ", ".join(str(i + 1) for i in range(len(columns) + 1))
@@ -94,7 +68,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
                {money}, sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
-        {chosen.text()} AND {held}
+        {chosen.text()} AND {chosen.is_held}
         GROUP BY {grouped} ORDER BY {grouped}
     """  # built from this module's own constants
     with connection.cursor() as cursor:

@@ -11,8 +11,7 @@ from jsonschema import ValidationError
 
 from accounting.actions.tokens import SCOPES
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.reports.rows import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
-from accounting.queries.selection import FILTERS
+from accounting.queries.dimensions import FILTERS, LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from tests.integration.api.conftest import Ask
 from tests.integration.api.contract import check, plain, schema
 

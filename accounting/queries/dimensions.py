@@ -1,0 +1,241 @@
+"""The registry of dimensions: what reports can be grouped and filtered by.
+
+Everything else derives from an entry: the values of `by` and the filters of REST, commands and
+pages; the joins and SQL of a report; the fields of its rows in JSON, CSV and OpenAPI; labels,
+chips and menus of pages. To add a dimension, add an entry to DIMENSIONS. Only one that rollups
+do not store yet needs more: a column there (`rating/charge_sql`, `ingest/rollup`).
+
+SQL names the tables of `relation`: `u` is the rollup or the facts, the others are joined.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+
+LIFECYCLES = ("spot", "on-demand", "reserved", "unknown")
+
+
+class StoredIn(Enum):
+    """The coarsest table that can answer a dimension."""
+
+    DAYS = auto()  # rollups by day, hence by hour too
+    HOURS = auto()  # rollups by hour only
+    FACTS = auto()  # five-minute facts only, while they are kept (rules.md N32)
+
+
+class KeyType(Enum):
+    """What the values of a key are in JSON; all are text."""
+
+    TEXT = auto()
+    DATE = auto()  # `2026-10-01`
+    INSTANT = auto()  # `2026-10-01T10:00:00Z`
+
+
+class PageUse(Flag):
+    """What pages do with a dimension."""
+
+    FILTER = auto()  # keep it in the address and show it as a chip
+    MENU = auto()  # offer its values in the filter menu: there are few
+    SPLIT = auto()  # split the range by it in a small table
+
+
+NO_PAGE = PageUse(0)
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionKey:
+    """A field that a dimension gives each row.
+
+    Attributes:
+        sql: its value, over the tables that the dimension joins.
+        can_be_empty: its value may be the empty text.
+    """
+
+    name: str
+    sql: str
+    type: KeyType = KeyType.TEXT
+    can_be_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension.
+
+    Attributes:
+        name: in `by`, as a filter, as an option of commands and in addresses of pages.
+        label: for people.
+        keys: the fields that it gives a row; one of them has its name.
+        joins: the tables that its SQL needs beside `u`.
+        stored: the coarsest table that can answer it.
+        column: of the facts, to keep its values apart; only for `StoredIn.FACTS`.
+        is_filter: rows can be restricted to some of its values.
+        has_unheld: time that no pod held has a value too, so the ledger can be split by it.
+        values: all that there are, where they are fixed; empty where any text may be one.
+        page: what pages do with it.
+        empty_label: what pages call the empty value.
+    """
+
+    name: str
+    label: str
+    keys: tuple[DimensionKey, ...]
+    joins: tuple[str, ...] = ()
+    stored: StoredIn = StoredIn.DAYS
+    column: str = ""
+    is_filter: bool = True
+    has_unheld: bool = False
+    values: tuple[str, ...] = ()
+    page: PageUse = NO_PAGE
+    empty_label: str = ""
+
+    @property
+    def sql(self) -> str:
+        """Its value, over `u` and `joins`."""
+        return next(key.sql for key in self.keys if key.name == self.name)
+
+
+_CLUSTER = "LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id"
+_TEAM = "LEFT JOIN accounting_team t ON t.id = u.team_id"
+_NAMESPACE = "LEFT JOIN accounting_namespace n ON n.id = u.namespace_id"
+_WORKLOAD = "LEFT JOIN accounting_workload wl ON wl.id = u.workload_id"
+_NODE = "LEFT JOIN accounting_node nd ON nd.id = u.node_id"
+_GPU = "LEFT JOIN accounting_gpu gp ON gp.id = u.gpu_id"
+_POD = "LEFT JOIN accounting_pod po ON po.id = u.pod_id"
+
+DIMENSIONS = (
+    Dimension(
+        name="cluster",
+        label="Cluster",
+        keys=(DimensionKey("cluster", "cl.name"),),
+        joins=(_CLUSTER,),
+        has_unheld=True,
+    ),
+    Dimension(
+        name="team",
+        label="Team",
+        keys=(DimensionKey("team", "coalesce(t.slug, 'unmapped')"),),
+        joins=(_TEAM,),
+        page=PageUse.FILTER | PageUse.MENU,
+    ),
+    Dimension(
+        name="namespace",
+        label="Namespace",
+        keys=(DimensionKey("namespace", "n.name"),),
+        joins=(_NAMESPACE,),
+        page=PageUse.FILTER | PageUse.SPLIT,
+        empty_label="No namespace",
+    ),
+    Dimension(
+        name="workload",
+        label="Workload",
+        keys=(
+            DimensionKey("namespace", "n.name"),
+            DimensionKey("workload", "wl.name"),
+            DimensionKey("workload_kind", "wl.kind"),
+        ),
+        joins=(_NAMESPACE, _WORKLOAD),
+    ),
+    Dimension(
+        name="workload_type",
+        label="Workload type",
+        keys=(DimensionKey("workload_type", "u.workload_type", can_be_empty=True),),
+    ),
+    Dimension(
+        name="model",
+        label="GPU model",
+        keys=(DimensionKey("model", "u.model", can_be_empty=True),),
+        has_unheld=True,
+        page=PageUse.FILTER | PageUse.MENU | PageUse.SPLIT,
+        empty_label="Unknown model",
+    ),
+    Dimension(
+        name="lifecycle",
+        label="Lifecycle",
+        keys=(DimensionKey("lifecycle", "u.lifecycle"),),
+        has_unheld=True,
+        values=LIFECYCLES,
+        page=PageUse.FILTER | PageUse.MENU | PageUse.SPLIT,
+        empty_label="unknown",
+    ),
+    Dimension(
+        name="tier",
+        label="Tier",
+        keys=(DimensionKey("tier", "u.tier", can_be_empty=True),),
+        page=PageUse.FILTER | PageUse.MENU | PageUse.SPLIT,
+        empty_label="No tier",
+    ),
+    Dimension(
+        name="node",
+        label="Node",
+        keys=(DimensionKey("node", "nd.name"),),
+        joins=(_NODE,),
+        stored=StoredIn.FACTS,
+        column="node_id",
+        has_unheld=True,
+    ),
+    Dimension(
+        name="gpu",
+        label="GPU",
+        keys=(DimensionKey("gpu", "gp.uuid"),),
+        joins=(_GPU,),
+        stored=StoredIn.FACTS,
+        column="gpu_id",
+        has_unheld=True,
+    ),
+    Dimension(
+        name="pod",
+        label="Pod",
+        keys=(
+            DimensionKey("namespace", "n.name"),
+            DimensionKey("pod", "po.name"),
+            DimensionKey("uid", "po.uid"),
+        ),
+        joins=(_NAMESPACE, _POD),
+        stored=StoredIn.FACTS,
+        column="pod_id",
+    ),
+    Dimension(
+        name="day",
+        label="Day",
+        keys=(
+            DimensionKey("day", "to_char(u.billing_on, 'YYYY-MM-DD')", KeyType.DATE),
+        ),
+        is_filter=False,
+        has_unheld=True,
+    ),
+    Dimension(
+        name="hour",
+        label="Hour (UTC)",
+        keys=(
+            DimensionKey(
+                "hour",
+                "to_char(u.hour_start AT TIME ZONE 'UTC', "
+                """'YYYY-MM-DD"T"HH24:MI:SS"Z"')""",
+                KeyType.INSTANT,
+            ),
+        ),
+        stored=StoredIn.HOURS,
+        is_filter=False,
+        has_unheld=True,
+    ),
+)
+BY_NAME = {one.name: one for one in DIMENSIONS}
+USAGE_DIMENSIONS = tuple(BY_NAME)
+LEDGER_DIMENSIONS = tuple(one.name for one in DIMENSIONS if one.has_unheld)
+FILTERS = tuple(one.name for one in DIMENSIONS if one.is_filter)
+
+
+def named(names: Iterable[str]) -> tuple[Dimension, ...]:
+    """The dimensions of some names, each once, in their order."""
+    return tuple(BY_NAME[name] for name in dict.fromkeys(names))
+
+
+def keys_of(by: Sequence[str]) -> tuple[DimensionKey, ...]:
+    """The keys of rows by some dimensions, in their order, each once."""
+    found = {key.name: key for one in named(by) for key in one.keys}
+    return tuple(found.values())
+
+
+def of_pages(use: PageUse) -> tuple[Dimension, ...]:
+    """The dimensions that pages use so; those of the menu come first."""
+    found = (one for one in DIMENSIONS if use in one.page)
+    return tuple(sorted(found, key=lambda one: PageUse.MENU not in one.page))
