@@ -15,14 +15,14 @@ from accounting.actions.prices import reprice
 from accounting.actions.resources import set_resources
 from accounting.actions.teams import free_slot
 from accounting.audit import Actor, act
-from accounting.configuration.specs import (
-    LONG_AGO,
+from accounting.configuration.fields import LONG_AGO
+from accounting.configuration.schema import (
     BindingSpec,
-    ClusterSpec,
     Configuration,
     PriceSpec,
     TeamSpec,
 )
+from accounting.configuration.schema_clusters import ClusterSpec
 from accounting.ingest.evidence import node_lifecycles
 from accounting.ingest.retirement import retire
 from accounting.models import (
@@ -61,8 +61,8 @@ def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
             changes.append(f"{len(wanted.resources)} added resources")
         for team in wanted.teams:
             _team(team, changes)
-        if wanted.labels:
-            _labels(wanted.labels, changes)
+        if wanted.spellings:
+            _labels(wanted.spellings, changes)
         if wanted.bindings is not None:
             _bindings(wanted.bindings, changes)
         if wanted.prices is not None:
@@ -176,7 +176,7 @@ def _share(cluster: Cluster, wanted: str, changes: list[str]) -> None:
 
 def _team(spec: TeamSpec, changes: list[str]) -> None:
     values = {
-        "name": spec.name,
+        "name": spec.name or spec.slug,
         "department": spec.department,
         "cost_centre": spec.cost_centre,
     }

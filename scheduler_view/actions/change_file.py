@@ -14,19 +14,46 @@ force: [ResourceQuota team-search/gpu-ledger]
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-from accounting.configuration.yaml_lines import DocumentError, Entry, Fault, parse
+from pydantic import Field, field_validator
+
+from accounting.configuration.fields import (
+    FileContext,
+    Instant,
+    Section,
+    Text,
+    existing,
+)
+from accounting.configuration.yaml_lines import DocumentError, Fault, parse, plain
 from scheduler_view.actions.change_sets import Draft
 from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.queries.resources import added_names
 
-_SECTIONS = ("cluster", "reason", "quotas", "tiers", "starts_at", "ends_at", "force")
 _NAMES = {"split": "rule", "default": "is_default"}  # as people write them
-_NEVER = datetime(9998, 1, 1, tzinfo=UTC)
+
+
+class _Sections(Section):
+    """The file; each quota and tier is checked as an edit."""
+
+    cluster: Annotated[Text, existing("cluster", "known are {known}")]
+    reason: Annotated[Text, Field(max_length=200)]
+    quotas: tuple[dict[str, Any], ...] = ()
+    tiers: tuple[dict[str, Any], ...] = ()
+    starts_at: Instant | None = None
+    ends_at: Instant | None = None
+    force: tuple[Annotated[Text, Field(max_length=400)], ...] = ()
+
+    @field_validator("quotas", "tiers")
+    @classmethod
+    def _has_no_kind(
+        cls, items: tuple[dict[str, Any], ...]
+    ) -> tuple[dict[str, Any], ...]:
+        if any("kind" in one for one in items):
+            raise ValueError("the section says what it is; leave 'kind' out")
+        return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,54 +77,45 @@ def read_change(
     Raises:
         DocumentError: every fault of the file, each with its line.
     """
-    root = parse(text)
-    root.allow(*_SECTIONS)
-    zone = ZoneInfo(timezone)
-    cluster = root.text("cluster", longest=63)
-    if cluster and cluster not in clusters:
-        known = ", ".join(sorted(clusters)) or "none is set up"
-        root.fail("cluster", f"no cluster is called {cluster!r}; known: {known}")
-    entries = [
-        *((entry, _values(entry, "quota")) for entry in root.entries("quotas")),
-        *((entry, _values(entry, "tier")) for entry in root.entries("tiers")),
-    ]
-    reason = root.text("reason", longest=200)
-    edits = []
+    document = parse(text)
+    known = FileContext(ZoneInfo(timezone), {"cluster": clusters})
+    wanted = document.read(_Sections, known)
+    items = {
+        **{("quotas", i): _edit(one, "quota") for i, one in enumerate(wanted.quotas)},
+        **{("tiers", i): _edit(one, "tier") for i, one in enumerate(wanted.tiers)},
+    }
     try:
-        edits = edits_from([values for _, values in entries], added_names())
+        edits = edits_from([*items.values()], added_names())
     except EditsRefused as error:
-        for fault in error.faults:
-            entry = entries[fault.index][0] if entries else root
-            entry.fail(_written(fault.field), f"{fault.field}: {fault.text}")
+        places: list[tuple[str | int, ...]] = [*items] or [()]
+        raise DocumentError(
+            [
+                Fault(
+                    document.line((*places[one.index], _written(one.field))),
+                    f"{one.field}: {one.text}",
+                )
+                for one in error.faults
+            ]
+        ) from error
     draft = Draft(
         edits,
-        reason,
-        forced=tuple(root.texts("force", longest=400)),
-        starts_at=_instant(root, "starts_at", zone),
-        ends_at=_instant(root, "ends_at", zone),
+        wanted.reason,
+        forced=wanted.force,
+        starts_at=wanted.starts_at,
+        ends_at=wanted.ends_at,
     )
-    if root.faults:
-        raise DocumentError(sorted(root.faults, key=lambda fault: fault.line))
-    return ChangeFile(cluster, draft)
+    return ChangeFile(wanted.cluster, draft)
 
 
 def line_fault(text: str, section: str, message: str) -> Fault:
     """A fault that was found later, at the line of its section."""
-    root = parse(text)
-    return Fault(root.lines.get(section, 1), message)
+    return Fault(parse(text).line((section,)), message)
 
 
-def _values(entry: Entry, kind: str) -> Mapping[str, Any]:
-    plain = {_NAMES.get(name, name): value for name, value in entry.plain().items()}
-    if "kind" in entry.values:
-        entry.fail("kind", "the section says what it is; leave 'kind' out")
-    return plain | {"kind": kind}
+def _edit(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    values = {_NAMES.get(name, name): plain(value) for name, value in item.items()}
+    return values | {"kind": kind}
 
 
-def _written(field: str) -> str:
-    return next((name for name, ours in _NAMES.items() if ours == field), field)
-
-
-def _instant(root: Entry, key: str, zone: ZoneInfo) -> datetime | None:
-    found = root.instant(key, zone, default=_NEVER)
-    return None if found == _NEVER else found
+def _written(name: str) -> str:
+    return next((theirs for theirs, ours in _NAMES.items() if ours == name), name)

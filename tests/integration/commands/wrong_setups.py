@@ -18,7 +18,7 @@ prices:
 labels:
   workload_type: example.com/type
 """
-TWICE = "stands here twice"
+TWICE = "duplicate"
 Place = tuple[str, int]  # a file, and the line of its fault
 
 
@@ -75,13 +75,19 @@ WRONG: dict[str, tuple[Place, str]] = {
     "unknown section": (at(4, "cluster:"), "unknown key 'cluster'; known are"),
     "unknown key of billing": (at(2, "  money: EUR"), "known are currency, timezone"),
     "unknown key of a cluster": (at(5, "  - nmae: north"), "unknown key 'nmae'"),
-    "access that is none": (access("reader: {token: x}"), "'reader' is no access"),
+    "access that is none": (
+        access("reader: {token: x}"),
+        "known are in_cluster, kubeconfig",
+    ),
     "access by two ways": (
         access("pusher: {in_cluster: true, server: 'https://a'}"),
-        "'pusher' is no access",
+        "kubernetes.pusher: not a valid access: write",
     ),
     "access to nowhere": (access("reader: {context: a}"), "names no server"),
-    "access by half": (access("reader: {in_cluster: false}"), "must be true"),
+    "access by half": (
+        access("reader: {in_cluster: false}"),
+        "reader.in_cluster: must be True",
+    ),
     "access that waits for ever": (access("timeout_s: 600"), "at most 60"),
     "unknown key of access": (access("writer: {}"), "unknown key 'writer'"),
     "unknown key of a team": (team("nmae: Vision"), "unknown key 'nmae'"),
@@ -90,7 +96,7 @@ WRONG: dict[str, tuple[Place, str]] = {
     "unknown purpose of a label": (at(16, "  kind: a"), "unknown key 'kind'"),
     "a key twice": (team("slug: video"), TWICE),
     "a section twice": ((GOOD + "teams: []\n", 17), TWICE),
-    "a key that is a list": (("[a]: 1\n", 1), "a key must be a text"),
+    "a key that is a list": (("[a]: 1\n", 1), "a key must be text"),
     # billing
     "no such currency": (at(2, "  currency: XYZ"), "ISO 4217 currency, like EUR"),
     "no such time zone": (at(3, "  timezone: Berlin"), "like Europe/Berlin"),
@@ -98,30 +104,36 @@ WRONG: dict[str, tuple[Place, str]] = {
     "billing that is a list": (("billing: [EUR]\n", 1), "must be a mapping"),
     # clusters and teams
     "two clusters of one name": (at(5, *["  - name: north"] * 2), TWICE),
-    "two teams of one slug": (at(8, "  - slug: vision"), f"team 'vision' {TWICE}"),
-    "a team without a slug": (at(7, "  - department: x"), "'slug' is missing"),
-    "an empty slug": (at(7, '  - slug: ""'), "'slug' is empty"),
-    "a slug with a blank": (at(7, "  - slug: a b"), "is no slug"),
+    "two teams of one slug": (
+        at(8, "  - slug: vision"),
+        f"slug: {TWICE} team 'vision'",
+    ),
+    "a team without a slug": (at(7, "  - department: x"), "slug: missing"),
+    "an empty slug": (at(7, '  - slug: ""'), "slug: '' is empty"),
+    "a slug with a blank": (at(7, "  - slug: a b"), "is not a valid slug: letters"),
     "a slug of other letters": (at(7, "  - slug: größe"), "letters a to z"),
     "a slug that is a word of YAML": (at(7, "  - slug: no"), "put it in quotes"),
     "a slug that is taken": (at(7, "  - slug: unmapped"), "without a team"),
     "a name that is too long": (team(f"name: {'x' * 201}"), "longer than 200"),
     "a name with a NUL": (team('name: "a\\0b"'), "control character"),
-    "a name that is a list": (team("name: [a]"), "must be a text"),
-    "leads that are no list": (team("leads: ana"), "must be a list of texts"),
-    "a lead that is no user name": (team("leads: ['a b']"), "is no user name"),
-    "teams that are no list": (("teams: {}\n", 1), "'teams' must be a list"),
-    "a team that is a text": (("teams:\n  - vision\n", 1), "list of mappings"),
+    "a name that is a list": (team("name: [a]"), "name: must be text"),
+    "leads that are no list": (team("leads: ana"), "leads: must be a list"),
+    "a lead that is no user name": (
+        team("leads: ['a b']"),
+        "is not a valid username: letters, digits",
+    ),
+    "teams that are no list": (("teams: {}\n", 1), "teams: must be a list"),
+    "a team that is a text": (("teams:\n  - vision\n", 2), "teams: must be a mapping"),
     # rules
-    "no such team": (at(11, "    team: video"), "no team has the slug 'video'; add it"),
+    "no such team": (at(11, "    team: video"), "no team is called 'video'; add it"),
     "a rule without a team": (
         at(11, "    valid_from: 2026-10-01", fault=10),
-        "'team' is missing",
+        "team: missing",
     ),
     "a rule without a kind": (at(10, "  - glob: x", fault=11), "exactly one of"),
     "a rule of two kinds": (rule("pod_label: b", fault=11), "give exactly one of"),
     "a glob beside a namespace": (rule("glob: b"), "'glob' is for labels"),
-    "an empty glob": (at(10, '  - namespace: ""'), "'namespace' is empty"),
+    "an empty glob": (at(10, '  - namespace: ""'), "namespace: '' is empty"),
     "too long a glob": (at(10, f"  - namespace: {'x' * 254}"), "longer than 253"),
     "one rule twice": (
         at(11, "    team: vision", *RULE, "    team: vision", fault=12),
@@ -135,29 +147,38 @@ WRONG: dict[str, tuple[Place, str]] = {
     # dates
     "a date that is none": (since("2026-13-01"), "not a value"),
     "a word for a date": (since("soon"), "write 2026-10-01"),
-    "a number for a date": (since("20261001"), "no time or date"),
-    "a time without offset": (since("2026-10-01 10:00:00"), "no offset; add Z"),
+    "a number for a date": (
+        since("20261001"),
+        "is not a valid time or date; write 2026-10-01",
+    ),
+    "a time without offset": (
+        since("2026-10-01 10:00:00"),
+        "the time has no offset; add Z",
+    ),
     "a date before 1970": (since("1969-12-30"), "between 1970 and 9998"),
     "a date before all": (
         since("0001-01-01T00:00:00+14:00"),
-        "'valid_from' is no time",
+        "valid_from: '0001-01-01 00:00:00+14:00' is not a valid time",
     ),
-    "a date after all": (since("9999-12-31T23:59:59-14:00"), "'valid_from' is no time"),
+    "a date after all": (since("9999-12-31T23:59:59-14:00"), "is not a valid time"),
     # prices
-    "no rate": (at(14, "    tier: low", fault=13), "'rate_per_gpu_hour' is missing"),
-    "no model": (at(13, "  - tier: low"), "'model' is missing"),
-    "a rate below zero": (rate("-0.01"), "negative"),
-    "a word for a rate": (rate("two"), "is no number: 'two'"),
-    "a rate that is NaN": (rate("NaN"), "no finite number"),
-    "a rate that is .nan": (rate(".nan"), "is no number"),
-    "a rate without end": (rate("Infinity"), "no finite number"),
-    "a rate of seven places": (rate("2.1000001"), "more than 6 places"),
-    "too large a rate": (rate("1000000"), "too large"),
-    "a rate of huge digits": (rate("1e999999"), "too large"),
-    "a rate with a comma": (rate("'2,10'"), "is no number"),
-    "a rate in minutes": (rate("2:10"), "is no number"),
-    "a rate that is a list": (rate("[2]"), "is no number"),
-    "a cost of seven places": (price("cost_per_gpu_hour: 1e-7"), "more than 6 places"),
+    "no rate": (at(14, "    tier: low", fault=13), "rate_per_gpu_hour: missing"),
+    "no model": (at(13, "  - tier: low"), "model: missing"),
+    "a rate below zero": (rate("-0.01"), "must be at least 0"),
+    "a word for a rate": (rate("two"), "rate_per_gpu_hour: 'two' is not a number"),
+    "a rate that is NaN": (rate("NaN"), "must be a finite number"),
+    "a rate that is .nan": (rate(".nan"), "is not a number"),
+    "a rate without end": (rate("Infinity"), "must be a finite number"),
+    "a rate of seven places": (rate("2.1000001"), "must have at most 6 decimal places"),
+    "too large a rate": (rate("1000000"), "must be below 1000000"),
+    "a rate of huge digits": (rate("1e999999"), "must be below 1000000"),
+    "a rate with a comma": (rate("'2,10'"), "is not a number"),
+    "a rate in minutes": (rate("2:10"), "is not a number"),
+    "a rate that is a list": (rate("[2]"), "is not a number"),
+    "a cost of seven places": (
+        price("cost_per_gpu_hour: 1e-7"),
+        "must have at most 6 decimal places",
+    ),
     "no such lifecycle": (price("lifecycle: sopt"), "use spot, on-demand, reserved"),
     "a price for unknown": (price("lifecycle: unknown"), "use spot, on-demand"),
     "no such cluster": (
@@ -169,21 +190,42 @@ WRONG: dict[str, tuple[Place, str]] = {
     "too long a profile": (price(f"profile: {'x' * 65}"), "longer than 64"),
     "one price twice": (
         at(14, *RATE, "  - model: NVIDIA L40S", *RATE, fault=15),
-        "the price of 'NVIDIA-L40S' from that time stands twice",
+        "model: duplicate price of 'NVIDIA-L40S' from that time",
     ),
     # labels
     "a label twice": (at(16, "  workload_type: [a, a]"), TWICE),
-    "a number for a label": (at(16, "  workload_type: 5"), "must be a list of texts"),
-    "an empty label": (at(16, "  workload_type: ['']"), "'workload_type' is empty"),
+    "a number for a label": (
+        at(16, "  workload_type: 5"),
+        "labels.workload_type: must be a list",
+    ),
+    "an empty label": (
+        at(16, "  workload_type: ['']"),
+        "labels.workload_type: '' is empty",
+    ),
     # resources
     "a list of resources": (at(15, "resources: []", "labels:", fault=15), "mapping"),
-    "a share above one": (resource("example.com/x: 2"), "no share of one GPU"),
-    "a share of nothing": (resource("example.com/x: 0"), "no share of one GPU"),
-    "a share by nought": (resource("example.com/x: 1/0"), "no share of one GPU"),
-    "a word for a share": (resource("example.com/x: half"), "no share of one GPU"),
-    "no share": (resource("example.com/x:"), "'example.com/x' is missing"),
+    "a share above one": (
+        resource("example.com/x: 2"),
+        "not a share of one GPU above 0 to 1",
+    ),
+    "a share of nothing": (
+        resource("example.com/x: 0"),
+        "not a share of one GPU above 0 to 1",
+    ),
+    "a share by nought": (
+        resource("example.com/x: 1/0"),
+        "not a share of one GPU above 0 to 1",
+    ),
+    "a word for a share": (
+        resource("example.com/x: half"),
+        "not a share of one GPU above 0 to 1",
+    ),
+    "no share": (resource("example.com/x:"), "resources.example.com/x: missing"),
     "a share that is yes": (resource("example.com/x: yes"), "put it in quotes"),
-    "no name of a resource": (resource("half: 1/2"), "is no resource's name"),
+    "no name of a resource": (
+        resource("half: 1/2"),
+        "is not a resource name, like example.com/gpu",
+    ),
     "a known resource": (resource("nvidia.com/gpu: 1/2"), "is known already"),
     # not YAML, or too much of it
     "an open bracket": (at(7, "  - slug: [vision", fault=8), "not YAML"),
@@ -191,7 +233,10 @@ WRONG: dict[str, tuple[Place, str]] = {
     "two documents": ((GOOD + "---\nteams: []\n", 17), "not YAML"),
     "no such anchor": (at(7, "  - slug: *vision"), "not YAML"),
     "a Python object": (team("name: !!python/name:os.system x"), "not a value"),
-    "a Python call": (team("name: !!python/object/apply:os.getcwd []"), "be a text"),
+    "a Python call": (
+        team("name: !!python/object/apply:os.getcwd []"),
+        "name: must be text",
+    ),
     "binary in YAML": (team("name: !!binary aGVsbG8="), "binary values"),
     "only a text": (("configure\n", 1), "must be a mapping of sections"),
     "a list": (("- teams\n", 1), "must be a mapping of sections"),
