@@ -11,7 +11,6 @@ from accounting.ingest import database_cache
 from accounting.locks import lock
 
 FACT_DAYS = 35  # rules.md N32
-HOUR_MONTHS = 13
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,12 +191,6 @@ def duration(milliseconds: int | None) -> str:
 
 
 @register.filter
-def gib(size_bytes: int | None) -> str:
-    """Memory in GiB with one decimal."""
-    return NO_DATA if size_bytes is None else f"{size_bytes / 1024**3:,.1f} GiB"
-
-
-@register.filter
 def kwh(joules: float | None) -> str:
     """Energy in kWh."""
     return NO_DATA if joules is None else f"{joules / 3_600_000:,.1f} kWh"

@@ -20,13 +20,6 @@ from scheduler_view.cluster.answers import error_of
 from scheduler_view.cluster.errors import NotConfigured
 
 POOL = 16  # connections kept to one server
-_UNREADABLE = (
-    kubernetes_config.ConfigException,
-    OSError,
-    yaml.YAMLError,
-    ValueError,
-    TypeError,
-)
 
 
 class Session:

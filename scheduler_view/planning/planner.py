@@ -3,7 +3,7 @@
 Nothing is stored here; `actions.change_sets` keeps what this returns.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -276,6 +276,3 @@ def _unsets_default(step: PlanStep) -> bool:
         change.field == "globalDefault" and change.before == "True"
         for change in step.changes
     )
-
-
-Connect = Callable[[Cluster], tuple[ClusterClient, ClusterClient]]

@@ -15,9 +15,9 @@ import pytest
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.holds.hold import Hold
-from accounting.domain.reports.rollup import held_ms_by
 from tests.acceptance.given import data, expected_of, rows_of
 from tests.builders import HOUR_ZERO
+from tests.held_time import held_ms_by
 from tests.integration.accounting.support import report, run
 from tests.traps.scene import KUBE, Shown
 

@@ -26,7 +26,6 @@ class GpuPart(NamedTuple):
 
 
 Instances = tuple[tuple[int, str], ...]  # (number, profile), ascending; () is whole
-Geometries = Sequence[tuple[int, Instances]]  # from when on
 
 
 def part_in(gpu: GpuKey) -> GpuPart:

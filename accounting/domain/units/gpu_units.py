@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.units.mig_profiles import normal, shape_of, slices_of
+from accounting.domain.units.mig_profiles import normal, shape_of
 
 WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"
@@ -135,11 +135,6 @@ class NodeFacts:
         text = next((self.labels[name] for name in names if self.labels.get(name)), "")
         kind = text.casefold().partition("_")[0]
         return kind if _AMD_PARTITIONS.get(kind, 1) > 1 else WHOLE
-
-    @property
-    def total_slices(self) -> int:
-        """Compute slices of one GPU of this node: 7, or 4 on A30 and RTX PRO."""
-        return slices_of(self.product)
 
 
 def unit_of(

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection
-from django.db.models import Count
 
 from accounting.access import Scope
 from accounting.domain.core.interval import WINDOW_MS
@@ -195,9 +194,3 @@ def _run(row: IngestWindow) -> RunRow:
         row.attempts,
         row.last_error,
     )
-
-
-def window_states() -> dict[str, int]:
-    """How many windows are in each state."""
-    rows = IngestWindow.objects.values_list("state").annotate(count=Count("pk"))
-    return dict(rows)

@@ -15,7 +15,6 @@ from scheduler_view.cluster.kinds import KINDS, NAMESPACE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 
 HISTORY = 20_000  # events that a watch can begin from; older ones are gone
-CONTROLLER = "kube-controller-manager"
 
 Manifest = dict[str, Any]
 Key = tuple[str, str, str]  # kind, namespace, name

@@ -8,8 +8,8 @@ from accounting.domain.holds.hold import Hold
 from accounting.domain.inventory.merge_samples import observe
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.inventory.requests import effective_requests
-from accounting.domain.reports.rollup import held_ms, held_ms_by
 from accounting.domain.samples.series import ScraperIdentity
+from tests.held_time import held_ms, held_ms_by
 from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
 
 

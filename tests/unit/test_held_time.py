@@ -6,7 +6,7 @@ import pytest
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.holds.hold import Hold
-from accounting.domain.reports.rollup import held_ms, held_ms_by
+from tests.held_time import held_ms, held_ms_by
 
 
 def hold(start: int, end: int, units: int = 1, share: Fraction = Fraction(1)) -> Hold:

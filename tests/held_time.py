@@ -1,4 +1,4 @@
-"""Sums of held time: the pure reference that SQL rollups are compared with."""
+"""Sums of the time of holds, to compare with what the product books."""
 
 from collections import defaultdict
 from collections.abc import Iterable
