@@ -5,7 +5,13 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.models import Cluster
-from accounting.serializers import InstantField
+from accounting.serializers.directory import InstantField
+from accounting.serializers.row import (
+    IsoField,
+    Members,
+    RowSerializer,
+    SecondsField,
+)
 from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
 from scheduler_view.domain.waits.wait_reason import WaitReason
 
@@ -16,7 +22,7 @@ class _AnyObject(serializers.JSONField):
     """A mapping whose members are the object's own."""
 
 
-class QuotaRowSerializer(_Base):
+class QuotaRowSerializer(RowSerializer):
     """One quota: what a team may hold of a resource."""
 
     cluster = serializers.CharField()
@@ -28,7 +34,7 @@ class QuotaRowSerializer(_Base):
     rule = serializers.CharField()
     split = serializers.DictField(child=serializers.IntegerField())
     in_use = serializers.IntegerField(help_text="units held now")
-    peak_30_days = serializers.IntegerField()
+    peak_30_days = serializers.IntegerField(source="peak")
     pending = serializers.IntegerField(help_text="units that pods wait for")
     used = serializers.IntegerField(
         allow_null=True, help_text="as Kubernetes counts; null where nobody looked"
@@ -37,14 +43,19 @@ class QuotaRowSerializer(_Base):
         allow_null=True, help_text="units that the next pod may ask for"
     )
     borrowed = serializers.IntegerField(
-        allow_null=True, help_text="above the quota of its queues; null without any"
+        source="lent.borrowed",
+        allow_null=True,
+        help_text="above the quota of its queues; null without any",
     )
     queued = serializers.IntegerField(
-        allow_null=True, help_text="units that its queues hold back"
+        source="lent.queued",
+        allow_null=True,
+        help_text="units that its queues hold back",
     )
-    queues = serializers.ListField(child=serializers.CharField())
+    queues = serializers.ListField(source="lent.queues", child=serializers.CharField())
     version = serializers.IntegerField(help_text="give it with an edit")
     sync = serializers.ChoiceField(
+        source="sync_state",
         choices=("in_sync", "differs", "other", "not_compared"),
         help_text="how its objects stand in the cluster, as last looked at",
     )
@@ -52,32 +63,10 @@ class QuotaRowSerializer(_Base):
         child=serializers.IntegerField(allow_null=True),
         help_text="what its key is in the cluster, by namespace; null where it is missing",
     )
-    seen_at = serializers.DateTimeField(allow_null=True)
+    seen_at = IsoField(allow_null=True)
 
 
-class QueueRowSerializer(_Base):
-    """One queue of a scheduler and one resource, in units; KAI counts fractions of GPUs."""
-
-    cluster = serializers.CharField()
-    scheduler = serializers.CharField()
-    queue = serializers.CharField()
-    resource = serializers.CharField(allow_blank=True, help_text="empty: of any kind")
-    quota = serializers.JSONField(
-        allow_null=True, help_text="units, `unlimited`, or null where it is not told"
-    )
-    borrowing_limit = serializers.JSONField(
-        allow_null=True, help_text="units, `unlimited`, or null where it is not told"
-    )
-    used = serializers.FloatField(allow_null=True)
-    borrowed = serializers.FloatField(allow_null=True)
-    pending = serializers.FloatField(allow_null=True)
-    waiting_workloads = serializers.IntegerField(allow_null=True)
-    preempted_workloads = serializers.IntegerField(allow_null=True)
-    preempting_workloads = serializers.IntegerField(allow_null=True)
-    sampled = serializers.DateTimeField(allow_null=True)
-
-
-class PendingPodRowSerializer(_Base):
+class PendingPodRowSerializer(RowSerializer):
     """One pod that is on no node, or one controller whose pods a quota refuses."""
 
     cluster = serializers.CharField()
@@ -88,31 +77,35 @@ class PendingPodRowSerializer(_Base):
     )
     name = serializers.CharField()
     requested = serializers.DictField(
-        child=serializers.IntegerField(), help_text="units of one pod by resource"
+        source="asked",
+        child=serializers.IntegerField(),
+        help_text="units of one pod by resource",
     )
     priority_class = serializers.CharField(allow_blank=True)
-    since = serializers.DateTimeField(allow_null=True)
-    last = serializers.DateTimeField(
+    since = SecondsField(allow_null=True)
+    last = SecondsField(
         allow_null=True, help_text="of the last refusal by a quota; null for a pod"
     )
-    reason = serializers.ChoiceField(choices=[one.value for one in WaitReason])
+    reason = serializers.ChoiceField(
+        source="reason.value", choices=[one.value for one in WaitReason]
+    )
     message = serializers.CharField(
         allow_blank=True, help_text="the scheduler's or the API server's own"
     )
 
 
-class PreemptionRowSerializer(_Base):
+class PreemptionRowSerializer(RowSerializer):
     """One pod that the scheduler pushed out for another."""
 
     cluster = serializers.CharField()
     team = serializers.CharField(help_text="`unmapped`: nobody's")
     namespace = serializers.CharField()
     pod = serializers.CharField()
-    at = serializers.DateTimeField()
+    at = SecondsField()
     message = serializers.CharField(allow_blank=True)
 
 
-class TierRowSerializer(_Base):
+class TierRowSerializer(RowSerializer):
     """One priority tier."""
 
     cluster = serializers.CharField()
@@ -128,11 +121,13 @@ class TierRowSerializer(_Base):
     version = serializers.IntegerField(help_text="give it with an edit")
 
 
-class ChangeRowSerializer(_Base):
+class ChangeRowSerializer(RowSerializer):
     """One change set in a list."""
 
     id = serializers.IntegerField()
-    title = serializers.CharField(help_text="what it does: `Vision: 24 → 30 GPUs`")
+    title = serializers.CharField(
+        source="name", help_text="what it does: `Vision: 24 → 30 GPUs`"
+    )
     cluster = serializers.CharField()
     state = serializers.CharField()
     version = serializers.IntegerField(help_text="the ETag: give it as If-Match")
@@ -143,18 +138,18 @@ class ChangeRowSerializer(_Base):
     is_planning = serializers.BooleanField()
     needs_second = serializers.BooleanField()
     approved_by = serializers.CharField(allow_blank=True)
-    made_at = serializers.DateTimeField()
-    planned_at = serializers.DateTimeField(allow_null=True)
-    plan_expires_at = serializers.DateTimeField(allow_null=True)
-    approved_at = serializers.DateTimeField(allow_null=True)
-    starts_at = serializers.DateTimeField(allow_null=True)
-    ends_at = serializers.DateTimeField(allow_null=True)
-    applied_at = serializers.DateTimeField(allow_null=True)
-    retry_at = serializers.DateTimeField(allow_null=True)
+    made_at = SecondsField()
+    planned_at = SecondsField(allow_null=True)
+    plan_expires_at = SecondsField(allow_null=True)
+    approved_at = SecondsField(allow_null=True)
+    starts_at = SecondsField(allow_null=True)
+    ends_at = SecondsField(allow_null=True)
+    applied_at = SecondsField(allow_null=True)
+    retry_at = SecondsField(allow_null=True)
     ended_by = serializers.CharField(
         allow_blank=True, help_text="who declined or discarded it"
     )
-    ended_at = serializers.DateTimeField(allow_null=True)
+    ended_at = SecondsField(allow_null=True)
     ended_reason = serializers.CharField(allow_blank=True)
     undoes = serializers.IntegerField(allow_null=True)
     undone_by = serializers.IntegerField(allow_null=True)
@@ -168,18 +163,24 @@ class ChangeRowSerializer(_Base):
     )
 
 
-class FieldChangeSerializer(_Base):
+class FieldChangeSerializer(RowSerializer):
     """One field of an object."""
 
     field = serializers.CharField()
     before = serializers.CharField(allow_null=True)
     after = serializers.CharField(allow_null=True)
 
+    def to_representation(self, instance: Any) -> Members:
+        """Of a triple, as plans store them."""
+        return dict(zip(self.fields, instance, strict=True))
 
-class StepSerializer(_Base):
+
+class StepSerializer(RowSerializer):
     """One object of a plan, and what became of it."""
 
-    object = serializers.CharField(help_text="give it in `force` to tick it")
+    object = serializers.CharField(
+        source="title", help_text="give it in `force` to tick it"
+    )
     kind = serializers.CharField()
     namespace = serializers.CharField(allow_blank=True)
     name = serializers.CharField()
@@ -196,11 +197,19 @@ class StepSerializer(_Base):
     message = serializers.CharField(
         allow_blank=True, help_text="the server's own words"
     )
-    done_at = serializers.DateTimeField(allow_null=True)
+    done_at = SecondsField(allow_null=True)
     body = _AnyObject(allow_null=True)
 
 
-class EffectSerializer(_Base):
+class _StoredSerializer(RowSerializer):
+    """What a plan stores in the form in which it is shown."""
+
+    def to_representation(self, instance: Any) -> Members:
+        """As it is."""
+        return dict(instance)
+
+
+class EffectSerializer(_StoredSerializer):
     """One sentence of what the change will do."""
 
     code = serializers.CharField()
@@ -209,7 +218,7 @@ class EffectSerializer(_Base):
     resource = serializers.CharField(allow_blank=True)
 
 
-class WarningSerializer(_Base):
+class WarningSerializer(_StoredSerializer):
     """One warning; `about` names the object."""
 
     code = serializers.CharField()

@@ -6,25 +6,17 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting import serializers
 from accounting.access import scope_of
 from accounting.api.rows import CsvRenderer, Rows, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit.entries import (
-    COLUMNS,
     AuditFilter,
     audit_page,
     audit_rows,
     kinds,
 )
 from accounting.queries.data_health.issues import OPEN, issue_rows
-from accounting.queries.fields import (
-    csv_stream,
-    hold_fields,
-    ledger_fields,
-    usage_fields,
-)
-from accounting.queries.gpus.fleet import GPU_FILTERS, gpu_fields, gpu_money, gpu_rows
+from accounting.queries.gpus.fleet import GPU_FILTERS, priced_gpus
 from accounting.queries.gpus.steps import STEPS, gpu_steps
 from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches
 from accounting.queries.paging import key_of, keyset_cursor, limit_of
@@ -35,6 +27,21 @@ from accounting.queries.usage.intensity import only_pointless, with_hardness
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
+from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
+from accounting.serializers.csv_text import csv_stream
+from accounting.serializers.data_health import IssueSerializer
+from accounting.serializers.directory import ClusterSerializer
+from accounting.serializers.gpus import (
+    GpuHolderSerializer,
+    GpuRowSerializer,
+    GpuStepSerializer,
+)
+from accounting.serializers.usage import (
+    USAGE_MEASURES,
+    HoldRowSerializer,
+    LedgerRowSerializer,
+    UsageRowSerializer,
+)
 
 
 class UsageView(RowsView):
@@ -43,13 +50,13 @@ class UsageView(RowsView):
     subject = "usage"
     parameters = ("by", "only", "columns", *REPORT)
 
-    @lists(serializers.UsageRowSerializer, parameters)
+    @lists(UsageRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report usage`."""
         selection, by = self.selection(request), self.by(request, "team")
         rows = with_hardness(usage_rows(selection, by), selection, by)
         found = only_pointless(rows, request.query_params.get("only"))
-        fields = [usage_fields(row) for row in found]
+        fields = list(UsageRowSerializer.each(found))
         return self.answer(request, self._in_columns(request, fields))
 
     def _in_columns(self, request: Request, rows: Rows) -> Rows:
@@ -63,10 +70,10 @@ class UsageView(RowsView):
             )
         names = list(dict.fromkeys(text.split(",")))
         for name in names:
-            check_word("columns", name, serializers.USAGE_MEASURES)
+            check_word("columns", name, USAGE_MEASURES)
         return [
             {
-                **{k: v for k, v in row.items() if k not in serializers.USAGE_MEASURES},
+                **{k: v for k, v in row.items() if k not in USAGE_MEASURES},
                 **{name: row[name] for name in names},
             }
             for row in rows
@@ -80,11 +87,11 @@ class LedgerView(RowsView):
     right = WHOLE_FLEET
     parameters = ("by", *REPORT)
 
-    @lists(serializers.LedgerRowSerializer, parameters)
+    @lists(LedgerRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report ledger`, for finance and admins."""
         rows = ledger_rows(self.selection(request), self.by(request, "cluster"))
-        return self.answer(request, [ledger_fields(row) for row in rows])
+        return self.listed(request, rows, LedgerRowSerializer)
 
 
 class HoldsView(RowsView):
@@ -93,11 +100,11 @@ class HoldsView(RowsView):
     subject = "holds"
     parameters = (*PERIOD, *HOLD_FILTERS)
 
-    @lists(serializers.HoldRowSerializer, parameters)
+    @lists(HoldRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report holds`."""
         rows = hold_rows(self.selection(request))
-        return self.answer(request, [hold_fields(row) for row in rows])
+        return self.listed(request, rows, HoldRowSerializer)
 
 
 class GpusView(RowsView):
@@ -107,14 +114,11 @@ class GpusView(RowsView):
     right = WHOLE_FLEET
     parameters = (*PERIOD, *GPU_FILTERS)
 
-    @lists(serializers.GpuRowSerializer, parameters)
+    @lists(GpuRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """GPUs that were there in the period, for finance and admins."""
         selection = self.selection(request)
-        rows = gpu_rows(selection)
-        money = gpu_money(selection, [row.uuid for row in rows])
-        found = [gpu_fields(row, money.get(row.uuid)) for row in rows]
-        return self.answer(request, found)
+        return self.listed(request, priced_gpus(selection), GpuRowSerializer)
 
 
 class GpuHoldersView(RowsView):
@@ -123,11 +127,11 @@ class GpuHoldersView(RowsView):
     subject = "gpu-holders"
     parameters = (*PERIOD, *HOLDER_FILTERS)
 
-    @lists(serializers.GpuHolderSerializer, parameters)
+    @lists(GpuHolderSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Stretches by GPU and time, while five-minute facts are kept."""
         rows = held_stretches(self.selection(request))
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, GpuHolderSerializer)
 
 
 class GpuStepsView(RowsView):
@@ -137,15 +141,13 @@ class GpuStepsView(RowsView):
     right = ONE_GPU
     parameters = (*PERIOD, "cluster", "gpu", "step")
 
-    @lists(serializers.GpuStepSerializer, parameters)
+    @lists(GpuStepSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Steps of one GPU, for finance and admins, while five-minute facts are kept."""
         step = request.query_params.get("step", "hour")
         check_word("step", step, tuple(STEPS))
-        selection = self.selection(request)
-        rows = gpu_steps(selection, STEPS[step])
-        uuid = selection.filters["gpu"][0]
-        return self.answer(request, [row.fields(uuid) for row in rows])
+        rows = gpu_steps(self.selection(request), STEPS[step])
+        return self.listed(request, rows, GpuStepSerializer)
 
 
 class IssuesView(RowsView):
@@ -155,13 +157,13 @@ class IssuesView(RowsView):
     right = DATA_ISSUES
     parameters = (*PERIOD, "cluster", "state")
 
-    @lists(serializers.IssueSerializer, parameters)
+    @lists(IssueSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report issues`, for finance and admins."""
         found = issue_rows(
             self.selection(request), request.query_params.get("state", OPEN)
         )
-        return self.answer(request, [row.fields() for row in found])
+        return self.listed(request, found, IssueSerializer)
 
 
 class AuditView(RowsView):
@@ -171,14 +173,14 @@ class AuditView(RowsView):
     right = AUDIT
     parameters = (*PERIOD, "what", "actor", "object")
 
-    @lists(serializers.AuditSerializer, parameters)
+    @lists(AuditSerializer, parameters)
     def get(self, request: Request) -> HttpResponseBase:
         """Changes, newest first, for finance and admins; a cursor never grows stale."""
         wish = self._wish(request)
         if isinstance(request.accepted_renderer, CsvRenderer):
-            rows = (row.fields() for row in audit_rows(wish))
+            rows = AuditSerializer.each(audit_rows(wish))
             return StreamingHttpResponse(
-                csv_stream(rows, COLUMNS),
+                csv_stream(rows, AUDIT_COLUMNS),
                 content_type="text/csv; charset=utf-8",
                 headers={"Content-Disposition": self.attachment(request)},
             )
@@ -188,7 +190,7 @@ class AuditView(RowsView):
         found = audit_page(wish, limit_of(request.query_params.get("limit")))
         return Response(
             {
-                "rows": [row.fields() for row in found.rows],
+                "rows": list(AuditSerializer.each(found.rows)),
                 "next": None
                 if found.next is None
                 else keyset_cursor(question, found.next),
@@ -217,8 +219,8 @@ class ClustersView(RowsView):
 
     subject = "clusters"
 
-    @lists(serializers.ClusterSerializer)
+    @lists(ClusterSerializer)
     def get(self, request: Request) -> Response:
         """Every cluster."""
         rows = cluster_rows(scope_of(request.user))
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, ClusterSerializer)

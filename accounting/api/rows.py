@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest
@@ -18,7 +18,6 @@ from rest_framework.views import APIView
 from accounting.access import Scope, scope_of
 from accounting.api.tokens import BearerAuthentication
 from accounting.queries.dimensions import FILTERS
-from accounting.queries.fields import csv_lines
 from accounting.queries.file_names import file_name, period_part
 from accounting.queries.paging import limit_of, page_of
 from accounting.queries.selection import (
@@ -29,6 +28,8 @@ from accounting.queries.selection import (
 )
 from accounting.queries.teams.directory import cluster_rows, team_rows
 from accounting.rights import SIGNED_IN, Right
+from accounting.serializers.csv_text import csv_lines
+from accounting.serializers.row import RowSerializer
 
 Rows = list[dict[str, Any]]
 PAGING = ("limit", "cursor", "format")
@@ -191,8 +192,14 @@ class RowsView(ApiView):
             if len(values) > 1 and name not in REPEATABLE:
                 raise SelectionError(f"{name} is given twice", parameter=name)
 
+    def listed(
+        self, request: Request, rows: Iterable[Any], row: type[RowSerializer]
+    ) -> Response:
+        """One page of rows as their serializer writes them; CSV gets all of them."""
+        return self.answer(request, list(row.each(rows)))
+
     def answer(self, request: Request, rows: Rows) -> Response:
-        """One page of rows; CSV gets all of them."""
+        """The same of rows that are written already."""
         if isinstance(request.accepted_renderer, CsvRenderer):
             answer = CsvAnswer({"rows": rows})
             answer["Content-Disposition"] = self.attachment(request)

@@ -21,7 +21,7 @@ from accounting.queries.dimensions import BY_NAME, FILTERS
 from accounting.queries.gpus.steps import STEPS
 from accounting.queries.paging import LARGEST, LIMIT
 from accounting.queries.usage.intensity import ONLY
-from accounting.serializers import ProblemSerializer
+from accounting.serializers.problem import ProblemSerializer
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -6,7 +6,6 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting import serializers
 from accounting.access import scope_of
 from accounting.actions.bindings import add_binding
 from accounting.actions.kube_state_jobs import accept
@@ -17,6 +16,17 @@ from accounting.api.schema import lists, takes
 from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
 from accounting.queries.teams.directory import binding_rows, price_rows, team_rows
 from accounting.rights import DATA_ISSUES
+from accounting.serializers.data_health import (
+    KubeStateJobBodySerializer,
+    KubeStateJobSerializer,
+)
+from accounting.serializers.directory import (
+    BindingBodySerializer,
+    BindingSerializer,
+    TeamBodySerializer,
+    TeamSerializer,
+)
+from accounting.serializers.prices import PriceBodySerializer, PriceSerializer
 
 
 def checked(body: type[Any], request: Request) -> dict[str, Any]:
@@ -32,17 +42,17 @@ class TeamsView(RowsView):
 
     subject = "teams"
 
-    @lists(serializers.TeamSerializer)
+    @lists(TeamSerializer)
     def get(self, request: Request) -> Response:
         """The teams that the asker may read."""
         rows = team_rows(scope_of(request.user))
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, TeamSerializer)
 
-    @takes(serializers.TeamBodySerializer, serializers.TeamSerializer)
+    @takes(TeamBodySerializer, TeamSerializer)
     def post(self, request: Request) -> Response:
         """Add a team (201), or change the one with this slug (200)."""
         actor = admin_of(request)
-        values = checked(serializers.TeamBodySerializer, request)
+        values = checked(TeamBodySerializer, request)
         known = {row.slug: row for row in team_rows(scope_of(actor))}
         before = known.get(values["slug"])
         save_team(
@@ -54,7 +64,7 @@ class TeamsView(RowsView):
         )
         row = next(r for r in team_rows(scope_of(actor)) if r.slug == values["slug"])
         made = status.HTTP_200_OK if before else status.HTTP_201_CREATED
-        return Response(row.fields(), status=made)
+        return Response(TeamSerializer.one(row), status=made)
 
 
 class BindingsView(RowsView):
@@ -62,17 +72,17 @@ class BindingsView(RowsView):
 
     subject = "bindings"
 
-    @lists(serializers.BindingSerializer)
+    @lists(BindingSerializer)
     def get(self, request: Request) -> Response:
         """The rules that the asker may read, in their order."""
         rows = binding_rows(scope_of(request.user))
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, BindingSerializer)
 
-    @takes(serializers.BindingBodySerializer, serializers.BindingSerializer)
+    @takes(BindingBodySerializer, BindingSerializer)
     def post(self, request: Request) -> Response:
         """Add a rule, the last in order unless it says otherwise."""
         actor = admin_of(request)
-        values = checked(serializers.BindingBodySerializer, request)
+        values = checked(BindingBodySerializer, request)
         binding = add_binding(
             kind=values["kind"],
             label=values.get("label", ""),
@@ -84,7 +94,7 @@ class BindingsView(RowsView):
             reason=values["reason"],
         )
         row = next(r for r in binding_rows(scope_of(actor)) if r.id == binding.pk)
-        return Response(row.fields(), status=status.HTTP_201_CREATED)
+        return Response(BindingSerializer.one(row), status=status.HTTP_201_CREATED)
 
 
 class PricesView(RowsView):
@@ -92,17 +102,17 @@ class PricesView(RowsView):
 
     subject = "prices"
 
-    @lists(serializers.PriceSerializer)
+    @lists(PriceSerializer)
     def get(self, request: Request) -> Response:
         """Every price."""
         rows = price_rows(scope_of(request.user))
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, PriceSerializer)
 
-    @takes(serializers.PriceBodySerializer, serializers.PriceSerializer)
+    @takes(PriceBodySerializer, PriceSerializer)
     def post(self, request: Request) -> Response:
         """Let a price hold from a time on; the one before it ends there."""
         actor = admin_of(request)
-        values = checked(serializers.PriceBodySerializer, request)
+        values = checked(PriceBodySerializer, request)
         price = set_unit_price(
             model=values["model"],
             profile=values.get("profile", ""),
@@ -118,7 +128,7 @@ class PricesView(RowsView):
             reason=values["reason"],
         )
         row = next(r for r in price_rows(scope_of(actor)) if r.id == price.pk)
-        return Response(row.fields(), status=status.HTTP_201_CREATED)
+        return Response(PriceSerializer.one(row), status=status.HTTP_201_CREATED)
 
 
 class KubeStateJobsView(RowsView):
@@ -128,18 +138,18 @@ class KubeStateJobsView(RowsView):
     right = DATA_ISSUES
     parameters = ("cluster",)
 
-    @lists(serializers.KubeStateJobSerializer, parameters)
+    @lists(KubeStateJobSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Every job that sent kube-state-metrics, for finance and admins."""
         clusters = self.selection(request).filters.get("cluster", ())
         rows = kube_state_job_rows(scope_of(request.user), clusters)
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, KubeStateJobSerializer)
 
-    @takes(serializers.KubeStateJobBodySerializer, serializers.KubeStateJobSerializer)
+    @takes(KubeStateJobBodySerializer, KubeStateJobSerializer)
     def post(self, request: Request) -> Response:
         """Accept a job, or take that back; the windows it affects are computed again."""
         actor = admin_of(request)
-        values = checked(serializers.KubeStateJobBodySerializer, request)
+        values = checked(KubeStateJobBodySerializer, request)
         cluster, job = values["cluster"], values["job"]
         accept(
             cluster,
@@ -149,4 +159,5 @@ class KubeStateJobsView(RowsView):
             reason=values["reason"],
         )
         rows = kube_state_job_rows(scope_of(actor), [cluster.name])
-        return Response(next(row.fields() for row in rows if row.job == job))
+        row = next(one for one in rows if one.job == job)
+        return Response(KubeStateJobSerializer.one(row))

@@ -12,7 +12,7 @@ from django.core.management.base import OutputWrapper
 from rich.console import Console
 from rich.table import Table
 
-from accounting.queries.fields import csv_lines
+from accounting.serializers.csv_text import csv_lines
 
 DONE, FINDING, WRONG_USE = 0, 1, 2  # how commands end
 INTERRUPTED = 130  # by Ctrl-C, as shells have it

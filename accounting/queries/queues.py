@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from accounting.domain.inventory.scheduler_queues import (
     QueueFacts,
@@ -11,7 +10,6 @@ from accounting.domain.inventory.scheduler_queues import (
     queue_facts,
 )
 from accounting.models import Cluster, QueueSample
-from accounting.queries.fields import instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +18,6 @@ class QueueRow:
 
     cluster: str
     facts: QueueFacts
-
-    def fields(self) -> dict[str, Any]:
-        """As reports and the API print it."""
-        facts = self.facts
-        return {
-            "cluster": self.cluster,
-            "scheduler": facts.scheduler,
-            "queue": facts.queue,
-            "resource": facts.resource,
-            "quota": facts.quota,
-            "borrowing_limit": facts.borrowing_limit,
-            "used": facts.used,
-            "borrowed": facts.borrowed,
-            "pending": facts.pending,
-            "waiting_workloads": facts.waiting,
-            "preempted_workloads": facts.preempted,
-            "preempting_workloads": facts.preempting,
-            "sampled": instant(facts.at_ms),
-        }
 
 
 def queue_rows(*, cluster: str = "") -> list[QueueRow]:

@@ -10,7 +10,6 @@ from django.shortcuts import render
 
 from accounting.domain.core.billing_calendar import midnight
 from accounting.queries.audit.entries import (
-    COLUMNS,
     AuditFilter,
     AuditRow,
     audit_rows,
@@ -18,6 +17,7 @@ from accounting.queries.audit.entries import (
     kinds,
 )
 from accounting.rights import AUDIT
+from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
 from accounting.views.audit_words import group_of, grouped, kind_words, names_now
 from accounting.web.downloads import csv_streamed
 from accounting.web.paging import size_of
@@ -34,9 +34,8 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     wish, note = _wish(visitor, query)
     if "csv" in query:
         every = replace(wish, before=None)
-        return csv_streamed(
-            "audit-log", COLUMNS, (r.fields() for r in audit_rows(every))
-        )
+        rows = AuditSerializer.each(audit_rows(every))
+        return csv_streamed("audit-log", AUDIT_COLUMNS, rows)
     found, older = _groups(wish, size_of(query.dict()))
     names = names_now()
     groups = [group_of(one, names) for one in found]

@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.domain.core.interval import DAY_MS, Interval
-from accounting.queries.fields import instant
 from accounting.queries.gpus.fleet import GpuMoney, gpu_money, gpu_rows
 from accounting.queries.gpus.fleet_count import fleet_count, node_offers
 from accounting.queries.gpus.holders import gpus_held_by, held_in, holders_now
@@ -17,6 +16,7 @@ from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import visible_teams
 from accounting.queries.usage.usage import usage_rows
+from accounting.serializers.texts import instant
 from accounting.views.free_gpus import free_table
 from accounting.views.gpu_line import (
     GpuLine,

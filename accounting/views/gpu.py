@@ -13,7 +13,6 @@ from accounting.domain.core.interval import DAY_MS, HOUR_MS, WINDOW_MS, Interval
 from accounting.domain.intensity.summary import NOT_OBSERVED, together
 from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.domain.samples.sample_counts import samples_note
-from accounting.queries.fields import instant
 from accounting.queries.gpus.fleet import gpu_rows
 from accounting.queries.gpus.gpu_events import GpuEvent, gpu_events
 from accounting.queries.gpus.steps import GpuStep, gpu_steps
@@ -29,6 +28,7 @@ from accounting.queries.usage.intensity import with_hardness
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.rights import ONE_GPU
+from accounting.serializers.texts import instant
 from accounting.views import measures, timelines
 from accounting.views.earnings import earnings
 from accounting.views.gpu_lanes import GpuTime, lanes_of_gpu

@@ -13,10 +13,10 @@ from accounting.queries.data_health.unobserved import (
     newest_day,
     unobserved_gpus,
 )
-from accounting.queries.fields import instant
 from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage.ranking import largest
 from accounting.queries.usage.usage import usage_rows
+from accounting.serializers.texts import instant
 from accounting.web.figures import places_of
 from accounting.web.page_state import PageState
 from accounting.web.tables import WorkloadLine, workload_lines

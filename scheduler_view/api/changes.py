@@ -54,7 +54,7 @@ class ChangesView(RowsView):
             if row.cluster in filters.get("cluster", (row.cluster,))
             and _is_about(row, filters.get("team"))
         ]
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, serializers.ChangeRowSerializer)
 
     @makes(serializers.NewChangeBodySerializer)
     def post(self, request: Request) -> Response:
@@ -247,7 +247,7 @@ def _answer(request: Request, change_set: ChangeSet, code: int) -> Response:
     if row is None:
         raise Http404
     headers = {"ETag": f'"{row.version}"'}
-    return Response(row.detail(), status=code, headers=headers)
+    return Response(serializers.ChangeSerializer.one(row), status=code, headers=headers)
 
 
 def _found(request: Request, number: int) -> ChangeSet:

@@ -23,7 +23,7 @@ class QuotasView(RowsView):
         """Quotas of the teams that the asker may read."""
         found = quota_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, serializers.QuotaRowSerializer)
 
 
 class TiersView(RowsView):
@@ -38,4 +38,4 @@ class TiersView(RowsView):
         scope = scope_of(request.user)
         filters = self.selection(request).filters
         rows = among(tier_rows() if scope.sees_any else [], filters)
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, serializers.TierRowSerializer)

@@ -8,6 +8,7 @@ from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
 from accounting.rights import WHOLE_FLEET
+from accounting.serializers.queues import QueueRowSerializer
 from scheduler_view import serializers
 from scheduler_view.queries.pending_pods import held_up_rows
 from scheduler_view.queries.preempted import preempted_of
@@ -22,11 +23,11 @@ class QueuesView(RowsView):
     right = WHOLE_FLEET
     parameters = ("cluster",)
 
-    @lists(serializers.QueueRowSerializer, parameters)
+    @lists(QueueRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Every queue; teams share them, so only those who see all teams are told."""
         rows = among(all_queue_rows(), self.selection(request).filters)
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, QueueRowSerializer)
 
 
 class WaitingView(RowsView):
@@ -40,7 +41,7 @@ class WaitingView(RowsView):
         """Pods on no node, and controllers that a quota refuses; the longest first."""
         found = held_up_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, serializers.PendingPodRowSerializer)
 
 
 class PreemptionsView(RowsView):
@@ -54,4 +55,4 @@ class PreemptionsView(RowsView):
         """Pods that the scheduler ended in 30 days to make room for others, newest first."""
         found = preempted_of(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.answer(request, [row.fields() for row in rows])
+        return self.listed(request, rows, serializers.PreemptionRowSerializer)

@@ -41,29 +41,6 @@ class StepRow:
         place = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind} {place}{self.name}"
 
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "object": self.title,
-            "kind": self.kind,
-            "namespace": self.namespace,
-            "name": self.name,
-            "action": self.action,
-            "changes": [
-                {"field": name, "before": before, "after": after}
-                for name, before, after in self.changes
-            ],
-            "others": {name: list(found) for name, found in self.others.items()},
-            "blocked": self.blocked,
-            "note": self.note,
-            "force": self.force,
-            "state": self.state,
-            "code": self.code,
-            "message": self.message,
-            "done_at": _text(self.done_at),
-            "body": self.body,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
@@ -131,53 +108,24 @@ class ChangeRow:
         """One of its objects cannot be changed."""
         return any(step.blocked for step in self.steps)
 
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it in a list."""
-        return {
-            "id": self.id,
-            "title": self.name,
-            "cluster": self.cluster,
-            "state": self.state,
-            "version": self.version,
-            "author": self.author,
-            "reason": self.reason,
-            "summary": self.summary,
-            "error": self.error,
-            "is_planning": self.is_planning,
-            "needs_second": self.needs_second,
-            "approved_by": self.approved_by,
-            "made_at": _text(self.made_at),
-            "planned_at": _text(self.planned_at),
-            "plan_expires_at": _text(self.plan_expires_at),
-            "approved_at": _text(self.approved_at),
-            "starts_at": _text(self.starts_at),
-            "ends_at": _text(self.ends_at),
-            "applied_at": _text(self.applied_at),
-            "retry_at": _text(self.retry_at),
-            "ended_by": self.ended_by,
-            "ended_at": _text(self.ended_at),
-            "ended_reason": self.ended_reason,
-            "undoes": self.undoes,
-            "undone_by": self.undone_by,
-            "steps_applied": self.counts.get(StepState.APPLIED, 0),
-            "steps_unchanged": self.counts.get(StepState.UNCHANGED, 0),
-            "steps_refused": self.counts.get(StepState.REFUSED, 0),
-            "steps_open": self.counts.get(StepState.WAITING, 0)
-            + self.counts.get(StepState.SENT, 0),
-            "is_partial": self.is_partial,
-        }
+    @property
+    def steps_applied(self) -> int:
+        """Objects that were written."""
+        return self.counts.get(StepState.APPLIED, 0)
 
-    def detail(self) -> dict[str, Any]:
-        """As the API prints it alone."""
-        return self.fields() | {
-            "edits": [dict(edit) for edit in self.edits],
-            "effects": [dict(effect) for effect in self.effects],
-            "warnings": [dict(warning) for warning in self.warnings],
-            "steps": [step.fields() for step in self.steps],
-        }
+    @property
+    def steps_unchanged(self) -> int:
+        """Objects that were as wanted already."""
+        return self.counts.get(StepState.UNCHANGED, 0)
 
+    @property
+    def steps_refused(self) -> int:
+        """Objects that the cluster refused."""
+        return self.counts.get(StepState.REFUSED, 0)
 
-def _text(instant: datetime | None) -> str | None:
-    if instant is None:
-        return None
-    return instant.isoformat(timespec="seconds").replace("+00:00", "Z")
+    @property
+    def steps_open(self) -> int:
+        """Objects that wait, or whose answer is not known yet."""
+        return self.counts.get(StepState.WAITING, 0) + self.counts.get(
+            StepState.SENT, 0
+        )

@@ -55,22 +55,6 @@ class PendingPodRow:
     reason: WaitReason
     message: str
 
-    def fields(self) -> dict[str, Any]:
-        """As the API and reports print it."""
-        return {
-            "cluster": self.cluster,
-            "team": self.team,
-            "namespace": self.namespace,
-            "kind": self.kind,
-            "name": self.name,
-            "requested": dict(self.asked),
-            "priority_class": self.priority_class,
-            "since": _text(self.since),
-            "last": _text(self.last),
-            "reason": self.reason.value,
-            "message": self.message,
-        }
-
 
 def held_up_rows(
     scope: Scope, now: datetime, *, cluster: str = "", team: str = ""
@@ -162,9 +146,3 @@ def _instant(value: object) -> datetime | None:
     except ValueError:
         return None
     return found if found is not None and timezone.is_aware(found) else None
-
-
-def _text(instant: datetime | None) -> str | None:
-    if instant is None:
-        return None
-    return instant.isoformat(timespec="seconds").replace("+00:00", "Z")

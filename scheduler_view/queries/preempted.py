@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
@@ -29,17 +28,6 @@ class PreemptedRow:
     at: datetime
     message: str
     team: str = UNMAPPED
-
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "cluster": self.cluster,
-            "team": self.team,
-            "namespace": self.namespace,
-            "pod": self.pod,
-            "at": self.at.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "message": self.message,
-        }
 
 
 def preempted_rows(team_id: int, now: datetime) -> Sequence[PreemptedRow]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from accounting.access import Scope
 from accounting.models import Cluster
@@ -76,6 +76,16 @@ class QuotaRow:
     seen_at: datetime | None = None
 
     @property
+    def key(self) -> str:
+        """Of its resource in `spec.hard`."""
+        return key_of(self.resource)
+
+    @property
+    def sync_state(self) -> str:
+        """How its objects stand in the cluster, as last looked at."""
+        return self.sync.state if self.sync else NOT_COMPARED
+
+    @property
     def room(self) -> int | None:
         """Units that the next pod may ask for, in whichever namespace has most."""
         return max(self.rooms.values(), default=None)
@@ -89,31 +99,6 @@ class QuotaRow:
     def is_over(self) -> bool:
         """More is used than allowed: nothing stops, nothing new starts (T26)."""
         return max(self.in_use, self.used or 0) > self.gpus
-
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "cluster": self.cluster,
-            "team": self.team,
-            "resource": self.resource,
-            "key": key_of(self.resource),
-            "tier": self.tier,
-            "gpus": self.gpus,
-            "rule": self.rule,
-            "split": dict(self.split),
-            "in_use": self.in_use,
-            "peak_30_days": self.peak,
-            "pending": self.pending,
-            "used": self.used,
-            "room": self.room,
-            "borrowed": self.lent.borrowed,
-            "queued": self.lent.queued,
-            "queues": list(self.lent.queues),
-            "version": self.version,
-            "sync": self.sync.state if self.sync else NOT_COMPARED,
-            "live": dict(self.live),
-            "seen_at": self.seen_at.isoformat() if self.seen_at else None,
-        }
 
 
 @dataclass(frozen=True, slots=True)

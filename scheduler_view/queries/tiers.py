@@ -1,7 +1,6 @@
 """Priority tiers as rows, highest first."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from accounting.models import Cluster
 from scheduler_view.domain.tiers.tier import PREEMPTS
@@ -37,22 +36,6 @@ class TierRow:
     def message(self) -> str:
         """What its pods do to others."""
         return "preempts lower tiers" if self.preempts else "does not preempt"
-
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "cluster": self.cluster,
-            "name": self.name,
-            "value": self.value,
-            "preempts": self.preempts,
-            "is_default": self.is_default,
-            "description": self.description,
-            "class_name": self.class_name,
-            "old_classes": list(self.old_classes),
-            "pods": dict(self.pods),
-            "quotas": self.quotas,
-            "version": self.version,
-        }
 
 
 def tier_rows(*, cluster: str = "") -> list[TierRow]:

@@ -18,6 +18,7 @@ from scheduler_view.queries.change_row import ChangeRow, StepRow
 from scheduler_view.queries.changes import change_row, change_rows, states
 from scheduler_view.queries.drafts import asked_before
 from scheduler_view.queries.waiting_approvals import pending_rows
+from scheduler_view.serializers import ChangeRowSerializer
 from scheduler_view.views import diffs
 from scheduler_view.views.parameters import parameter
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of
@@ -98,7 +99,9 @@ def change_list(request: HttpRequest) -> HttpResponse:
         team=parameter(query, "team"),
     )
     if "csv" in query:
-        lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
+        lines = [
+            [row[name] for name in COLUMNS] for row in ChangeRowSerializer.each(rows)
+        ]
         return csv_answer("quota-changes", COLUMNS, lines)
     chosen = {name: parameter(query, name) for name in ("cluster", "state", "team")}
     context = {

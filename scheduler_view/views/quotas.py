@@ -31,6 +31,7 @@ from scheduler_view.queries.quotas import (
 from scheduler_view.queries.scheduler_queues import all_queue_rows
 from scheduler_view.queries.sync import ObservationRow, observation_rows
 from scheduler_view.queries.tiers import tier_rows
+from scheduler_view.serializers import QuotaRowSerializer
 from scheduler_view.views.edits import changed_quotas, with_rules
 from scheduler_view.views.parameters import parameter
 from scheduler_view.views.proposal import Unfit
@@ -131,7 +132,7 @@ def _csv(request: HttpRequest) -> HttpResponse:
     rows = quota_rows(
         visitor.scope, visitor.now, cluster=parameter(request.GET, "cluster")
     )
-    lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
+    lines = [[row[name] for name in COLUMNS] for row in QuotaRowSerializer.each(rows)]
     return csv_answer("quotas", COLUMNS, lines)
 
 

@@ -14,6 +14,7 @@ from scheduler_view.domain.tiers.tier import TEMPLATES
 from scheduler_view.forms import Asked, EditsForm, TierForm
 from scheduler_view.queries.drafts import default_draft, open_drafts
 from scheduler_view.queries.tiers import TierRow, tier_rows
+from scheduler_view.serializers import TierRowSerializer
 from scheduler_view.views.parameters import parameter
 from scheduler_view.views.proposal import Unfit
 from scheduler_view.views.proposal import propose as propose_change
@@ -38,7 +39,9 @@ def tier_list(request: HttpRequest) -> HttpResponse:
     sees_any = visitor.scope.sees_any
     rows = tier_rows() if sees_any else []
     if "csv" in request.GET:
-        lines = [[row.fields()[name] for name in COLUMNS] for row in rows]
+        lines = [
+            [row[name] for name in COLUMNS] for row in TierRowSerializer.each(rows)
+        ]
         return csv_answer("priority-tiers", COLUMNS, lines)
     clusters = Cluster.objects.order_by("name").values_list("name", flat=True)
     context = {

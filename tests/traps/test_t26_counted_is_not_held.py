@@ -80,7 +80,7 @@ def test_t26_two_are_held_two_wait_and_four_are_counted(tmp_path: Path) -> None:
     lowered = quota_of(hard=2, used=4)
     assert lowered.is_over
     assert (lowered.in_use, lowered.pending, lowered.room) == (2, 2, 0)
-    assert lowered.fields()["used"] == 4
+    assert lowered.used == 4
 
 
 def test_t26_a_second_quota_of_a_tier_is_the_lesser_room(tmp_path: Path) -> None:

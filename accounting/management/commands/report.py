@@ -15,7 +15,6 @@ from accounting.domain.units.mig_profiles import Policy
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.dimensions import FILTERS
-from accounting.queries.fields import hold_fields, ledger_fields, usage_fields
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
     Selection,
@@ -28,6 +27,13 @@ from accounting.queries.usage.holds import hold_rows
 from accounting.queries.usage.intensity import ONLY, only_pointless, with_hardness
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
+from accounting.serializers.data_health import IssueSerializer
+from accounting.serializers.queues import QueueRowSerializer
+from accounting.serializers.usage import (
+    HoldRowSerializer,
+    LedgerRowSerializer,
+    UsageRowSerializer,
+)
 
 
 class Command(BaseCommand):
@@ -122,16 +128,18 @@ def _rows(
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
         rows = with_hardness(usage_rows(selection, names), selection, names)
-        return map(usage_fields, only_pointless(rows, only))
+        return UsageRowSerializer.each(only_pointless(rows, only))
     if what == "ledger":
-        return map(ledger_fields, ledger_rows(selection, names))
+        return LedgerRowSerializer.each(ledger_rows(selection, names))
     if what == "holds":
-        return map(hold_fields, hold_rows(selection))
+        return HoldRowSerializer.each(hold_rows(selection))
     if what == "queues":
         refuse_others(selection, ("cluster",), "queues")
         if selection.period is not None:
             raise SelectionError("queues are shown as they are now; leave the time out")
         chosen = selection.filters.get("cluster", ())
         found = queue_rows()
-        return [row.fields() for row in found if not chosen or row.cluster in chosen]
-    return [row.fields() for row in issue_rows(selection, state or OPEN)]
+        return QueueRowSerializer.each(
+            row for row in found if not chosen or row.cluster in chosen
+        )
+    return IssueSerializer.each(issue_rows(selection, state or OPEN))

@@ -14,10 +14,6 @@ from accounting.models import AuditLink
 from accounting.queries.audit.checks import history_tables
 
 CHUNK = 1_000  # links read at a time
-COLUMNS = (  # of a file, as `AuditRow.fields` names them
-    *("id", "at", "actor", "action", "what", "object", "reason"),
-    *("request_id", "address", "before", "after"),
-)
 _NEVER_SHOWN = frozenset({"body", "before", "pin", "plan"})  # long; they have a page
 _LEASE = "lease_until"  # how long a worker has what it works on: nobody's change
 
@@ -47,22 +43,6 @@ class AuditRow:
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     row: Mapping[str, Any] = field(default_factory=dict)
-
-    def fields(self) -> dict[str, Any]:
-        """As the API and CSV print it."""
-        return {
-            "id": self.id,
-            "at": self.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "actor": self.actor,
-            "action": self.action,
-            "what": self.what,
-            "object": self.object_id,
-            "reason": self.reason,
-            "request_id": self.request_id,
-            "address": self.address,
-            "before": dict(self.before),
-            "after": dict(self.after),
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from django.db import connection
 
@@ -12,7 +11,6 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.issue_catalogue import text_of
 from accounting.domain.core.rounding import half_even
 from accounting.models import DataIssue
-from accounting.queries.fields import amount
 from accounting.queries.selection import Selection, check_word, refuse_others
 from accounting.rating.charge_sql import STATE_COLUMNS
 
@@ -38,26 +36,6 @@ class IssueRow:
     def title(self) -> str:
         """The code in a few plain words."""
         return text_of(self.code).title
-
-    def fields(self) -> dict[str, Any]:
-        """As commands and the API print it."""
-        return {
-            "cluster": self.cluster,
-            "code": self.code,
-            "subject": self.subject,
-            "severity": self.severity,
-            "title": self.title,
-            "message": self.message,
-            "advice": self.advice,
-            "first_seen": self.first_seen.isoformat(),
-            "last_seen": self.last_seen.isoformat(),
-            "at_stake_ms": self.at_stake_ms,
-            "at_stake_charge": amount(self.at_stake_charge),
-            "count": self.count,
-            "resolved_at": None
-            if self.resolved_at is None
-            else self.resolved_at.isoformat(),
-        }
 
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}

@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from accounting.access import Scope
-from accounting.domain.core.interval import to_instant, to_ms
+from accounting.domain.core.interval import to_instant
 from accounting.domain.inventory.kube_state_jobs import JobRecord, JobRole, Roles
 from accounting.models import Cluster
 from accounting.queries.data_health.known_kube_state_jobs import (
     KnownJobs,
     known_jobs_of,
 )
-from accounting.queries.fields import instant
 from accounting.rights import DATA_ISSUES
 
 
@@ -45,21 +43,6 @@ class KubeStateJobRow:
     def counts(self) -> bool:
         """True where its last sample counts."""
         return self.role != JobRole.OTHER.name.lower()
-
-    def fields(self) -> dict[str, Any]:
-        """As the API and CSV print it."""
-        return {
-            "cluster": self.cluster,
-            "job": self.job,
-            "role": self.role,
-            "counts": self.counts,
-            "accepted": self.is_accepted,
-            "listed": self.is_listed,
-            "applied": self.is_applied,
-            "first_sample": instant(to_ms(self.first_sample)),
-            "last_sample": instant(to_ms(self.last_sample)),
-            "shares": self.shares,
-        }
 
 
 def kube_state_job_rows(

@@ -8,12 +8,11 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval, to_ms
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.rows import LedgerRow
 from accounting.domain.reports.state_times import HELD_STATES as HELD
 from accounting.models import DataIssue
-from accounting.queries.fields import Fields, amount, gpu_hours, instant
 from accounting.queries.gpus.drivers import drivers
 from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS
 from accounting.queries.gpus.holders import GpuHolder, holders_now
@@ -190,6 +189,25 @@ class GpuMoney:
     unpriced_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PricedGpu:
+    """A GPU and its money; None where nothing of it was there in the period."""
+
+    row: GpuRow
+    money: GpuMoney | None
+
+
+def priced_gpus(selection: Selection) -> list[PricedGpu]:
+    """The rows of `gpu_rows` with their money.
+
+    Raises:
+        HiddenError, SelectionError: as `gpu_rows` and `gpu_money`.
+    """
+    rows = gpu_rows(selection)
+    money = gpu_money(selection, [row.uuid for row in rows])
+    return [PricedGpu(row, money.get(row.uuid)) for row in rows]
+
+
 def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMoney]:
     """The money of some GPUs in a period.
 
@@ -211,29 +229,3 @@ def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMone
 def money_of(row: LedgerRow) -> GpuMoney:
     """Earned and capacity of a row of the ledger."""
     return GpuMoney(row.charge_of(HELD), row.wall_charge, row.currency, row.unpriced_ms)
-
-
-def gpu_fields(row: GpuRow, money: GpuMoney | None) -> Fields:
-    """The fields of the API's `gpus`."""
-    states = row.ledger.milliseconds if row.ledger else {}
-    return {
-        "cluster": row.cluster,
-        "node": row.node,
-        "gpu": row.uuid,
-        "model": row.model,
-        "driver": row.driver or None,
-        "is_present": row.is_present,
-        "first_seen": instant(to_ms(row.first_seen)),
-        "holders": [f"{one.namespace}/{one.pod}" for one in row.holders],
-        "teams": sorted({one.team for one in row.holders}),
-        "errors": list(row.errors),
-        "wall_ms": row.ledger.wall_ms if row.ledger else None,
-        "allocated_ms": row.ledger.held.allocated_ms if row.ledger else None,
-        **{f"{state}_ms": states.get(state) for state in HELD},
-        "allocated_share": row.allocated_share,
-        "efficiency": row.busy_share,
-        "charge": amount(money.earned) if money else None,
-        "capacity_cost": amount(money.capacity) if money else None,
-        "currency": (money.currency if money else "") or None,
-        "unpriced_gpu_hours": gpu_hours(money.unpriced_ms) if money else None,
-    }

@@ -6,11 +6,10 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.state_times import StateTimes, times_of
-from accounting.queries.fields import Fields, instant
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -31,6 +30,7 @@ class GpuStep:
         hard: of the whole GPU; power and temperature are measured unheld as well.
     """
 
+    gpu: str
     at: datetime
     length_ms: int
     milliseconds: Mapping[str, int]
@@ -49,26 +49,6 @@ class GpuStep:
         return not any(
             self.milliseconds[state] for state in ("busy", "idle", "unknown", "dark")
         )
-
-    def fields(self, gpu: str) -> Fields:
-        """As the API prints it."""
-        hard = self.hard
-        return {
-            "gpu": gpu,
-            "start": instant(to_ms(self.at)),
-            "length_ms": self.length_ms,
-            **{f"{state}_ms": self.milliseconds[state] for state in STATES},
-            "efficiency": self.held.efficiency,
-            "memory_bytes": hard.memory_bytes,
-            "peak_memory_bytes": hard.peak_memory_bytes,
-            "power_watts": hard.power_watts,
-            "energy_joules": hard.energy_joules,
-            "peak_celsius": hard.peak_celsius,
-            "sm_active": hard.sm_active,
-            "tensor_active": hard.tensor_active,
-            "dram_active": hard.dram_active,
-            "throttled": hard.throttled,
-        }
 
 
 _HARD = tuple(item.name for item in fields(Intensity))
@@ -124,6 +104,7 @@ def gpu_steps(selection: Selection, step_ms: int) -> list[GpuStep]:
     count = len(STATES)
     return [
         GpuStep(
+            uuids[0],
             at,
             step_ms,
             dict(zip(STATES, row[:count], strict=True)),

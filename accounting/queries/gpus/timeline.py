@@ -6,11 +6,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval, to_ms
+from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.state_times import StateTimes
 from accounting.models import GpuGeometry
-from accounting.queries.fields import Fields, instant
 from accounting.queries.selection import Selection, refuse_others, stored_period
 from accounting.queries.usage.ledger import HiddenError
 
@@ -36,27 +35,6 @@ class HeldStretch(StateTimes):
     start: datetime
     end: datetime
     is_inferred: bool
-
-    def fields(self) -> Fields:
-        """As the API prints it."""
-        return {
-            "cluster": self.cluster,
-            "node": self.node,
-            "gpu": self.gpu,
-            "instance": None if self.instance < 0 else self.instance,
-            "team": self.team,
-            "namespace": self.namespace,
-            "pod": self.pod,
-            "uid": self.uid,
-            "start": instant(to_ms(self.start)),
-            "end": instant(to_ms(self.end)),
-            "allocated_ms": self.allocated_ms,
-            "busy_ms": self.busy_ms,
-            "idle_ms": self.idle_ms,
-            "unknown_ms": self.unknown_ms,
-            "efficiency": self.efficiency,
-            "is_inferred": self.is_inferred,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from accounting.access import Scope
 from accounting.domain.units.mig_profiles import Policy
@@ -25,16 +24,6 @@ class TeamRow:
     cost_centre: str
     colour_slot: int
     leads: tuple[str, ...]
-
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "slug": self.slug,
-            "name": self.name,
-            "department": self.department,
-            "cost_centre": self.cost_centre,
-            "leads": list(self.leads),
-        }
 
 
 def team_rows(scope: Scope) -> list[TeamRow]:
@@ -81,19 +70,6 @@ class BindingRow:
     valid_from: datetime
     valid_to: datetime | None
 
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "id": self.id,
-            "position": self.position,
-            "kind": self.kind,
-            "label": self.label,
-            "glob": self.glob,
-            "team": self.team,
-            "valid_from": self.valid_from.isoformat(),
-            "valid_to": None if self.valid_to is None else self.valid_to.isoformat(),
-        }
-
 
 def binding_rows(scope: Scope) -> list[BindingRow]:
     """Rules in their order: all, or those of the asker's teams."""
@@ -138,23 +114,6 @@ class PriceRow:
         said = (self.cluster, self.profile, self.lifecycle, self.tier)
         return tuple(one for one in said if one)
 
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        cost = self.cost_per_gpu_hour
-        return {
-            "id": self.id,
-            "model": self.model,
-            "profile": self.profile,
-            "lifecycle": self.lifecycle,
-            "cluster": self.cluster,
-            "tier": self.tier,
-            "currency": self.currency,
-            "rate_per_gpu_hour": f"{self.rate_per_gpu_hour:.6f}",
-            "cost_per_gpu_hour": None if cost is None else f"{cost:.6f}",
-            "valid_from": self.valid_from.isoformat(),
-            "valid_to": None if self.valid_to is None else self.valid_to.isoformat(),
-        }
-
 
 def price_rows(scope: Scope) -> list[PriceRow]:
     """Every price, by model and start."""
@@ -192,17 +151,6 @@ class ClusterRow:
     gpus: int
     sources: int
     share_policy: str
-
-    def fields(self) -> dict[str, Any]:
-        """As the API prints it."""
-        return {
-            "name": self.name,
-            "is_demo": self.is_demo,
-            "nodes": self.nodes,
-            "gpus": self.gpus,
-            "sources": self.sources,
-            "share_policy": self.share_policy,
-        }
 
 
 def cluster_rows(scope: Scope) -> list[ClusterRow]:

@@ -8,11 +8,19 @@ from django.utils import timezone
 from accounting.access import EVERYTHING
 from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
+from accounting.serializers.queues import QueueRowSerializer
+from accounting.serializers.row import RowSerializer
 from scheduler_view.queries.pending_pods import held_up_rows
 from scheduler_view.queries.preempted import preempted_of
 from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.scheduler_queues import all_queue_rows
 from scheduler_view.queries.tiers import tier_rows
+from scheduler_view.serializers import (
+    PendingPodRowSerializer,
+    PreemptionRowSerializer,
+    QuotaRowSerializer,
+    TierRowSerializer,
+)
 
 FILTERS = {
     "quotas": ("cluster", "team"),
@@ -45,13 +53,21 @@ class Command(report.Command):
                 f"{what} are those of now; leave --by, --from, --to, --state and --only out"
             )
         refuse_others(selection, FILTERS[what], what)
-        return [row.fields() for row in among(_ROWS[what](), selection.filters)]
+        read, row = _ROWS[what]
+        return row.each(among(read(), selection.filters))
 
 
-_ROWS: dict[str, Callable[[], Sequence[Any]]] = {
-    "quotas": lambda: quota_rows(EVERYTHING, timezone.now()),
-    "tiers": tier_rows,
-    "queues": all_queue_rows,
-    "waiting": lambda: held_up_rows(EVERYTHING, timezone.now()),
-    "preemptions": lambda: preempted_of(EVERYTHING, timezone.now()),
+_Read = Callable[[], Sequence[Any]]
+_ROWS: dict[str, tuple[_Read, type[RowSerializer]]] = {
+    "quotas": (lambda: quota_rows(EVERYTHING, timezone.now()), QuotaRowSerializer),
+    "tiers": (tier_rows, TierRowSerializer),
+    "queues": (all_queue_rows, QueueRowSerializer),
+    "waiting": (
+        lambda: held_up_rows(EVERYTHING, timezone.now()),
+        PendingPodRowSerializer,
+    ),
+    "preemptions": (
+        lambda: preempted_of(EVERYTHING, timezone.now()),
+        PreemptionRowSerializer,
+    ),
 }

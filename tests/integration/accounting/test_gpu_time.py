@@ -9,11 +9,12 @@ import pytest
 from accounting.access import EVERYTHING, Scope
 from accounting.domain.core.ledger_line import STATES
 from accounting.models import Team
-from accounting.queries.gpus.fleet import gpu_fields, gpu_money, gpu_rows
+from accounting.queries.gpus.fleet import PricedGpu, gpu_money, gpu_rows
 from accounting.queries.gpus.steps import STEPS, gpu_steps
 from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection, SelectionError
 from accounting.queries.usage.ledger import HiddenError
+from accounting.serializers.gpus import GpuRowSerializer, GpuStepSerializer
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import report, run
 
@@ -81,7 +82,7 @@ def test_a_gpu_says_driver_errors_and_what_it_earned() -> None:
         assert abs(capacity - expected) < Decimal("0.00001")
     assert one.busy_share == pytest.approx(0.7, abs=0.01)
     assert other.allocated_share == 0
-    fields = gpu_fields(one, money["GPU-a"])
+    fields = GpuRowSerializer.one(PricedGpu(one, money["GPU-a"]))
     assert fields["charge"] == f"{charged['GPU-a']:.6f}"
     assert fields["holders"] == ["robot-x/serve"]
     assert fields["allocated_ms"] == fields["busy_ms"] + fields["idle_ms"]
@@ -144,6 +145,6 @@ def test_steps_of_a_gpu_sum_to_its_ledger() -> None:
     assert (first.held.efficiency, last.held.efficiency) == (0.5, 0.9)
     watts = [one.hard.power_watts for one in gpu_steps(selection, STEPS["window"])]
     assert watts == [300.0] * 6 + [500.0] * 6
-    assert first.fields("GPU-a")["power_watts"] == 300.0
+    assert GpuStepSerializer.one(first)["power_watts"] == 300.0
     with pytest.raises(SelectionError, match="name one GPU"):
         gpu_steps(Selection(EVERYTHING), STEPS["hour"])

@@ -59,7 +59,7 @@ def test_a_change_counts_from_the_next_billing_month(tmp_path: Path) -> None:
     assert now < start <= now + timedelta(days=33)
     assert (start + timedelta(hours=2)).day == 1  # midnight in Berlin
     [row] = cluster_rows(EVERYTHING)
-    assert row.fields()["share_policy"] == "compute"  # as yet
+    assert row.share_policy == "compute"  # as yet
     configured(tmp_path, ", share: compute")  # it never came into force
     assert rows() == []
 

@@ -15,6 +15,7 @@ from scheduler_view.models import Observation, ObservationRun, QuotaTarget
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.queue_borrowing import served
 from scheduler_view.queries.quotas import quota_rows
+from scheduler_view.serializers import QuotaRowSerializer
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
@@ -133,10 +134,12 @@ def test_what_a_teams_own_queue_borrows_stands_beside_its_quota(
         "shared": {own, other},
     }
     rows = {row.team: row for row in quota_rows(EVERYTHING, datetime.now(UTC))}
-    vision = rows["vision"].fields()
+    vision = QuotaRowSerializer.one(rows["vision"])
     assert (vision["borrowed"], vision["queued"]) == (3, 5)
     assert vision["queues"] == ["vision-cq"]
-    speech = rows["speech"].fields()  # the shared queue is nobody's alone
+    speech = QuotaRowSerializer.one(
+        rows["speech"]
+    )  # the shared queue is nobody's alone
     assert (speech["borrowed"], speech["queued"], speech["queues"]) == (None, None, [])
 
 

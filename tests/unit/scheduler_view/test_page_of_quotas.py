@@ -19,6 +19,7 @@ from scheduler_view.domain.quotas.split import SplitRule, SplitWish, divide
 from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
 from scheduler_view.domain.waits.wait_reason import WaitReason
 from scheduler_view.queries.quotas import QuotaRow
+from scheduler_view.serializers import QuotaRowSerializer
 from tests.unit.scheduler_view.domain.examples import quota
 
 PAGE = Path(__file__).parents[3] / "docs" / "quotas.md"
@@ -148,7 +149,8 @@ def test_every_reason_to_wait_is_told() -> None:
 
 def test_fields() -> None:
     row = QuotaRow("c", "t", "T", RESOURCE, "", 4, "evenly", {}, 0, 0, 1)
-    assert part("fields").strip().strip("`").split() == list(row.fields())
-    assert [row.fields()[name] for name in ("used", "room", "borrowed", "queued")] == [
+    found = QuotaRowSerializer.one(row)
+    assert part("fields").strip().strip("`").split() == list(found)
+    assert [found[name] for name in ("used", "room", "borrowed", "queued")] == [
         None
     ] * 4

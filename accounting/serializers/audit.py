@@ -1,0 +1,34 @@
+"""Rows of `audit`."""
+
+from datetime import datetime
+
+from rest_framework import serializers
+
+from accounting.serializers.row import RowSerializer
+
+
+class _AtField(serializers.DateTimeField):
+    """An instant as ISO 8601, UTC, to the millisecond."""
+
+    def to_representation(self, value: datetime) -> str:
+        """`2026-10-01T10:00:00.000Z`."""
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class AuditSerializer(RowSerializer):
+    """One change of one row that somebody made."""
+
+    id = serializers.IntegerField(help_text="its place in the chain")
+    at = _AtField()
+    actor = serializers.CharField(allow_blank=True)
+    action = serializers.CharField(help_text="insert, update or delete")
+    what = serializers.CharField()
+    object = serializers.IntegerField(source="object_id", allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+    request_id = serializers.CharField(allow_blank=True)
+    address = serializers.CharField(allow_blank=True)
+    before = serializers.DictField(child=serializers.JSONField(allow_null=True))
+    after = serializers.DictField(child=serializers.JSONField(allow_null=True))
+
+
+AUDIT_COLUMNS: tuple[str, ...] = tuple(AuditSerializer().measures())  # of a CSV file

@@ -1,0 +1,70 @@
+"""Data issues and scrape jobs of kube-state-metrics: rows, and the body that accepts a job."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.domain.inventory.kube_state_jobs import JobRole
+from accounting.models import Cluster
+from accounting.serializers.row import (
+    IsoTextField,
+    MomentField,
+    MoneyField,
+    RowSerializer,
+)
+
+
+class IssueSerializer(RowSerializer):
+    """A fault in the data, with the time at stake."""
+
+    cluster = serializers.CharField()
+    code = serializers.CharField()
+    subject = serializers.CharField()
+    severity = serializers.CharField()
+    title = serializers.CharField()
+    message = serializers.CharField()
+    advice = serializers.CharField(allow_blank=True)
+    first_seen = IsoTextField()
+    last_seen = IsoTextField()
+    at_stake_ms = serializers.IntegerField()
+    at_stake_charge = MoneyField(allow_null=True)
+    count = serializers.IntegerField()
+    resolved_at = IsoTextField(allow_null=True)
+
+
+class KubeStateJobSerializer(RowSerializer):
+    """A scrape job that sent kube-state-metrics of a cluster."""
+
+    cluster = serializers.CharField()
+    job = serializers.CharField(
+        allow_blank=True, help_text="empty for samples without a job"
+    )
+    role = serializers.ChoiceField(
+        choices=[role.name.lower() for role in JobRole],
+        help_text="at its last sample; `other` counts for nothing",
+    )
+    counts = serializers.BooleanField(help_text="whether its last sample counts")
+    accepted = serializers.BooleanField(
+        source="is_accepted", help_text="by a person or the setup file"
+    )
+    listed = serializers.BooleanField(
+        source="is_listed", help_text="in `jobs` of a source"
+    )
+    applied = serializers.BooleanField(
+        source="is_applied",
+        help_text="false until the windows that the last change affects are due again",
+    )
+    first_sample = MomentField()
+    last_sample = MomentField()
+    shares = serializers.CharField(
+        allow_blank=True, help_text="an object that the leading jobs show as well"
+    )
+
+
+class KubeStateJobBodySerializer(serializers.Serializer[Any]):
+    """Whether a job is accepted."""
+
+    cluster = serializers.SlugRelatedField("name", queryset=Cluster.objects.all())
+    job = serializers.CharField(max_length=500, allow_blank=True, trim_whitespace=False)
+    accepted = serializers.BooleanField()
+    reason = serializers.CharField(max_length=200)

@@ -1,0 +1,102 @@
+"""Teams, the rules that give usage to them, and clusters: rows, and bodies that change them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.models import BindingKind, Team
+from accounting.queries.selection import SelectionError, parse_instant
+from accounting.serializers.row import IsoField, RowSerializer
+
+
+class TeamSerializer(RowSerializer):
+    """A team."""
+
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    department = serializers.CharField(allow_blank=True)
+    cost_centre = serializers.CharField(allow_blank=True)
+    leads = serializers.ListField(child=serializers.CharField())
+
+
+class TeamBodySerializer(serializers.Serializer[Any]):
+    """A team to make, or to change: what is left out stays."""
+
+    slug = serializers.SlugField(max_length=63)
+    name = serializers.CharField(max_length=200)
+    department = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    cost_centre = serializers.CharField(
+        max_length=100, required=False, allow_blank=True
+    )
+
+    def validate_slug(self, slug: str) -> str:
+        """`unmapped` names the line of usage without a team."""
+        if slug == "unmapped":
+            raise serializers.ValidationError(
+                "'unmapped' is the line of usage without a team."
+            )
+        return slug
+
+
+class InstantField(serializers.CharField):
+    """ISO 8601 time with offset, or a billing day: its midnight."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """An aware instant; never a guess at a time zone."""
+        try:
+            return parse_instant(super().to_internal_value(data))
+        except SelectionError as error:
+            raise serializers.ValidationError(str(error)) from error
+
+
+class BindingSerializer(RowSerializer):
+    """A rule that gives usage to a team."""
+
+    id = serializers.IntegerField()
+    position = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=BindingKind.choices)
+    label = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
+    glob = serializers.CharField()
+    team = serializers.CharField()
+    valid_from = IsoField()
+    valid_to = IsoField(allow_null=True)
+
+
+class BindingBodySerializer(serializers.Serializer[Any]):
+    """A rule to add."""
+
+    position = serializers.IntegerField(
+        required=False, min_value=0, max_value=2_000_000_000
+    )
+    kind = serializers.ChoiceField(choices=BindingKind.choices)
+    label = serializers.CharField(  # type: ignore[assignment]  # also a field's own name
+        max_length=317, required=False, allow_blank=True
+    )
+    glob = serializers.CharField(max_length=253)
+    team = serializers.SlugRelatedField("slug", queryset=Team.objects.all())
+    valid_from = InstantField()
+    reason = serializers.CharField(max_length=200)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The label kinds need a label; a rule over names has none."""
+        needs_label = attrs["kind"] != BindingKind.NAMESPACE
+        if needs_label != bool(attrs.get("label")):
+            raise serializers.ValidationError(
+                {
+                    "label": f"Kind {attrs['kind']} needs a label."
+                    if needs_label
+                    else "Kind namespace has no label."
+                }
+            )
+        return attrs
+
+
+class ClusterSerializer(RowSerializer):
+    """A cluster and what it has now."""
+
+    name = serializers.CharField()
+    is_demo = serializers.BooleanField()
+    nodes = serializers.IntegerField()
+    gpus = serializers.IntegerField()
+    sources = serializers.IntegerField()
+    share_policy = serializers.CharField()

@@ -1,0 +1,152 @@
+"""Rows of `gpus`, `gpu-holders` and `gpu-steps`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.queries.gpus.holders import GpuHolder
+from accounting.serializers.row import (
+    GpuHoursField,
+    MomentField,
+    MoneyField,
+    NumberField,
+    RowSerializer,
+    TextOrNullField,
+)
+
+
+class _HolderField(serializers.CharField):
+    """Who holds a GPU: `namespace/pod`."""
+
+    def to_representation(self, value: Any) -> str:
+        """Its namespace and its pod."""
+        return f"{value.namespace}/{value.pod}"
+
+
+class _TeamsField(serializers.ListField):
+    """The teams of those who hold a GPU."""
+
+    def to_representation(self, data: Iterable[GpuHolder]) -> list[Any]:
+        """Each once, sorted."""
+        return sorted({one.team for one in data})
+
+
+class GpuRowSerializer(RowSerializer):
+    """One row of `gpus`: where it is now, and what it did and earned in the period."""
+
+    cluster = serializers.CharField(source="row.cluster")
+    node = serializers.CharField(source="row.node")
+    gpu = serializers.CharField(source="row.uuid")
+    model = serializers.CharField(source="row.model", allow_blank=True)
+    driver = TextOrNullField(source="row.driver")
+    is_present = serializers.BooleanField(source="row.is_present")
+    first_seen = MomentField(source="row.first_seen")
+    holders = serializers.ListField(
+        source="row.holders", child=_HolderField(), help_text="now: `namespace/pod`"
+    )
+    teams = _TeamsField(
+        source="row.holders", child=serializers.CharField(), help_text="of them"
+    )
+    errors = serializers.ListField(  # type: ignore[assignment]  # also a serializer's own name
+        source="row.errors",
+        child=serializers.CharField(),
+        help_text="shown in the period: `XID 79`, `ECC`",
+    )
+    wall_ms = serializers.IntegerField(source="row.ledger.wall_ms", allow_null=True)
+    allocated_ms = serializers.IntegerField(
+        source="row.ledger.held.allocated_ms", allow_null=True
+    )
+    busy_ms = serializers.IntegerField(
+        source="row.ledger.milliseconds.busy", allow_null=True
+    )
+    idle_ms = serializers.IntegerField(
+        source="row.ledger.milliseconds.idle", allow_null=True
+    )
+    unknown_ms = serializers.IntegerField(
+        source="row.ledger.milliseconds.unknown", allow_null=True
+    )
+    allocated_share = NumberField(source="row.allocated_share", allow_null=True)
+    efficiency = NumberField(source="row.busy_share", allow_null=True)
+    charge = MoneyField(
+        source="money.earned",
+        allow_null=True,
+        help_text="charged to those who held it",
+    )
+    capacity_cost = MoneyField(
+        source="money.capacity",
+        allow_null=True,
+        help_text="the full price of its time",
+    )
+    currency = TextOrNullField(source="money.currency")
+    unpriced_gpu_hours = GpuHoursField(
+        source="money.unpriced_ms",
+        allow_null=True,
+        help_text="its time without a price: no amount includes it",
+    )
+
+
+class _InstanceField(serializers.IntegerField):
+    """The number of a MIG instance."""
+
+    def to_representation(self, value: int) -> Any:
+        """None for the whole GPU."""
+        return None if value < 0 else value
+
+
+class GpuHolderSerializer(RowSerializer):
+    """One row of `gpu-holders`: a pod had a GPU without a break, to the five minutes."""
+
+    cluster = serializers.CharField()
+    node = serializers.CharField()
+    gpu = serializers.CharField()
+    instance = _InstanceField(
+        allow_null=True, help_text="of a divided GPU; null for the whole"
+    )
+    team = serializers.CharField()
+    namespace = serializers.CharField()
+    pod = serializers.CharField()
+    uid = serializers.CharField()
+    start = MomentField()
+    end = MomentField()
+    allocated_ms = serializers.IntegerField()
+    busy_ms = serializers.IntegerField()
+    idle_ms = serializers.IntegerField()
+    unknown_ms = serializers.IntegerField()
+    efficiency = NumberField(allow_null=True)
+    is_inferred = serializers.BooleanField()
+
+
+class GpuStepSerializer(RowSerializer):
+    """One row of `gpu-steps`: a GPU from `start` on; what was not measured is null."""
+
+    gpu = serializers.CharField()
+    start = MomentField(source="at")
+    length_ms = serializers.IntegerField()
+    busy_ms = serializers.IntegerField(source="milliseconds.busy")
+    idle_ms = serializers.IntegerField(source="milliseconds.idle")
+    unknown_ms = serializers.IntegerField(source="milliseconds.unknown")
+    free_ms = serializers.IntegerField(source="milliseconds.free")
+    stranded_ms = serializers.IntegerField(source="milliseconds.stranded")
+    stray_ms = serializers.IntegerField(source="milliseconds.stray")
+    dark_ms = serializers.IntegerField(source="milliseconds.dark")
+    efficiency = NumberField(source="held.efficiency", allow_null=True)
+    memory_bytes = NumberField(
+        source="hard.memory_bytes", allow_null=True, help_text="mean"
+    )
+    peak_memory_bytes = serializers.IntegerField(
+        source="hard.peak_memory_bytes", allow_null=True
+    )
+    power_watts = NumberField(
+        source="hard.power_watts", allow_null=True, help_text="mean"
+    )
+    energy_joules = NumberField(source="hard.energy_joules", allow_null=True)
+    peak_celsius = serializers.IntegerField(source="hard.peak_celsius", allow_null=True)
+    sm_active = NumberField(source="hard.sm_active", allow_null=True)
+    tensor_active = NumberField(source="hard.tensor_active", allow_null=True)
+    dram_active = NumberField(source="hard.dram_active", allow_null=True)
+    throttled = NumberField(
+        source="hard.throttled",
+        allow_null=True,
+        help_text="share of the time with clocks held down",
+    )

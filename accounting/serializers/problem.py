@@ -1,0 +1,27 @@
+"""Problem documents (RFC 9457), as the schema describes them; `problems` writes them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class FaultSerializer(serializers.Serializer[Any]):
+    """One thing that is wrong: a query parameter, or a member of the body."""
+
+    parameter = serializers.CharField(required=False)
+    pointer = serializers.CharField(
+        required=False, help_text="JSON pointer into the body, as `#/valid_from`"
+    )
+    detail = serializers.CharField()
+    allowed = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """A problem document (RFC 9457)."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    instance = serializers.CharField()
+    errors = FaultSerializer(many=True, required=False)  # type: ignore[assignment]

@@ -1,0 +1,30 @@
+"""How values are written in JSON and CSV.
+
+Milliseconds, counts and ratios are numbers; GPU-hours and money are text (rules.md N36).
+"""
+
+from decimal import Decimal
+
+from accounting.domain.core.interval import HOUR_MS, to_instant
+from accounting.domain.core.rounding import half_even
+
+
+def gpu_hours(milliseconds: int) -> str:
+    """GPU-hours with six places, half-even, each by itself (N34).
+
+    A decimal, not a fraction, of which a row has five: 28 digits decide every half, for
+    six places are multiples of 3.6 ms.
+    """
+    return str(half_even(Decimal(milliseconds) / HOUR_MS, 6))
+
+
+def amount(value: Decimal) -> str:
+    """Money with six places."""
+    return f"{value:.6f}"
+
+
+def instant(ms: int) -> str:
+    """ISO 8601, UTC; milliseconds only where they are not zero (N35)."""
+    at = to_instant(ms)
+    spec = "milliseconds" if ms % 1000 else "seconds"
+    return at.isoformat(timespec=spec).replace("+00:00", "Z")
