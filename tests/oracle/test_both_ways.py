@@ -1,4 +1,4 @@
-"""The short way of attribution gives the lines of the long one, on random fleets."""
+"""Attribution as arrays gives the ledgers of the exact path, on random fleets."""
 
 import hypothesis
 from hypothesis import HealthCheck, given, settings
@@ -22,8 +22,8 @@ def test_both_ways_give_the_same_ledger_of_divided_and_shared_gpus(plan: Plan) -
 
 
 def compared(plan: Plan) -> None:
-    """Every line and issue is the same."""
+    """Every line, issue and sum of GPU activity is the same."""
     samples = scrape(plan)
     hypothesis.assume(samples)
-    short = same_ledgers(samples)
-    hypothesis.event("short" if any(len(x.table) for x in short) else "long only")
+    found = same_ledgers(samples)
+    hypothesis.event("arrays" if any(len(x.table) for x in found) else "exact only")

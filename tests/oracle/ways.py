@@ -1,4 +1,4 @@
-"""The two ways of attribution, which must give the same lines: at once, and one by one."""
+"""The two paths of attribution, which must give the same ledgers: as arrays, and exact."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from tests.oracle.setup import PLAIN, Setup
 def both_ways(
     samples: Sequence[Sample], setup: Setup = PLAIN
 ) -> list[list[WindowLedger]]:
-    """The ledgers of samples, the short way and the long way."""
+    """The ledgers of samples: as arrays where that is possible, and by the exact path only."""
     reading, inventory = reading_of(samples, setup), Inventory()
     times = [s.at for s in samples]
     period = Interval(min(times), max(times) + 1)
@@ -42,9 +42,9 @@ def ordered(lines: Sequence[LedgerLine]) -> list[LedgerLine]:
 
 
 def same_ledgers(samples: Sequence[Sample], setup: Setup = PLAIN) -> list[WindowLedger]:
-    """The ledgers of the short way; every line and issue of the long one is the same."""
-    short, long = both_ways(samples, setup)
-    for a, b in zip(short, long, strict=True):
+    """The ledgers as arrays; everything is the same as by the exact path."""
+    arrays, exact = both_ways(samples, setup)
+    for a, b in zip(arrays, exact, strict=True):
         assert len(b.table) == 0
         assert ordered(a.lines) == ordered(b.lines)
         assert a.issues == b.issues
@@ -52,4 +52,9 @@ def same_ledgers(samples: Sequence[Sample], setup: Setup = PLAIN) -> list[Window
             b.samples_expected,
             b.samples_seen,
         )
-    return short
+        assert (a.intensity.gpus, a.intensity.uids) == (
+            b.intensity.gpus,
+            b.intensity.uids,
+        )
+        assert a.intensity.rows.tolist() == b.intensity.rows.tolist()
+    return arrays

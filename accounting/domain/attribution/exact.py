@@ -1,12 +1,16 @@
-"""One node in one window, the long way: segment by segment (rules.md N18-N22)."""
+"""The rule itself: one node in one window, segment by segment (rules.md N18-N22)."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from accounting.domain.attribution.activity import Share, plain
 from accounting.domain.attribution.gpu_totals import GpuSum, add
+from accounting.domain.attribution.held_intervals import (
+    HeldInterval,
+    HeldSegment,
+    states_of,
+)
 from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.plain import SegmentHolding
 from accounting.domain.attribution.pool_filling import (
     Order,
     holders_of,
@@ -22,7 +26,7 @@ from accounting.domain.attribution.utilization import (
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import PLATFORM
-from accounting.domain.intensity.stretches import GpuInterval, HeldPart
+from accounting.domain.intensity.stretches import GpuInterval
 from accounting.domain.samples.scraper_series import BILLION
 from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
 
@@ -78,36 +82,14 @@ def node_window(
             amount = plain(left * period.length_ms * BILLION)
             total.amounts[NO_INSTANCE, PLATFORM, "stranded"] += amount
             total.heads[NO_INSTANCE, PLATFORM]  # a line, of which no sample is expected
-        for stretch in stretches_of(timeline.node, period, segment, holders):
-            sums[stretch.uuid].present_ms += period.length_ms
-            stretches.append(stretch)
+        states = states_of(HeldSegment(period, segment, holders))
+        for uuid, state in states.items():
+            sums[uuid].present_ms += period.length_ms
+            held = HeldInterval(uuid, period.start_ms, period.end_ms, state)
+            stretches.append(held.on(timeline.node))
     for total in sums.values():
         issues.extend(_suspect(window, total, part) for part in total.suspects)
     return [sums[uuid] for uuid in sorted(sums)], issues
-
-
-def stretches_of(
-    node: str,
-    period: Interval,
-    segment: Segment,
-    holders: Mapping[GpuPart, Sequence[SegmentHolding]],
-) -> list[GpuInterval]:
-    """Who has which part of each GPU of a node in a segment."""
-    found: dict[str, list[HeldPart]] = {uuid: [] for uuid in segment.stranded}
-    for part, those in holders.items():
-        found.setdefault(part.uuid, []).extend(
-            HeldPart(
-                holder.uid,
-                part.instance,
-                holder.share.numerator,
-                holder.share.denominator,
-            )
-            for holder in those
-        )
-    return [
-        GpuInterval(node, uuid, period.start_ms, period.end_ms, tuple(parts))
-        for uuid, parts in found.items()
-    ]
 
 
 _NO_UTILIZATION = WindowUtilization()

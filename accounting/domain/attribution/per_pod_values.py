@@ -51,7 +51,7 @@ class PodValues:
 
 
 def pod_values(parts: Sequence[Series], whose: Ownership) -> PodValues | None:
-    """Samples with a workload that stand beside one without; None where there are none."""
+    """Samples with a workload that stand beside one without; None where none says anything."""
     named: list[tuple[PodName, Series]] = []
     device: set[int] = set()
     for series in parts:
@@ -65,10 +65,11 @@ def pod_values(parts: Sequence[Series], whose: Ownership) -> PodValues | None:
         return None
     found: dict[int, dict[PodName, int]] = defaultdict(dict)
     for pod, series in named:
+        if device.isdisjoint(series.times_ms.tolist()):
+            continue  # as where each pod had the GPU alone, and nobody between them
         utilization = of_one_series(series).tolist()
         for at, value in zip(series.times_ms.tolist(), utilization, strict=True):
             if at in device and value >= 0:
                 found[at][pod] = max(found[at].get(pod, 0), value)
-    return PodValues(
-        {at: values for at, values in found.items() if any(values.values())}
-    )
+    shown = {at: values for at, values in found.items() if any(values.values())}
+    return PodValues(shown) if shown else None

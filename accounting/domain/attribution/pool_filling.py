@@ -4,8 +4,9 @@ What samples name first, then the pools: units without a GPU fill the GPUs with 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.segment import Segment
@@ -15,8 +16,7 @@ from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
 from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """Who has which part of a GPU in a segment; `flags` say how that is known."""
 
     uid: str
@@ -32,12 +32,22 @@ Order = dict[GpuPart, tuple[bool, int, GpuPart]]
 def holders_of(
     segment: Segment, order: Order, timeline: NodeTimeline
 ) -> tuple[dict[GpuPart, Holders], list[Issue]]:
-    """Who has which part of every GPU and instance of a node in a segment."""
+    """Who has which part of every GPU and instance of a node in a segment.
+
+    Args:
+        segment: of the node.
+        order: in which the parts of a pool are filled; empty where there is no choice.
+        timeline: of the node.
+    """
     issues: list[Issue] = []
     found: dict[GpuPart, Holders] = dict.fromkeys(segment.parts, ())
     for part, items in segment.mapped.items():
         own = segment.parts[part]
-        total = items[0][1] if len(items) == 1 else sum((s for _, s in items), _NOTHING)
+        if len(items) == 1 and items[0][1] == own:  # by far the most, and the fastest
+            uid = items[0][0]
+            found[part] = (Holder(uid, own, _inferred(uid, segment, timeline)),)
+            continue
+        total = sum((s for _, s in items), _NOTHING)
         scale, flag = None, 0
         if total > own:
             scale = total / own
@@ -71,7 +81,7 @@ def weighed(
         left = 1 - sum(share for part, share in parts.items() if part.uuid == uuid)
         stranded[uuid] = Fraction(left)
     found = {
-        part: tuple(replace(h, share=h.share * factors.get(part, 1)) for h in those)
+        part: tuple(h._replace(share=h.share * factors.get(part, 1)) for h in those)
         for part, those in holders.items()
     }
     left_over = {uuid: left for uuid, left in stranded.items() if left}
@@ -89,18 +99,12 @@ def _fill(  # all that decides about a pool
     """Give a pool's holds the room of its GPUs, placeholders last (N18, N20)."""
     pool = segment.pools[kind]
     issues: list[Issue] = []
-    those = sorted(
-        (
-            part
-            for part in rooms
-            if part.kind == kind or part.uuid in timeline.placeholders
-        ),
-        key=order.__getitem__,
-    )
-    left = wanted = sum((item.weight for item in pool), Fraction(0))
+    those, wanted, room = _asked(kind, segment, rooms, timeline)
+    if _is_choice(those, wanted, room):
+        those.sort(key=order.__getitem__)
+    left = wanted
     flag = INFERRED | (ESTIMATED if len(pool) > 1 else 0)
     # With no GPU on the node at all there is nothing that could be scaled.
-    room = sum((rooms[part] for part in those), Fraction(0))
     if wanted > room and segment.parts:
         code = "more_held_than_there"
         issues.append(_too_much(code, timeline.node, segment.period, "a node's GPUs"))
@@ -120,6 +124,39 @@ def _fill(  # all that decides about a pool
     return issues
 
 
+def has_choice(segment: Segment, timeline: NodeTimeline) -> bool:
+    """Whether it depends on the order of a pool's GPUs who has which part (N18)."""
+    if not segment.pools:
+        return False
+    if len(segment.pools) > 1 and timeline.placeholders:
+        return True  # what one kind of unit takes of a placeholder, another has not
+    rooms = segment.rooms()
+    return any(
+        _is_choice(*_asked(kind, segment, rooms, timeline)) for kind in segment.pools
+    )
+
+
+def _asked(
+    kind: str,
+    segment: Segment,
+    rooms: Mapping[GpuPart, Fraction],
+    timeline: NodeTimeline,
+) -> tuple[list[GpuPart], Fraction, Fraction]:
+    """The parts that can serve a pool, what its holds ask for, and the room of the parts."""
+    those = [
+        part
+        for part in rooms
+        if part.kind == kind or part.uuid in timeline.placeholders
+    ]
+    wanted = sum((item.weight for item in segment.pools[kind]), _NOTHING)
+    return those, wanted, sum((rooms[part] for part in those), _NOTHING)
+
+
+def _is_choice(parts: Sequence[GpuPart], wanted: Fraction, room: Fraction) -> bool:
+    """Some of several parts stays free; otherwise each gives all of its room."""
+    return wanted < room and len(parts) > 1
+
+
 def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
     """Holders of a part, each pod once."""
     if not known:
@@ -135,7 +172,9 @@ def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
 
 
 def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
-    """The flag of time that only a label speaks for (N13, N19)."""
+    """The flag of time that only labels show (N13, N19)."""
+    if not timeline.inferred:
+        return 0
     at = segment.period.start_ms
     spans = timeline.inferred.get(uid, ())
     return INFERRED if any(span.contains(at) for span in spans) else 0

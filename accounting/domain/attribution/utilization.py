@@ -112,8 +112,8 @@ def gpu_utilizations(
 
 def _add_power(reading: Reading, utilizations: dict[GpuPart, GpuUtilization]) -> None:
     """Power of whole cards: it is repeated for each instance."""
-    for series in reading.series:
-        if series.metric not in POWERS or series.gpu is None:
+    for series in [one for one in reading.series if one.metric in POWERS]:
+        if series.gpu is None:
             continue
         if series.gpu.instance and part_in(series.gpu).instance >= 0:
             continue

@@ -1,233 +1,245 @@
-"""Attribution of divided and shared GPUs, all at once (rules.md N18-N23).
+"""Attribution of many GPUs at once, as arrays (rules.md N18-N23).
 
-As `whole`, for what is not whole: instances, replicas, pools with a choice, fractions. Shares
-are brought to one denominator for each GPU, so that all amounts are integers and the result
-is that of `attribution`, to the last millisecond (a test compares them). Per-pod values,
-other shares than those of compute, several tracks of one metric and GPUs that moved go the
-long way.
+The result is that of `exact`, to the last millisecond (a test compares them). What needs more
+than integers over a small denominator is left to `exact`, node by node: several scraper series
+of one metric, GPUs that moved between nodes, shares other than those of compute, per-pod values
+of shared GPUs, and zeros that other metrics contradict.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
+from accounting.domain.attribution.held_intervals import (
+    HeldInterval,
+    HeldSegment,
+    merged_intervals,
+)
 from accounting.domain.attribution.node_timeline import NodeTimeline
+from accounting.domain.attribution.pool_filling import Order, has_choice, holders_of
 from accounting.domain.attribution.segment import Segment
 from accounting.domain.attribution.utilization import GpuUtilization
-from accounting.domain.attribution.vectorized_lines import Sums, lines_of
-from accounting.domain.attribution.vectorized_work import (
-    LARGEST,
-    STAY,
-    CollectedNodes,
-    Held,
-    PartInterval,
-    denominators,
-    rows_of,
-)
+from accounting.domain.attribution.vectorized_intervals import CellBuilder
+from accounting.domain.attribution.vectorized_lines import lines_of
 from accounting.domain.attribution.window_utilization import (
     PlacedGpu,
     UtilizationTable,
     is_plain,
     measured,
 )
+from accounting.domain.core.arrays import Integers, cut_at_windows
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.ledger_line import LineTable
-from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.samples.validity import Integers
+from accounting.domain.intensity.stretches import GpuInterval
 from accounting.domain.units.geometry import GpuPart
 
-Order = dict[GpuPart, tuple[bool, int, GpuPart]]
-HoldersOf = Callable[[Segment, Order, NodeTimeline], tuple[Held, list[Issue]]]
+_NO_UTILIZATION = GpuUtilization()
+_start_ms, _end_ms = attrgetter("start_ms"), attrgetter("end_ms")
+_PART_INTERVAL = np.dtype([(n, "i8") for n in ("window", "part", "start", "end")])
 
 
 @dataclass(frozen=True, slots=True)
 class VectorizedResult:
-    """What the short way gives.
+    """The lines of the nodes that could be computed as arrays.
 
     Attributes:
         tables: the lines of each window.
         nodes: whose lines these are.
-        told: who had what, for the second column.
-        issues: by window.
+        intervals: who held what, for the GPU activity.
+        issues: of each window.
     """
 
     tables: tuple[LineTable, ...]
     nodes: frozenset[str]
-    told: tuple[PartInterval, ...]
+    intervals: tuple[GpuInterval, ...]
     issues: tuple[tuple[Issue, ...], ...]
 
 
-def shaped_nodes(
-    timelines: Sequence[NodeTimeline],
-    utilizations: Mapping[GpuPart, GpuUtilization],
-    period: Interval,
-) -> list[NodeTimeline]:
-    """The nodes that can go this way."""
-    nodes_of = Counter(uuid for timeline in timelines for uuid in timeline.presences)
-    nothing = GpuUtilization()
-    return [
-        timeline
-        for timeline in timelines
-        if all(nodes_of[uuid] == 1 for uuid in timeline.presences)
-        and not any(segment.factors for segment in timeline.within(period))
-        and all(
-            is_plain(utilization) and not utilization.by_pod
-            for part in _parts_within(timeline, period)
-            for utilization in (utilizations.get(part, nothing),)
-        )
-    ]
-
-
-def _parts_within(timeline: NodeTimeline, period: Interval) -> list[GpuPart]:
-    found = {part for segment in timeline.within(period) for part in segment.parts}
-    return sorted(found)
-
-
-def attribute_shaped(
+def attribute_vectorized(
     windows: Sequence[Interval],
     timelines: Sequence[NodeTimeline],
     utilizations: Mapping[GpuPart, GpuUtilization],
-    holders_of: HoldersOf,
 ) -> VectorizedResult:
-    """The lines of nodes with any shape of GPU.
+    """The lines of all nodes that do not need the exact path.
 
     Args:
-        windows: in order.
-        timelines: of nodes that `shaped_nodes` gave.
+        windows: adjoining and in order.
+        timelines: of the nodes.
         utilizations: by part.
-        holders_of: who has which part in a segment, given the order to fill pools in.
     """
-    period = Interval(windows[0].start_ms, windows[-1].end_ms)
-    work = CollectedNodes()
-    for timeline in timelines:
-        for part in _parts_within(timeline, period):
-            work.number[timeline.node, part] = len(work.parts)
-            work.parts.append((timeline, part))
-    gpus = [
-        PlacedGpu(
-            timeline.node,
-            part.uuid,
-            utilizations.get(part) or GpuUtilization(),
-            timeline.changes.get(part, ()),
-        )
-        for timeline, part in work.parts
-    ]
-    utilization = UtilizationTable.of(windows, gpus)
-    stays, told = _stays(windows, timelines, work)
-    covered, active, samples = measured(stays, utilization)
-    doubted = {gpus[n].node for n in utilization.doubtful(windows, gpus)}
-    activity = np.zeros((len(gpus), len(windows)), np.int64)
-    np.add.at(activity, (stays["gpu"], stays["window"]), active)
-    found, issues = _told(told, work, activity, holders_of, len(windows))
-    rows, uids = rows_of(stays, found)
-    unit = denominators(stays, found, work)
-    names = tuple(work.cards)
-    doubted |= {names[n][0] for n in np.flatnonzero(unit > LARGEST).tolist()}
-    used = _used(stays, utilization, active)
-    sums = Sums(stays, rows, covered, active, used, samples)
-    lines = lines_of(sums, found, work, utilization, unit)
-    keep = np.array([node not in doubted for node, _ in names] or [True], bool)
-    lines = lines[keep[lines["gpu"]]] if len(lines) else lines
+    fleet = _Fleet.of(windows, timelines, utilizations)
+    divided = {part for part, found in utilizations.items() if found.by_pod}
+    builder = CellBuilder(windows, fleet.number)
+    intervals: list[GpuInterval] = []
+    nodes: set[str] = set()
+    issues: list[list[Issue]] = [[] for _ in windows]
+    for timeline in fleet.timelines:
+        faults: list[tuple[int, Issue]] = []
+        held = merged_intervals(fleet.segments(timeline, faults))
+        if _is_shared(held, divided) or not builder.add(timeline.node, held):
+            continue
+        nodes.add(timeline.node)
+        intervals.extend(one.on(timeline.node) for one in held)
+        for window, issue in faults:
+            issues[window].append(issue)
+    table = builder.table()
+    lines = lines_of(table, fleet.utilization)
     cuts = np.searchsorted(lines["window"], np.arange(len(windows) + 1))
     tables = tuple(
-        LineTable(names, tuple(uids), lines[cuts[n] : cuts[n + 1]])
+        LineTable(table.gpus, table.uids, lines[cuts[n] : cuts[n + 1]])
         for n in range(len(windows))
     )
-    return VectorizedResult(
-        tables,
-        frozenset(t.node for t in timelines) - doubted,
-        tuple(item for item in found if item.timeline.node not in doubted),
-        tuple(
-            tuple(issue for node, issue in some if node not in doubted)
-            for some in issues
-        ),
+    every = tuple(map(tuple, issues))
+    return VectorizedResult(tables, frozenset(nodes), tuple(intervals), every)
+
+
+def _is_shared(held: Sequence[HeldInterval], parts: set[GpuPart]) -> bool:
+    """Whether one of those parts ever has several holders."""
+    return bool(parts) and any(
+        len(part.holders) > 1 and part.part in parts
+        for interval in held
+        for part in interval.state.parts
     )
 
 
-def _stays(
-    windows: Sequence[Interval], timelines: Sequence[NodeTimeline], work: CollectedNodes
-) -> tuple["np.ndarray", list[PartInterval]]:
-    """Each part in each stretch of time: in the order of `told`, then of its parts."""
-    told: list[PartInterval] = []
-    flat: list[tuple[int, int, int, int, int, int, int, int, int, bool]] = []
+@dataclass(frozen=True, slots=True)
+class _Fleet:
+    """The nodes that are computed as arrays, and the utilization of all of their parts.
+
+    Attributes:
+        period: from the first to the last window.
+        number: of each part in `utilization` and `activity`.
+        activity: by part and window, of parts on nodes with a pool: milliseconds x billionths.
+    """
+
+    windows: Sequence[Interval]
+    period: Interval
+    timelines: Sequence[NodeTimeline]
+    number: Mapping[GpuPart, int]
+    utilization: UtilizationTable
+    activity: Integers
+
+    @classmethod
+    def of(
+        cls,
+        windows: Sequence[Interval],
+        timelines: Sequence[NodeTimeline],
+        utilizations: Mapping[GpuPart, GpuUtilization],
+    ) -> "_Fleet":
+        """Of those of the nodes whose samples allow it."""
+        period = Interval(windows[0].start_ms, windows[-1].end_ms)
+        eligible = _eligible(timelines, utilizations, period)
+        placed: list[PlacedGpu] = []
+        number: dict[GpuPart, int] = {}
+        for timeline, parts in eligible:
+            for part in parts:
+                number[part] = len(placed)
+                utilization_of = utilizations.get(part, _NO_UTILIZATION)
+                changes = timeline.changes.get(part, ())
+                placed.append(
+                    PlacedGpu(timeline.node, part.uuid, utilization_of, changes)
+                )
+        utilization = UtilizationTable.of(windows, placed)
+        suspect = {placed[n].node for n in utilization.doubtful(windows, placed)}
+        chosen = [timeline for timeline, _ in eligible if timeline.node not in suspect]
+        activity = np.zeros((len(placed), len(windows)), np.int64)
+        rows = _pooled(windows, chosen, number, period)
+        np.add.at(
+            activity, (rows["part"], rows["window"]), measured(rows, utilization)[1]
+        )
+        return cls(windows, period, chosen, number, utilization, activity)
+
+    def segments(
+        self, timeline: NodeTimeline, issues: list[tuple[int, Issue]]
+    ) -> Iterator[HeldSegment]:
+        """Who has which part of a node's GPUs, segment by segment.
+
+        Args:
+            timeline: of the node.
+            issues: what is found is added, with the index of its window.
+        """
+        for segment in timeline.within(self.period):
+            inside = segment.period.intersection(self.period)
+            if inside is None:
+                continue
+            touched = self._touched(inside)
+            if has_choice(segment, timeline):
+                for n in touched:
+                    order = self._order(timeline, segment, n)
+                    holders, found = holders_of(segment, order, timeline)
+                    part = inside.intersection(self.windows[n])
+                    if part is not None:
+                        yield HeldSegment(part, segment, holders)
+                    issues.extend((n, issue) for issue in found)
+            else:
+                holders, found = holders_of(segment, {}, timeline)
+                yield HeldSegment(inside, segment, holders)
+                issues.extend((n, issue) for n in touched for issue in found)
+
+    def _touched(self, inside: Interval) -> range:
+        """The windows of a part of the period, which they tile."""
+        return range(
+            bisect_right(self.windows, inside.start_ms, key=_end_ms),
+            bisect_left(self.windows, inside.end_ms, key=_start_ms),
+        )
+
+    def _order(self, timeline: NodeTimeline, segment: Segment, window: int) -> Order:
+        """As `exact` has it (N18): by activity in the window, most first."""
+        return {
+            part: (
+                part.uuid in timeline.placeholders,
+                -int(self.activity[self.number[part], window]),
+                part,
+            )
+            for part in segment.parts
+        }
+
+
+def _eligible(
+    timelines: Sequence[NodeTimeline],
+    utilizations: Mapping[GpuPart, GpuUtilization],
+    period: Interval,
+) -> list[tuple[NodeTimeline, list[GpuPart]]]:
+    """The nodes whose samples can be read as arrays, and their parts in a period."""
+    nodes_of = Counter(uuid for timeline in timelines for uuid in timeline.presences)
+    several = {part for part, found in utilizations.items() if not is_plain(found)}
+    eligible = []
     for timeline in timelines:
-        for w, window in enumerate(windows):
-            for segment in timeline.within(window):
-                period = segment.period.intersection(window)
-                if period is None:
-                    continue
-                n = len(told)
-                told.append(PartInterval(timeline, segment, w, period, {}))
-                for part in segment.parts:
-                    number = work.number[timeline.node, part]
-                    card = work.card(timeline.node, part.uuid)
-                    at = (period.start_ms, period.end_ms)
-                    flat.append((w, number, *at, card, n, 1, 0, 0, segment.is_seen))
-                for uuid in segment.stranded:
-                    work.card(timeline.node, uuid)
-    return np.array(flat, STAY), told
+        segments = timeline.within(period)
+        parts = dict.fromkeys(chain.from_iterable(one.parts for one in segments))
+        if (
+            several.isdisjoint(parts)
+            and all(nodes_of[uuid] == 1 for uuid in timeline.presences)
+            and not any(segment.factors for segment in segments)
+        ):
+            eligible.append((timeline, [*parts]))
+    return eligible
 
 
-def _told(
-    told: Sequence[PartInterval],
-    work: CollectedNodes,
-    activity: Integers,
-    holders_of: HoldersOf,
-    windows: int,
-) -> tuple[list[PartInterval], list[list[tuple[str, Issue]]]]:
-    """Who holds what, once the activity of every part and window is known."""
-    issues: list[list[tuple[str, Issue]]] = [[] for _ in range(windows)]
-    found: list[PartInterval] = []
-    for item in told:
-        timeline, segment = item.timeline, item.segment
-        order: Order = {}
-        if segment.pools:
-            for part in segment.parts:
-                amount = int(activity[work.number[timeline.node, part], item.window])
-                order[part] = (part.uuid in timeline.placeholders, -amount, part)
-        holders, faults = holders_of(segment, order, timeline)
-        issues[item.window].extend((timeline.node, fault) for fault in faults)
-        found.append(item._replace(holders=holders))
-    return found, issues
-
-
-def _used(
-    stays: "np.ndarray", utilization: UtilizationTable, active: Integers
-) -> Integers:
-    """Activity up to what is held, in billionths of a ms over the part's denominator."""
-    used: Integers = active * stays["own"]
-    used[stays["held"] == 0] = 0
-    some = np.flatnonzero((stays["held"] > 0) & (stays["held"] < stays["own"]))
-    if not len(some):
-        return used
-    metric = utilization.metric[stays["gpu"][some], stays["window"][some]]
-    used[some] = 0
-    for code, said in enumerate(utilization.speeches, start=1):
-        chosen = some[metric == code]
-        if not len(chosen) or not len(said.keys):
-            continue
-        part = stays[chosen]
-        first = said.first[part["gpu"]]
-        low = np.searchsorted(
-            said.piece_keys, said.axis.of(part["gpu"], part["start"]), "right"
-        )
-        low = np.maximum(low - 1, first)
-        high = np.searchsorted(said.piece_keys, said.axis.of(part["gpu"], part["end"]))
-        count = np.maximum(high - low, 0)
-        owner = np.repeat(np.arange(len(chosen)), count)
-        within = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-        piece = low[owner] + within
-        start = np.maximum(said.start_ms[piece], part["start"][owner])
-        stop = said.start_ms[piece] + said.length_ms[piece]
-        length = np.maximum(np.minimum(stop, part["end"][owner]) - start, 0)
-        limit = part["held"][owner] * BILLION
-        amount = length * np.minimum(
-            said.utilization[piece] * part["own"][owner], limit
-        )
-        total = np.zeros(len(chosen), np.int64)
-        np.add.at(total, owner, amount)
-        used[chosen] = total
-    return used
+def _pooled(
+    windows: Sequence[Interval],
+    timelines: Sequence[NodeTimeline],
+    number: Mapping[GpuPart, int],
+    period: Interval,
+) -> "np.ndarray":
+    """When each part of a node with a pool is there, cut at the windows."""
+    flat = [
+        (number[part], segment.period.start_ms, segment.period.end_ms)
+        for timeline in timelines
+        for segments in (timeline.within(period),)
+        if any(segment.pools for segment in segments)
+        for segment in segments
+        for part in segment.parts
+    ]
+    table = np.array(flat, np.int64).reshape(-1, 3)
+    parts = cut_at_windows(windows, table[:, 1], table[:, 2])
+    rows = np.zeros(len(parts.source), _PART_INTERVAL)
+    rows["part"], rows["window"] = table[parts.source, 0], parts.window
+    rows["start"], rows["end"] = parts.start, parts.end
+    return rows

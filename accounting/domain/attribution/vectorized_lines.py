@@ -1,27 +1,32 @@
-"""Lines of divided and shared GPUs from what is held and measured (rules.md N20-N23)."""
+"""Ledger lines from what is held and measured, for all GPUs at once (rules.md N20-N23)."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from accounting.domain.attribution.vectorized_work import CollectedNodes, PartInterval
-from accounting.domain.attribution.whole import begins
-from accounting.domain.attribution.window_utilization import UtilizationTable
+from accounting.domain.attribution.vectorized_intervals import CellTable
+from accounting.domain.attribution.window_utilization import (
+    UtilizationTable,
+    measured,
+)
+from accounting.domain.core.arrays import Integers, group_starts, ranges
 from accounting.domain.core.ledger_line import LINE, STATES
 from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.samples.validity import Integers
 from accounting.domain.units.geometry import NO_INSTANCE
 
 _BUSY, _IDLE, _UNKNOWN, _FREE, _STRANDED, _STRAY, _DARK = range(len(STATES))
 
 
-class Sums(NamedTuple):
-    """Everything that is known of stays and their holders."""
+class _Shown(NamedTuple):
+    """What samples show in each cell.
 
-    stays: "np.ndarray"
-    rows: "np.ndarray"
+    Attributes:
+        covered: milliseconds with a valid sample.
+        active: milliseconds x billionths.
+        used: activity up to what is held, in billionths of a ms over the cell's denominator.
+        samples: of the metric that counts.
+    """
+
     covered: Integers
     active: Integers
     used: Integers
@@ -29,148 +34,162 @@ class Sums(NamedTuple):
 
 
 _AMOUNT = np.dtype(
-    [(name, "i8") for name in ("window", "card", "instance", "uid", "flags")]
+    [(name, "i8") for name in ("window", "gpu", "instance", "uid", "flags")]
     + [(name, "i8") for name in ("start", "length", "samples", "over", "part")]
     + [("states", "i8", (len(STATES),))]
 )
+_LINE_KEY = ("window", "gpu", "instance", "uid")
 
 
-def lines_of(
-    sums: Sums,
-    told: Sequence[PartInterval],
-    work: CollectedNodes,
-    utilization: UtilizationTable,
-    unit: Integers,
-) -> "np.ndarray":
-    """One line for each (window, GPU, instance, holder)."""
+def lines_of(table: CellTable, utilization: UtilizationTable) -> "np.ndarray":
+    """One line for each (window, GPU, instance, holder), in this order."""
+    covered, active, samples = measured(table.cells, utilization)
+    used = _used(table.cells, utilization, active)
+    shown = _Shown(covered, active, used, samples)
     amounts = np.concatenate(
         [
-            _held_amounts(sums, unit, work),
-            _free_amounts(sums, unit, work),
-            _stranded_amounts(told, unit, work),
+            _held_amounts(table, shown),
+            _free_amounts(table, shown),
+            _stranded_amounts(table),
         ]
     )
     if not len(amounts):
         return np.zeros(0, LINE)
-    names = ("window", "card", "instance", "uid")
-    order = ("start", *reversed(names))
+    order = ("start", *reversed(_LINE_KEY))
     amounts = amounts[np.lexsort([amounts[name] for name in order])]
-    starts = begins(amounts, names)
+    starts = group_starts(amounts, _LINE_KEY)
     head = amounts[starts]
-    lines = np.zeros(len(head), LINE)
     exact = np.add.reduceat(amounts["states"], starts, axis=0)
-    states = _rounded(exact, head, unit)
+    states = _rounded(exact, head, table.unit)
+    lines = np.zeros(len(head), LINE)
+    for name in _LINE_KEY:
+        lines[name] = head[name]
     for n, state in enumerate(STATES):
         lines[f"{state}_ms"] = states[:, n]
-    lines["window"], lines["gpu"] = head["window"], head["card"]
-    lines["uid"], lines["instance"] = head["uid"], head["instance"]
     lines["flags"] = np.bitwise_or.reduceat(amounts["flags"], starts)
     over = np.add.reduceat(amounts["over"], starts)
-    lines["over_share_ms"] = over // (unit[head["card"]] * BILLION)
-    metric, step = _spoken_by(amounts, starts, utilization)
-    lines["metric"] = metric
+    lines["over_share_ms"] = over // (table.unit[head["gpu"]] * BILLION)
+    lines["metric"], step = _metric_and_step(amounts, starts, utilization)
     lines["samples_expected"] = np.add.reduceat(amounts["length"], starts) // step
     lines["samples_used"] = np.add.reduceat(amounts["samples"], starts)
-    shown = exact.any(axis=1) | (lines["over_share_ms"] > 0)
-    return lines[shown]
+    is_shown = exact.any(axis=1) | (lines["over_share_ms"] > 0)
+    return lines[is_shown]
 
 
-def _spoken_by(
+def _used(
+    cells: "np.ndarray", utilization: UtilizationTable, active: Integers
+) -> Integers:
+    """Activity up to what is held, in billionths of a ms over the cell's denominator.
+
+    Where all of a part is held, or nothing, that follows from the sum. Where some of it is
+    held, each sample is limited for itself.
+    """
+    held = cells["held"]
+    used: Integers = np.where(held > 0, active * cells["own"], 0)
+    some = np.flatnonzero((held > 0) & (held < cells["own"]))
+    used[some] = 0
+    metric = utilization.metric[cells["part"][some], cells["window"][some]]
+    for code, said in enumerate(utilization.speeches, start=1):
+        chosen = some[metric == code]
+        cell = cells[chosen]
+        low = np.searchsorted(
+            said.piece_keys, said.axis.of(cell["part"], cell["start"]), "right"
+        )
+        low = np.maximum(low - 1, said.first[cell["part"]])
+        high = np.searchsorted(said.piece_keys, said.axis.of(cell["part"], cell["end"]))
+        owner, piece = ranges(low, high - low)
+        start = np.maximum(said.start_ms[piece], cell["start"][owner])
+        stop = said.start_ms[piece] + said.length_ms[piece]
+        length = np.maximum(np.minimum(stop, cell["end"][owner]) - start, 0)
+        limit = cell["held"][owner] * BILLION
+        amount = said.utilization[piece] * cell["own"][owner]
+        total = np.zeros(len(chosen), np.int64)
+        np.add.at(total, owner, length * np.minimum(amount, limit))
+        used[chosen] = total
+    return used
+
+
+def _metric_and_step(
     amounts: "np.ndarray", starts: Integers, utilization: UtilizationTable
 ) -> tuple[Integers, Integers]:
     """Metric and step of each line: of the first of its parts that has a metric."""
-    if not len(utilization.metric):  # nothing was ever sampled of these GPUs
-        none = np.zeros(len(starts), np.int64)
-        return none, none + utilization.default_ms
-    where = (np.maximum(amounts["part"], 0), amounts["window"])
-    metric = np.where(amounts["part"] >= 0, utilization.metric[where], 0)
+    has_part = amounts["part"] >= 0
+    metric = np.zeros(len(amounts), np.int64)
+    step = np.full(len(amounts), utilization.default_ms)
+    where = (amounts["part"][has_part], amounts["window"][has_part])
+    metric[has_part], step[has_part] = (
+        utilization.metric[where],
+        utilization.step_ms[where],
+    )
     last = len(amounts) - 1
-    place = np.where(metric > 0, np.arange(len(amounts)), last + 1)
-    first = np.minimum.reduceat(place, starts)
+    first = np.minimum.reduceat(
+        np.where(metric > 0, np.arange(len(amounts)), last + 1), starts
+    )
     has_any, at = first <= last, np.minimum(first, last)
-    step = utilization.step_ms[where][at]
-    return np.where(has_any, metric[at], 0), np.where(
-        has_any, step, utilization.default_ms
+    return (
+        np.where(has_any, metric[at], 0),
+        np.where(has_any, step[at], utilization.default_ms),
     )
 
 
-def _instances(work: CollectedNodes) -> Integers:
-    return np.array([part.instance for _, part in work.parts], np.int64)
-
-
-def _held_amounts(sums: Sums, unit: Integers, work: CollectedNodes) -> "np.ndarray":
-    stays, rows = sums.stays, sums.rows
-    at = rows["stay"]
-    stay = stays[at]
-    found = np.zeros(len(rows), _AMOUNT)
-    _name(found, stay, work)
+def _held_amounts(table: CellTable, shown: _Shown) -> "np.ndarray":
+    rows = table.holders
+    at = rows["cell"]
+    cell = table.cells[at]
+    found = _amounts(cell)
     found["uid"] = rows["uid"]
-    covered, length = sums.covered[at], stay["end"] - stay["start"]
-    scale = unit[stay["card"]] // (stay["common"] * stay["held"])
-    busy = sums.used[at] * rows["share"] * scale
-    share = rows["share"] * (unit[stay["card"]] // stay["common"])
+    scale = table.unit[cell["gpu"]] // cell["common"]
+    share = rows["share"] * scale
+    busy = shown.used[at] * rows["share"] * (scale // cell["held"])
+    covered, length = shown.covered[at], found["length"]
     found["states"][:, _BUSY] = busy
     found["states"][:, _IDLE] = share * covered * BILLION - busy
     found["states"][:, _UNKNOWN] = share * (length - covered) * BILLION
-    divided = (rows["flags"] >> 8) * (covered > 0)
-    found["flags"] = (rows["flags"] & 0xFF) | divided
-    found["samples"] = sums.samples[at]
+    found["flags"] = rows["flags"] | np.where(covered > 0, rows["divided"], 0)
+    found["samples"] = shown.samples[at]
     return found
 
 
-def _free_amounts(sums: Sums, unit: Integers, work: CollectedNodes) -> "np.ndarray":
-    some = sums.stays["held"] < sums.stays["own"]
-    stay = sums.stays[some]
-    found = np.zeros(len(stay), _AMOUNT)
-    _name(found, stay, work)
-    scale = unit[stay["card"]] // stay["common"]
-    beyond = (sums.active[some] * stay["own"] - sums.used[some]) * scale
-    room = (stay["own"] - stay["held"]) * scale * (stay["end"] - stay["start"])
-    stray = np.where(stay["is_seen"], beyond, 0)
+def _free_amounts(table: CellTable, shown: _Shown) -> "np.ndarray":
+    some = table.cells["held"] < table.cells["own"]
+    cell = table.cells[some]
+    found = _amounts(cell)
+    scale = table.unit[cell["gpu"]] // cell["common"]
+    beyond = (shown.active[some] * cell["own"] - shown.used[some]) * scale
+    room = (cell["own"] - cell["held"]) * scale * found["length"]
+    stray = np.where(cell["is_seen"], beyond, 0)
     rest = room * BILLION - stray
     found["states"][:, _STRAY] = stray
-    found["states"][:, _FREE] = np.where(stay["is_seen"], rest, 0)
-    found["states"][:, _DARK] = np.where(stay["is_seen"], 0, rest)
+    found["states"][:, _FREE] = np.where(cell["is_seen"], rest, 0)
+    found["states"][:, _DARK] = np.where(cell["is_seen"], 0, rest)
     found["over"] = beyond - stray
-    found["samples"] = sums.samples[some]
+    found["samples"] = shown.samples[some]
     return found
 
 
-def _name(found: "np.ndarray", stay: "np.ndarray", work: CollectedNodes) -> None:
-    found["window"], found["card"] = stay["window"], stay["card"]
-    found["instance"] = _instances(work)[stay["gpu"]]
-    found["part"], found["start"] = stay["gpu"], stay["start"]
-    found["length"] = stay["end"] - stay["start"]
+def _amounts(cell: "np.ndarray") -> "np.ndarray":
+    found = np.zeros(len(cell), _AMOUNT)
+    for name in ("window", "gpu", "instance", "part", "start"):
+        found[name] = cell[name]
+    found["length"] = cell["end"] - cell["start"]
+    return found
 
 
-def _stranded_amounts(
-    told: Sequence[PartInterval], unit: Integers, work: CollectedNodes
-) -> "np.ndarray":
-    flat = [
-        (
-            item.window,
-            work.card(item.timeline.node, uuid),
-            item.period.length_ms,
-            left.numerator,
-            left.denominator,
-        )
-        for item in told
-        for uuid, left in item.segment.stranded.items()
-    ]
-    table = np.array(flat, np.int64).reshape(-1, 5)
-    found = np.zeros(len(table), _AMOUNT)
-    found["window"], found["card"] = table[:, :2].T  # no sample is expected of it
-    found["instance"], found["part"] = NO_INSTANCE, -1
-    scale = unit[found["card"]] // table[:, 4]
-    found["states"][:, _STRANDED] = table[:, 2] * table[:, 3] * scale * BILLION
+def _stranded_amounts(table: CellTable) -> "np.ndarray":
+    rows = table.stranded
+    found = np.zeros(len(rows), _AMOUNT)
+    found["window"], found["gpu"] = rows["window"], rows["gpu"]
+    found["instance"], found["part"] = NO_INSTANCE, -1  # no sample is expected of it
+    scale = table.unit[rows["gpu"]] // rows["common"]
+    found["states"][:, _STRANDED] = rows["length"] * rows["share"] * scale * BILLION
     return found
 
 
 def _rounded(exact: Integers, head: "np.ndarray", unit: Integers) -> Integers:
     """Whole milliseconds by largest remainder over the lines of each GPU (N23)."""
-    one = unit[head["card"]] * BILLION
+    one = unit[head["gpu"]] * BILLION
     states: Integers = exact // one[:, None]
-    starts = begins(head, ("window", "card"))
+    starts = group_starts(head, ("window", "gpu"))
     group = np.zeros(len(head), np.int64)
     group[starts[1:]] = 1
     group = np.cumsum(group)
@@ -182,6 +201,6 @@ def _rounded(exact: Integers, head: "np.ndarray", unit: Integers) -> Integers:
     line, state = line[order], state[order]
     owner = group[line]
     rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    more: NDArray[np.bool_] = rank < missing[owner]
+    more = rank < missing[owner]
     states[line[more], state[more]] += 1
     return states

@@ -18,9 +18,10 @@ from accounting.domain.attribution.utilization import (
     GpuUtilization,
     is_suspect,
 )
+from accounting.domain.core.arrays import Integers
 from accounting.domain.core.interval import Interval
 from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, ScraperSeries
-from accounting.domain.samples.validity import Integers, Keys, SampleCoverage, speech
+from accounting.domain.samples.validity import Keys, SampleCoverage, speech
 
 
 class PlacedGpu(NamedTuple):
@@ -34,7 +35,8 @@ class PlacedGpu(NamedTuple):
 
 def is_plain(utilization: GpuUtilization) -> bool:
     """True when a GPU has at most one track for a metric."""
-    return all(len(tracks) <= 1 for tracks in utilization.tracks.values())
+    tracks = utilization.tracks
+    return len(tracks[ENGINE]) < 2 and len(tracks[UTIL]) < 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,11 @@ class UtilizationTable:
         """Of GPUs (or parts) with plain utilizations."""
         axis = Keys(windows[0].start_ms)
         changes = [gpu.changes for gpu in gpus]
-        tracks = {
+        tracks: dict[str, list[ScraperSeries | None]] = {
             name: [
-                next(iter(gpu.utilization.tracks[name]), None)
-                if name == ENGINE or gpu.utilization.has_util
+                found[0]
+                if (found := gpu.utilization.tracks[name])
+                and (name == ENGINE or gpu.utilization.has_util)
                 else None
                 for gpu in gpus
             ]
@@ -78,10 +81,10 @@ class UtilizationTable:
         samples = np.choose(metric, [np.zeros_like(metric), *counts])
         silent = np.choose(metric, [np.ones_like(metric), *shown]) == 0
         steps = np.full(metric.shape, DEFAULT_STEP_MS)
-        for code, found in enumerate(tracks.values(), start=1):
+        for code, every in enumerate(tracks.values(), start=1):
             those = np.flatnonzero((metric == code).any(axis=1))
             if len(those):
-                own = _steps([found[n] for n in those.tolist()], windows)
+                own = _steps([every[n] for n in those.tolist()], windows)
                 steps[those] = np.where(metric[those] == code, own, steps[those])
         return cls((engine, util), metric, samples, silent, steps)
 
@@ -142,18 +145,18 @@ def measured(
     """Covered time, activity and samples of each part, by the metric that counts.
 
     Args:
-        parts: with `gpu`, `window`, `start` and `end`.
-        utilization: of those GPUs and windows.
+        parts: with `part`, `window`, `start` and `end`.
+        utilization: of those parts (GPUs or instances) and windows.
     """
-    metric = utilization.metric[parts["gpu"], parts["window"]]
+    metric = utilization.metric[parts["part"], parts["window"]]
     covered, active, samples = (np.zeros(len(parts), np.int64) for _ in range(3))
     for code, said in enumerate(utilization.speeches, start=1):
         chosen = np.flatnonzero(metric == code)
         part = parts[chosen]
-        before = said.upto(part["gpu"], part["start"])
-        after = said.upto(part["gpu"], part["end"])
+        before = said.upto(part["part"], part["start"])
+        after = said.upto(part["part"], part["end"])
         covered[chosen], active[chosen] = after[0] - before[0], after[1] - before[1]
-        samples[chosen] = said.count(part["gpu"], part["end"]) - said.count(
-            part["gpu"], part["start"]
+        samples[chosen] = said.count(part["part"], part["end"]) - said.count(
+            part["part"], part["start"]
         )
     return covered, active, samples

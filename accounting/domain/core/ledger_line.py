@@ -1,6 +1,6 @@
 """One line of the ledger of a window: who had a GPU (part), and in which states."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,11 +83,6 @@ class LineTable:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def without(self, gpus: frozenset[int]) -> "LineTable":
-        """The lines of all but some GPUs."""
-        keep = ~np.isin(self.rows["gpu"], sorted(gpus))
-        return LineTable(self.gpus, self.uids, self.rows[keep])
-
     def lines(self) -> Iterator[LedgerLine]:
         """One by one."""
         for row in self.rows:
@@ -95,24 +90,3 @@ class LineTable:
             counted = {name: int(row[name]) for name in COUNTED}
             instance = int(row["instance"])
             yield LedgerLine(uuid, node, instance, self.uids[row["uid"]], **counted)
-
-
-NO_LINES = LineTable((), (), np.zeros(0, LINE))
-
-
-def joined(tables: Sequence[LineTable]) -> LineTable:
-    """Lines of different nodes as one table."""
-    some = [table for table in tables if len(table)]
-    if len(some) < 2:
-        return some[0] if some else NO_LINES
-    uids: dict[str, int] = {}
-    gpus: list[tuple[str, str]] = []
-    parts: list[np.ndarray] = []
-    for table in some:
-        rows = table.rows.copy()
-        number = np.array([uids.setdefault(uid, len(uids)) for uid in table.uids])
-        rows["uid"] = number[rows["uid"]]
-        rows["gpu"] += len(gpus)
-        gpus.extend(table.gpus)
-        parts.append(rows)
-    return LineTable(tuple(gpus), tuple(uids), np.concatenate(parts))

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.core.arrays import Integers
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.counters import Energy
 from accounting.domain.samples.gauges import GaugeSeries, Samples
-from accounting.domain.samples.validity import Integers
 
 MAX_RATIO = 1.1  # as for utilization (N8, trap T5)
 RATIOS = ("sm_active", "tensor_active", "dram_active")

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from accounting.domain.core.arrays import Integers
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.intensity.checks import (
@@ -38,7 +39,7 @@ from accounting.domain.intensity.totals import rows_of
 from accounting.domain.samples.counters import Energy
 from accounting.domain.samples.gauges import GaugeSeries
 from accounting.domain.samples.series import Reading
-from accounting.domain.samples.validity import Integers, Keys, SampleCoverage
+from accounting.domain.samples.validity import Keys, SampleCoverage
 
 MILLION = 1_000_000
 MEBIBYTE = 1 << 20

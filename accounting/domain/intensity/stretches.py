@@ -6,10 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from accounting.domain.core.arrays import (
+    Integers,
+    cut_at_windows,
+    ranges,
+    sums_before,
+)
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import PLATFORM
 from accounting.domain.intensity.measures import WHOLE
-from accounting.domain.samples.validity import Integers
 
 
 class HeldPart(NamedTuple):
@@ -55,9 +60,10 @@ class CutIntervals:
         cls, windows: Sequence[Interval], stretches: Sequence[GpuInterval]
     ) -> "CutIntervals":
         """Cut what is disjoint for each GPU and node at adjoining windows."""
-        gpus = sorted({(s.node, s.uuid) for s in stretches})
+        names = [stretch[:2] for stretch in stretches]
+        gpus = sorted(set(names))
         number = {gpu: n for n, gpu in enumerate(gpus)}
-        numbers = [number[s.node, s.uuid] for s in stretches]
+        numbers = [number[name] for name in names]
         flat = [
             (i, part) for i, stretch in enumerate(stretches) for part in stretch.parts
         ]
@@ -68,13 +74,13 @@ class CutIntervals:
             [
                 (
                     i,
-                    uid_of[part.uid],
-                    part.instance,
-                    parts.setdefault((numbers[i], _label(part.instance)), len(parts)),
-                    part.num,
-                    part.den,
+                    uid_of[uid],
+                    instance,
+                    parts.setdefault((numbers[i], _label(instance)), len(parts)),
+                    num,
+                    den,
                 )
-                for i, part in flat
+                for i, (uid, instance, num, den) in flat
             ],
             np.int64,
         ).reshape(-1, 6)
@@ -100,13 +106,10 @@ def _cut(
     low = np.array([s.start_ms for s in stretches], np.int64)
     high = np.array([s.end_ms for s in stretches], np.int64)
     gpu = np.array(numbers, np.int64)
-    start = np.array([w.start_ms for w in windows], np.int64)
-    end = np.array([w.end_ms for w in windows], np.int64)
-    which, window = np.nonzero((low[:, None] < end) & (high[:, None] > start))
-    cut = np.zeros(len(which), _CUT)
-    cut["window"], cut["gpu"], cut["source"] = window, gpu[which], which
-    cut["start"] = np.maximum(low[which], start[window])
-    cut["end"] = np.minimum(high[which], end[window])
+    parts = cut_at_windows(windows, low, high)
+    cut = np.zeros(len(parts.source), _CUT)
+    cut["source"], cut["window"], cut["start"], cut["end"] = parts
+    cut["gpu"] = gpu[parts.source]
     return cut[np.lexsort((cut["start"], cut["gpu"], cut["window"]))]
 
 
@@ -115,14 +118,10 @@ def _expanded(
 ) -> "np.ndarray":
     """A row for each part that somebody has of each cut stretch."""
     counts = np.array([len(s.parts) for s in stretches], np.int64)
-    first = np.concatenate(([0], np.cumsum(counts)))
-    several = counts[cut["source"]]
-    index = np.repeat(np.arange(len(cut)), several)
-    begin = np.concatenate(([0], np.cumsum(several)))[:-1]
-    source = cut["source"][index]
-    row = owned[first[source] + np.arange(len(index)) - begin[index]]
+    source = cut["source"]
+    index, row = ranges(sums_before(counts)[source], counts[source])
     held = np.zeros(len(index), _HELD)
     held["cut"] = index
     for n, name in enumerate(("uid", "instance", "part", "num", "den"), start=1):
-        held[name] = row[:, n]
+        held[name] = owned[row, n]
     return held

@@ -5,6 +5,7 @@ Sums are exact integers; a share is applied to them once.
 
 import numpy as np
 
+from accounting.domain.core.arrays import Integers
 from accounting.domain.intensity.measures import (
     FINER,
     MEASURES,
@@ -15,7 +16,6 @@ from accounting.domain.intensity.measures import (
     zeros,
 )
 from accounting.domain.intensity.stretches import CutIntervals
-from accounting.domain.samples.validity import Integers
 
 
 def rows_of(

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.core.arrays import Integers, sums_before
 from accounting.domain.samples.gauges import Samples
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
-from accounting.domain.samples.validity import Integers, Keys
+from accounting.domain.samples.validity import Keys
 
 LONGEST_GAP_MS = 2 * MAX_STEP_MS
 MAX_WATTS = (
@@ -74,9 +75,9 @@ class Energy:
             times,
             spent,
             length,
-            _before(spent),
-            _before(length),
-            _before(is_reset),
+            sums_before(spent),
+            sums_before(length),
+            sums_before(is_reset),
             is_reset,
             is_absurd,
         )
@@ -116,9 +117,3 @@ class Energy:
         at = np.searchsorted(self.keys, self.axis.of(gpus, times), "right") - 1
         has = at >= self.first[gpus]
         return np.maximum(at, 0).astype(np.int64), has
-
-
-def _before(values: "np.ndarray") -> Integers:
-    sums = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(values, out=sums[1:])
-    return sums

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.core.arrays import Integers
 from accounting.domain.samples.series import Series, Times, Values
 
-Integers = NDArray[np.int64]
 Names = Callable[[Series], bool]
 
 
@@ -138,12 +138,23 @@ def _once_in_a_track(
     """
     asked = np.flatnonzero(is_shared[found.track])
     those = found.at(asked)
-    order = np.lexsort((-those.values, named[those.series], those.times, those.track))
-    times, track = those.times[order], those.track[order]
-    again = np.zeros(len(order), bool)
-    again[1:] = (times[1:] == times[:-1]) & (track[1:] == track[:-1])
+    order = np.lexsort((those.times, those.track))
+    again = _is_repeated(those, order)
+    if again.any():  # values decide: sorting by them costs most
+        order = np.lexsort(
+            (-those.values, named[those.series], those.times, those.track)
+        )
+        again = _is_repeated(those, order)
     which = np.arange(len(found.times))
     which[asked] = asked[order]
     keep = np.ones(len(which), bool)
     keep[asked] = ~again
     return found.at(which[keep])
+
+
+def _is_repeated(found: _Samples, order: Integers) -> NDArray[np.bool_]:
+    """Whether a sample, in this order, has the time and track of the one before it."""
+    times, track = found.times[order], found.track[order]
+    again = np.zeros(len(order), bool)
+    again[1:] = (times[1:] == times[:-1]) & (track[1:] == track[:-1])
+    return again

@@ -12,6 +12,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.core.arrays import Integers, joined_arrays
 from accounting.domain.core.interval import WINDOW_MS
 from accounting.domain.samples.deduplicate import DeduplicatedSeries, distinct
 from accounting.domain.samples.scraper_series import ScrapeSteps, own_steps_at, steps_at
@@ -22,13 +23,7 @@ from accounting.domain.samples.series import (
     Times,
     Values,
 )
-from accounting.domain.samples.validity import (
-    Integers,
-    Keys,
-    SampleCoverage,
-    joined,
-    spoken,
-)
+from accounting.domain.samples.validity import Keys, SampleCoverage, spoken
 
 _TrackName = tuple[ScraperIdentity, str]
 
@@ -144,7 +139,7 @@ class GaugeSeries:
             if own is None:
                 return _steps_of_nodes(told, intervals, merged)
             found.append(np.tile(own, count))
-        return joined(found)
+        return joined_arrays(found)
 
     def _own_steps(self, at: Times, interval_ms: int | None) -> Integers | None:
         """The step of samples at such times, remembered for other metrics."""
@@ -221,4 +216,4 @@ def _steps_of_nodes(
         steps = ScrapeSteps(at.tolist(), intervals[n], by_node[gpu.node])
         by_node[gpu.node].append(steps)
         chosen.append((steps, at))
-    return joined([steps_at(steps, at) for steps, at in chosen if len(at)])
+    return joined_arrays([steps_at(steps, at) for steps, at in chosen if len(at)])

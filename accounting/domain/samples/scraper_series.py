@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from accounting.domain.core.arrays import Integers
 from accounting.domain.core.interval import WINDOW_MS, Interval, window_of
 from accounting.domain.samples.series import ScraperIdentity, Series, Values
 
@@ -20,8 +20,6 @@ DEFAULT_STEP_MS = 30_000  # N4: where no track tells
 MAX_STEP_MS = 300_000  # N4
 MAX_UTILIZATION = 1.1  # N8: above it a value is no data
 NOBODY = ScraperIdentity()
-
-Integers = NDArray[np.int64]
 
 
 def lower_median_gap(times: Sequence[int], period: Interval) -> int | None:

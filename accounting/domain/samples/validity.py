@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
-from accounting.domain.samples.scraper_series import ScraperSeries, steps_at
+from accounting.domain.core.arrays import Integers, joined_arrays, ranges, sums_before
+from accounting.domain.core.interval import WINDOW_MS
+from accounting.domain.samples.scraper_series import ScraperSeries
 
-Integers = NDArray[np.int64]
 _REACH_MS = 1 << 34  # half a year: more than is ever read at once
 
 
@@ -86,8 +86,8 @@ def speech(
     lengths = [0 if track is None else len(track.times) for track in tracks]
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     some = [track for track in tracks if track is not None]
-    times = joined([track.times for track in some])
-    utilization = joined([track.utilization for track in some])
+    times = joined_arrays([track.times for track in some])
+    utilization = joined_arrays([track.utilization for track in some])
     return spoken(axis, first, times, utilization, _steps(some), changes)
 
 
@@ -119,15 +119,10 @@ def spoken(  # all that decides what samples say
         length,
         utilization,
         first,
-        _before(length),
-        _before(length * utilization),
-        _before(utilization > 0),
+        sums_before(length),
+        sums_before(length * utilization),
+        sums_before(utilization > 0),
     )
-
-
-def joined(parts: Sequence[Integers]) -> Integers:
-    """Arrays one after another."""
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
 def _flat(parts: Sequence[Sequence[int]]) -> Integers:
@@ -135,20 +130,24 @@ def _flat(parts: Sequence[Sequence[int]]) -> Integers:
     return np.fromiter(chain.from_iterable(parts), np.int64, count)
 
 
-def _before(values: NDArray[np.int64] | NDArray[np.bool_]) -> Integers:
-    """Sums of all values before each one, and of all."""
-    sums = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(values, out=sums[1:])
-    return sums
-
-
 def _steps(tracks: Sequence[ScraperSeries]) -> Integers:
     """The step of each sample; all samples of a window have one (N4)."""
-    known: dict[int, Integers] = {}
+    # Series that share their steps have the same times: what one exporter shows of its GPUs.
+    number: dict[int, int] = {}
     for track in tracks:
-        if id(track.steps) not in known:
-            known[id(track.steps)] = steps_at(track.steps, track.times)
-    return joined([known[id(track.steps)] for track in tracks])
+        number.setdefault(id(track.steps), len(number))
+    chosen = list({id(track.steps): track for track in tracks}.values())
+    counts = np.array([len(track.times) for track in chosen], np.int64)
+    owner = np.repeat(np.arange(len(chosen)), counts)
+    windows = joined_arrays([track.times for track in chosen]) // WINDOW_MS
+    is_new = np.ones(len(owner), bool)
+    is_new[1:] = (owner[1:] != owner[:-1]) | (windows[1:] != windows[:-1])
+    at = zip(owner[is_new].tolist(), windows[is_new].tolist(), strict=True)
+    found = [chosen[n].steps.at(window * WINDOW_MS) for n, window in at]
+    every: Integers = np.array(found, np.int64)[np.cumsum(is_new) - 1]
+    first = sums_before(counts)
+    of = np.array([number[id(track.steps)] for track in tracks], np.int64)
+    return every[ranges(first[of], counts[of])[1]]
 
 
 def _validity(  # all that decides how long a sample speaks

@@ -1,7 +1,7 @@
-"""Which way a node goes, and what a window's ledger says beside its lines (N18, N22, N33).
+"""Which path computes a node, and what a window's ledger has beside its lines (N18, N22, N33).
 
-Whole GPUs that nobody shares go at once, divided and shared ones by integers, the rest one by
-one. What the ways say is compared on random fleets (oracle); here, that each is taken.
+Nodes are computed as arrays where the samples allow it, the others by the exact path. The oracle
+tests compare the results on random fleets; these tests show which path is taken.
 """
 
 from collections.abc import Callable
@@ -47,35 +47,44 @@ def doubled() -> Fleet:
     return fleet
 
 
+def valued() -> Fleet:
+    """Per-pod values of a GPU with one holder, which decide nothing (N22)."""
+    fleet = plain()
+    fleet.gpu("G", "n", fleet.every(0.9), metric="gpu_util")
+    fleet.gpu("G", "n", fleet.every(0.3), pod="a", metric="gpu_util")
+    return fleet
+
+
 FLEETS: list[tuple[Callable[[], Fleet], bool]] = [
     (plain, True),
     (chosen, True),
+    (valued, True),
     (doubled, False),
 ]
 
 
-@pytest.mark.parametrize(("make", "is_short"), FLEETS)
-def test_short_way_is_taken_where_it_can_be(
-    make: Callable[[], Fleet], is_short: bool
+@pytest.mark.parametrize(("make", "as_arrays"), FLEETS)
+def test_nodes_are_computed_as_arrays_where_they_can_be(
+    make: Callable[[], Fleet], as_arrays: bool
 ) -> None:
     for ledger in make().ledgers():
         assert len(ledger.lines) == 2
-        assert bool(len(ledger.table)) is is_short
-        assert bool(ledger.singles) is not is_short
+        assert bool(len(ledger.table)) is as_arrays
+        assert bool(ledger.singles) is not as_arrays
         assert ledger.issues == ()
 
 
-@pytest.mark.parametrize(("make", "is_short"), FLEETS)
+@pytest.mark.parametrize(("make", "as_arrays"), FLEETS)
 def test_ledger_counts_samples_expected_and_seen(
-    make: Callable[[], Fleet], is_short: bool
+    make: Callable[[], Fleet], as_arrays: bool
 ) -> None:
     """N33: presence / step; ten of each GPU in five minutes."""
-    del is_short
+    del as_arrays
     found = [(x.samples_expected, x.samples_seen) for x in make().ledgers()]
     assert found == [(20, 20), (20, 20)]
 
 
-def test_divided_gpu_goes_at_once_with_what_its_instances_leave() -> None:
+def test_divided_gpu_is_computed_as_arrays_with_what_its_instances_leave() -> None:
     """N21, N23: 1g.5gb is 1/7 of 300,000 ms; 42,857.14 + 257,142.86, rounded once.
 
     Half of the instance is active: of two equal remainders free has the larger part.
@@ -110,12 +119,12 @@ def hardness(ledger: WindowLedger) -> dict[tuple[str, str], tuple[int, int]]:
     }
 
 
-@pytest.mark.parametrize(("make", "is_short"), FLEETS)
+@pytest.mark.parametrize(("make", "as_arrays"), FLEETS)
 def test_second_column_is_of_those_who_hold(
-    make: Callable[[], Fleet], is_short: bool
+    make: Callable[[], Fleet], as_arrays: bool
 ) -> None:
     """How hard a GPU worked, by the line that held it."""
-    del is_short
+    del as_arrays
     fleet = make()
     fleet.gpu("G", "n", fleet.every(0.4), metric="sm_active")
     first, second = fleet.ledgers()
@@ -139,7 +148,7 @@ def test_second_column_is_cut_where_holders_change() -> None:
     assert found["G", "uid-b"] == (135_000, 135_000)
 
 
-def test_node_with_doubtful_zeros_goes_the_long_way_and_others_do_not() -> None:
+def test_node_with_doubtful_zeros_takes_the_exact_path_and_others_do_not() -> None:
     """N21: its lines are void, and its second column is not counted twice."""
     fleet = plain()
     fleet.node("m", 1)
@@ -154,7 +163,7 @@ def test_node_with_doubtful_zeros_goes_the_long_way_and_others_do_not() -> None:
         assert hardness(ledger)["Z", "uid-b"] == (300_000, 120_000)
 
 
-def test_node_that_goes_the_long_way_leaves_the_others_on_theirs() -> None:
+def test_node_on_the_exact_path_leaves_the_others_on_theirs() -> None:
     fleet = doubled()
     fleet.node("z", 1)
     fleet.gpu("Z", "z", fleet.every(0.5))
@@ -165,6 +174,38 @@ def test_node_that_goes_the_long_way_leaves_the_others_on_theirs() -> None:
     for ledger in fleet.ledgers():
         assert sorted(line.uuid for line in ledger.singles) == ["G", "H"]
         assert sorted(line.uuid for line in ledger.table.lines()) == ["X", "Y", "Z"]
+
+
+def test_per_pod_values_of_a_shared_gpu_take_the_exact_path() -> None:
+    """N22: two pods on one GPU, divided 3 to 1."""
+    fleet = Fleet()
+    fleet.node("n", 1)
+    for pod, value in (("a", 0.6), ("b", 0.2)):
+        fleet.pod(pod, "n", 0, fleet.scrapes)
+        fleet.gpu("G", "n", fleet.every(value), pod=pod, metric="gpu_util")
+    fleet.gpu("G", "n", fleet.every(0.4), metric="gpu_util")
+    for ledger in fleet.ledgers():
+        assert len(ledger.table) == 0
+        busy = {line.pod_uid: line.busy_ms for line in ledger.singles}
+        assert busy == {"uid-a": 90_000, "uid-b": 30_000}
+
+
+def test_pods_that_overlap_on_a_gpu_are_computed_as_arrays_beside_a_change() -> None:
+    """N20: from 150 to 210 both; each has half of what was active then."""
+    fleet = Fleet()
+    fleet.node("n", 2)
+    fleet.pod("a", "n", 0, fleet.scrapes, ended=210)
+    fleet.pod("b", "n", 150, fleet.scrapes)
+    fleet.pod("c", "n", 0, fleet.scrapes)
+    fleet.gpu("G", "n", fleet.every(0.5, end=150), pod="a")
+    fleet.gpu("G", "n", fleet.every(0.5, 150), pod="b")
+    fleet.gpu("H", "n", fleet.every(1.0), pod="c")
+    first, second = fleet.ledgers()
+    assert first.singles == second.singles == ()
+    busy = {line.pod_uid: line.busy_ms for line in first.table.lines()}
+    assert busy == {"uid-a": 90_000, "uid-b": 60_000, "uid-c": 300_000}
+    assert [issue.code for issue in first.issues] == ["two_on_exclusive"]
+    assert second.issues == ()
 
 
 def test_issues_are_of_their_window_in_order_of_code_and_subject() -> None:

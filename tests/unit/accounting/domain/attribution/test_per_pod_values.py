@@ -55,6 +55,8 @@ def test_device_or_pods_alone_are_no_per_pod_values() -> None:
     assert at(series(None, {0: 0.6})) is None
     assert at(series(A, {0: 0.6}), series(B, {0: 0.1})) is None
     assert at(series(None, {0: float("nan")}), series(A, {0: 0.6})) is None
+    assert at(series(None, {0: 0.6}), series(A, {30: 0.6})) is None
+    assert at(series(None, {0: 0.6}), series(A, {0: 0.0})) is None
 
 
 def test_of_one_pod_the_largest_counts() -> None:

@@ -7,6 +7,7 @@ from accounting.domain.attribution.node_timeline import NodeTimeline
 from accounting.domain.attribution.pool_filling import (
     Holder,
     Order,
+    has_choice,
     holders_of,
     part_name,
 )
@@ -185,3 +186,32 @@ def test_placeholder_that_another_kind_has_filled_is_not_there_twice() -> None:
     found, issues = found_in(it, node=timeline(["n/0"]))
     assert found == {gone: (Holder("u", ALL, INFERRED),)}
     assert [issue.code for issue in issues] == ["more_held_than_there"]
+
+
+def test_there_is_a_choice_only_where_some_of_several_gpus_stays_free() -> None:
+    two = {A: ALL, B: ALL}
+    one = [("u", 1)]
+    assert not has_choice(segment(two), timeline())
+    assert has_choice(segment(two, pools={"": one}), timeline())
+    assert not has_choice(segment(two, pools={"": [("u", 2)]}), timeline())
+    assert not has_choice(segment(two, {B: [("v", ALL)]}, {"": one}), timeline())
+    assert has_choice(segment(two, {B: [("v", HALF)]}, {"": one}), timeline())
+    assert not has_choice(segment({A: ALL}, pools={"": [("u", HALF)]}), timeline())
+    assert not has_choice(segment({}, pools={"": one}), timeline())
+
+
+def test_kinds_of_units_choose_for_themselves_where_no_placeholder_serves_both() -> (
+    None
+):
+    parts = {A: ALL, ONE: SEVENTH, TWO: SEVENTH}
+    wanted: Fraction | int = 2 * SEVENTH
+    both = {"": [("u", wanted)], "1g.5gb": [("m", wanted)]}
+    assert not has_choice(segment(parts, pools=both), timeline())
+    assert has_choice(segment(parts, pools=both), timeline(["A"]))
+    fewer = both | {"1g.5gb": [("m", SEVENTH)]}
+    assert has_choice(segment(parts, pools=fewer), timeline())
+
+
+def test_without_a_choice_no_order_is_needed() -> None:
+    it = segment({A: ALL, B: ALL}, pools={"": [("u", 1), ("v", 2)]})
+    assert holders_of(it, {}, timeline())[0] == found_in(it)[0]

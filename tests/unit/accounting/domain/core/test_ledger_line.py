@@ -4,11 +4,9 @@ import numpy as np
 
 from accounting.domain.core.ledger_line import (
     LINE,
-    NO_LINES,
     STATES,
     LedgerLine,
     LineTable,
-    joined,
 )
 
 
@@ -42,29 +40,3 @@ def test_a_row_is_a_line() -> None:
             samples_used=9,
         )
     ]
-
-
-def test_some_gpus_are_left_out() -> None:
-    left = table("a", (0, 1, "x"), (1, 2, "y")).without(frozenset({0}))
-    assert [(line.uuid, line.busy_ms) for line in left.lines()] == [("a-1", 2)]
-
-
-def test_joined_tables_keep_whose_line_each_is() -> None:
-    one, two = table("a", (0, 1, "x"), (1, 2, "")), table("b", (1, 4, "y"), (0, 8, ""))
-    found = joined([one, NO_LINES, two, table("c", (1, 16, "x"))])
-    assert len(found) == 5
-    assert {(x.node, x.uuid, x.pod_uid, x.busy_ms) for x in found.lines()} == {
-        ("a", "a-0", "x", 1),
-        ("a", "a-1", "", 2),
-        ("b", "b-1", "y", 4),
-        ("b", "b-0", "", 8),
-        ("c", "c-1", "x", 16),
-    }
-    assert sorted(found.uids) == ["", "x", "y"]
-    assert [x.uuid for x in one.lines()] == ["a-0", "a-1"]
-
-
-def test_one_table_or_none_is_joined_as_it_is() -> None:
-    one = table("a", (0, 1, "x"))
-    assert joined([NO_LINES, one]) is one
-    assert joined([]) is joined([NO_LINES]) is NO_LINES
