@@ -110,6 +110,10 @@ class Environment(BaseSettings):
     """Hours of kept samples that are computed together, of a cluster that is small enough.
     Fewer take less memory, and less is computed again after a worker died."""
 
+    fact_days: Annotated[int, Field(ge=8, le=397)] = 35
+    """Days that five-minute facts are kept (rules.md N32). At least a day longer than sources
+    are read again, and not longer than hours are kept."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] | None = None
     """`json` for machines (default), `text` for people (default when local)."""

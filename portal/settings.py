@@ -259,6 +259,7 @@ SPECTACULAR_SETTINGS = {
 # Background work -----------------------------------------------------------------
 
 INGEST_HOURS_AT_ONCE = ENVIRONMENT.ingest_hours_at_once
+FACT_DAYS = ENVIRONMENT.fact_days
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace(
     "?db=", "?virtual_host="

@@ -10,8 +10,6 @@ from psycopg import sql
 from accounting.ingest import database_cache
 from accounting.locks import lock
 
-FACT_DAYS = 35  # rules.md N32
-
 
 @dataclass(frozen=True, slots=True)
 class Table:

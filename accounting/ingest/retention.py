@@ -5,6 +5,7 @@ A hold keeps its totals when its facts expire, so that a receipt outlives them (
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Max, Min
 
@@ -13,6 +14,7 @@ from accounting.ingest.kube_state_jobs import objects
 from accounting.ingest.rollup import FACTS
 from accounting.models import DirtyHour, IngestWindow
 from accounting.queries.database_clock import database_now
+from accounting.queries.usage.pods import OF_HOLD
 
 AHEAD = timedelta(days=30)
 HOURS_KEPT = timedelta(days=397)  # 13 months
@@ -26,7 +28,7 @@ def keep() -> list[str]:
     newest = IngestWindow.objects.aggregate(newest=Max("window_start"))["newest"]
     if newest is None:
         return []
-    before = newest - timedelta(days=fact_partitions.FACT_DAYS)
+    before = newest - timedelta(days=settings.FACT_DAYS)
     with transaction.atomic():
         keep_totals(before)
         rolled_up = min(before, _first_not_rolled_up() or before)
@@ -82,7 +84,7 @@ def forget_evidence(rolled_up: datetime) -> None:
     seen, as spans.
     """
     values: dict[str, int | datetime] = {
-        "days": fact_partitions.FACT_DAYS,
+        "days": settings.FACT_DAYS,
         "rolled_up": rolled_up,
     }
     with transaction.atomic(), connection.cursor() as cursor:
@@ -90,20 +92,27 @@ def forget_evidence(rolled_up: datetime) -> None:
             cursor.execute(_EXPIRED + statement, values)
 
 
+_KEEP_TOTALS = f"""
+    WITH ended AS MATERIALIZED (
+        SELECT id, pod_id, resource, bound_ms, ended_ms FROM accounting_podhold
+        WHERE total_busy_ms IS NULL AND ended_ms IS NOT NULL AND ended_ms < %s
+    ), f AS (
+        SELECT ended.id, sum(u.busy_ms) AS busy, sum(u.idle_ms) AS idle,
+               sum(u.unknown_ms) AS unknown
+        FROM ended JOIN usage_window u ON {OF_HOLD.format(hold="ended")}
+        WHERE u.window_start < %s GROUP BY ended.id
+    )
+    UPDATE accounting_podhold h
+    SET total_busy_ms = f.busy, total_idle_ms = f.idle, total_unknown_ms = f.unknown
+    FROM f WHERE h.id = f.id
+"""
+
+
 def keep_totals(before: datetime) -> None:
-    """Write the totals of holds that ended before an instant and have none yet."""
+    """Write the totals of holds that ended before an instant and have none yet.
+
+    The page of a workload shows them where the facts of a hold have expired.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE accounting_podhold h
-            SET total_busy_ms = f.busy, total_idle_ms = f.idle, total_unknown_ms = f.unknown
-            FROM (
-                SELECT pod_id, sum(busy_ms) AS busy, sum(idle_ms) AS idle,
-                       sum(unknown_ms) AS unknown
-                FROM usage_window WHERE pod_id <> 0 GROUP BY pod_id
-            ) f
-            WHERE h.pod_id = f.pod_id AND h.total_busy_ms IS NULL
-              AND h.ended_ms IS NOT NULL AND h.ended_ms < %s
-            """,
-            [int(before.timestamp() * 1000)],
-        )
+        before_ms = int(before.timestamp() * 1000)
+        cursor.execute(_KEEP_TOTALS, [before_ms, before])

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db.models import Max, Min
 
 from accounting.domain.core.interval import (
@@ -36,7 +37,6 @@ Clock = Callable[[], int]  # milliseconds since 1970
 
 AGAIN_MS = 2 * WINDOW_MS  # what is read again with each new window (rules.md N1)
 WINDOW = timedelta(milliseconds=WINDOW_MS)
-LONGEST_GAP_MS = 35 * DAY_MS  # windows are not made up further back than facts are kept
 
 
 def scrape_cluster(cluster: Cluster, clock_ms: Clock | None = None) -> int:
@@ -191,7 +191,8 @@ def _next_window(cluster: Cluster, live: Sequence[Source], end_ms: int) -> int:
     """Start of the first window that the ledger does not have yet."""
     last = _newest_window(cluster)
     if last is not None:
-        return max(to_ms(last) + WINDOW_MS, end_ms - LONGEST_GAP_MS)
+        oldest_ms = end_ms - settings.FACT_DAYS * DAY_MS  # facts before it expired
+        return max(to_ms(last) + WINDOW_MS, oldest_ms)
     first = BufferBlock.objects.filter(source__in=live).aggregate(first=Min("first_ms"))
     if first["first"] is not None:
         return int(first["first"]) - int(first["first"]) % WINDOW_MS

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from django.conf import settings
 from django.db import connection
 
 from accounting.domain.core.interval import FAR_MS, WINDOW_MS, Interval, to_instant
-from accounting.ingest.fact_partitions import FACT_DAYS
 
 ASKED_AGAIN_DAYS = 7  # Prometheus may have forgotten what is older (N1)
 ASKED = "asked"  # the reason of windows that somebody asked for
@@ -181,7 +181,7 @@ def lost_before(cluster_id: int, period: Interval) -> datetime | None:
             """,
             {
                 "cluster": cluster_id,
-                "kept_days": FACT_DAYS,
+                "kept_days": settings.FACT_DAYS,
                 "low": period.start,
                 "high": period.end,
             },
@@ -221,7 +221,7 @@ def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> 
                     "cluster": cluster_id,
                     "after": to_instant(period.start_ms - WINDOW_MS),
                     "before": to_instant(min(period.end_ms, FAR_MS)),
-                    "kept_days": FACT_DAYS,
+                    "kept_days": settings.FACT_DAYS,
                     "again_days": ASKED_AGAIN_DAYS,
                 },
             )
@@ -242,7 +242,7 @@ def is_at_hand(cluster_id: int, window: Interval) -> bool:
             {
                 "cluster": cluster_id,
                 "start": window.start,
-                "kept_days": FACT_DAYS,
+                "kept_days": settings.FACT_DAYS,
                 "again_days": ASKED_AGAIN_DAYS,
             },
         )
@@ -279,7 +279,7 @@ def at_hand_from(cluster_id: int) -> int:
             """,  # a constant
             {
                 "cluster": cluster_id,
-                "kept_days": FACT_DAYS,
+                "kept_days": settings.FACT_DAYS,
                 "again_days": ASKED_AGAIN_DAYS,
             },
         )

@@ -44,7 +44,7 @@ class UsageWindow(StateMilliseconds):
     """One five-minute fact: (window, GPU, instance, pod); no team, no money.
 
     `pod_id` 0 is the line of what nobody held; `instance` -1 is the whole GPU.
-    Daily partitions by `window_start`, kept 35 days by default.
+    Daily partitions by `window_start`, kept for the days of the setting `FACT_DAYS`.
     """
 
     pk = models.CompositePrimaryKey(

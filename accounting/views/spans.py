@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 
+from django.conf import settings
 from django.http import HttpRequest
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_ms
-from accounting.ingest.fact_partitions import FACT_DAYS
 from accounting.queries.selection import stored_period
 from accounting.templatetags import units
 from accounting.web.addresses import RANGE_KEYS, SPAN_KEY, Choice
@@ -120,7 +120,8 @@ class SpanState(PageState):
     @property
     def kept_days(self) -> int:
         """For how many days five-minute facts are kept."""
-        return FACT_DAYS
+        days: int = settings.FACT_DAYS
+        return days
 
     @property
     def usual(self) -> Choice:

@@ -30,11 +30,31 @@ class PodStretch:
     ended_by: str
 
 
+OF_HOLD = """
+    u.window_start > to_timestamp({hold}.bound_ms / 1000.0) - interval '5 minutes'
+    AND u.window_start < coalesce(to_timestamp({hold}.ended_ms / 1000.0), 'infinity')
+    AND u.pod_id = {hold}.pod_id AND (
+        NOT EXISTS (
+            SELECT FROM accounting_podhold o
+            WHERE o.pod_id = {hold}.pod_id AND o.resource <> {hold}.resource)
+        OR CASE WHEN u.instance < 0 THEN {hold}.resource NOT LIKE '%%/mig-%%'
+           ELSE {hold}.resource LIKE '%%/mig-' || (
+                SELECT replace(i.part ->> 1, '+', '.')
+                FROM accounting_gpugeometry y, jsonb_array_elements(y.instances) AS i(part)
+                WHERE y.gpu_id = u.gpu_id AND (i.part ->> 0)::int = u.instance
+                ORDER BY to_timestamp(y.from_ms / 1000.0) <= u.window_start DESC,
+                         abs(extract(epoch FROM u.window_start) * 1000 - y.from_ms)
+                LIMIT 1)
+           END)
+"""
+"""Whether the fact `u` is of a hold. Where a pod holds several resources at once, whole GPUs
+are told from MIG instances, and those by their profile."""
+
 # Facts are looked up by cluster, window and the GPUs of the pod's node: what is read grows
 # with the holds that are shown, not with the cluster.
-_QUERY = """
+_QUERY = f"""
     WITH held AS MATERIALIZED (
-        SELECT p.cluster_id, p.id AS pod_id, p.name, p.uid, nd.name AS node, h.resource,
+        SELECT p.cluster_id, h.pod_id, p.name, p.uid, nd.name AS node, h.resource,
                h.units, h.bound_ms, h.ended_ms, h.ended_by, h.total_busy_ms,
                h.total_idle_ms, h.total_unknown_ms, count(*) OVER () AS listed,
                ARRAY(
@@ -75,12 +95,8 @@ _QUERY = """
                sum(u.unknown_ms)::bigint AS unknown_ms
         FROM usage_window u
         WHERE u.cluster_id = held.cluster_id
-          AND u.window_start > greatest(
-              %(start)s, to_timestamp(held.bound_ms / 1000.0)) - interval '5 minutes'
-          AND u.window_start >= %(start)s
-          AND u.window_start < least(
-              %(end)s, coalesce(to_timestamp(held.ended_ms / 1000.0), %(end)s))
-          AND u.gpu_id = ANY(held.gpus) AND u.pod_id = held.pod_id
+          AND u.window_start >= %(start)s AND u.window_start < %(end)s
+          AND u.gpu_id = ANY(held.gpus) AND {OF_HOLD.format(hold="held")}
     ) f
     ORDER BY held.ended_ms DESC NULLS FIRST, held.bound_ms DESC, held.uid
 """

@@ -26,6 +26,7 @@ NAMES = (
     "LOG_FORMAT",
     "TRUST_FORWARDED_PROTO",
     "TRUSTED_PROXIES",
+    "FACT_DAYS",
     "INGEST_HOURS_AT_ONCE",
     "SECRETS_DIR",
 )
@@ -227,6 +228,19 @@ def test_static_files_are_in_the_home_of_a_read_only_checkout(
     assert static_root(checkout, home) == home / "staticfiles"
     (checkout / "staticfiles").mkdir()  # as in the image, which nobody may write
     assert static_root(checkout, home) == checkout / "staticfiles"
+
+
+@pytest.mark.parametrize("days", ["7", "398", "a month"])
+def test_facts_are_kept_for_a_week_to_thirteen_months(
+    monkeypatch: pytest.MonkeyPatch, days: str
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    assert read_environment().fact_days == 35
+    monkeypatch.setenv("FACT_DAYS", "90")
+    assert read_environment().fact_days == 90
+    monkeypatch.setenv("FACT_DAYS", days)
+    with pytest.raises(ConfigurationError, match="FACT_DAYS"):
+        read_environment()
 
 
 def test_hours_at_once_are_one_to_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
