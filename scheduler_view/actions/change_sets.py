@@ -14,6 +14,12 @@ from django.db.models import F
 
 from accounting.audit import Actor, act
 from accounting.models import Cluster
+from scheduler_view.domain.plan.approval import (
+    Approval,
+    expiry_message,
+    is_expired,
+    refusal_of_approval,
+)
 from scheduler_view.domain.plan.edit import Edit, edit_fields, stored_edit
 from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.planning.desired_state import with_versions
@@ -144,13 +150,11 @@ def approve(
         Refused: not planned, expired, blocked, or one's own where a second is needed.
     """
     name = name_of(actor)
-    _check_planned(change_set, at)
-    wrote = {change_set.author_name} | editors(change_set.pk)
-    if change_set.needs_second and name in wrote:
-        raise ChangeRefused(
-            f"{change_set} is above the limit of {change_set.cluster}: another admin "
-            "than its author, and than who edited it, approves it"
-        )
+    refused = refusal_of_approval(
+        _approval(change_set), name, lambda: editors(change_set.pk), at
+    )
+    if refused:
+        raise ChangeRefused(refused)
     later = change_set.starts_at is not None and change_set.starts_at > at
     with act(actor, f"approve {change_set}"):
         move(
@@ -288,24 +292,22 @@ def _columns(cluster: Cluster, draft: Draft) -> dict[str, Any]:
     }
 
 
-def _check_planned(change_set: ChangeSet, at: datetime) -> None:
-    if change_set.state != ChangeState.PLANNED:
-        raise ChangeRefused(
-            f"{change_set} is {change_set.get_state_display()}; only a planned one can "
-            "be approved"
-        )
-    _check_fresh(change_set, at)
-    blocked = [step for step in change_set.steps.all() if step.blocked]
-    if blocked:
-        raise ChangeRefused(
-            f"{len(blocked)} of its objects cannot be changed, first {blocked[0]}: "
-            f"{blocked[0].blocked}"
-        )
+def _approval(change_set: ChangeSet) -> Approval:
+    return Approval(
+        name=str(change_set),
+        cluster=str(change_set.cluster),
+        state=change_set.get_state_display(),
+        is_planned=change_set.state == ChangeState.PLANNED,
+        expires_at=change_set.plan_expires_at,
+        blocked=tuple(
+            f"{step}: {step.blocked}" for step in change_set.steps.all() if step.blocked
+        ),
+        needs_second=change_set.needs_second,
+        author=change_set.author_name,
+    )
 
 
 def _check_fresh(change_set: ChangeSet, at: datetime) -> None:
     expires = change_set.plan_expires_at
-    if expires is not None and expires <= at:
-        raise ChangeRefused(
-            f"the plan of {change_set} was valid until {expires:%H:%M:%S} UTC: plan again"
-        )
+    if is_expired(expires, at):
+        raise ChangeRefused(expiry_message(str(change_set), expires))

@@ -104,9 +104,14 @@ class ChangeRow:
         return self.plan_wanted_at is not None
 
     @property
+    def blocked(self) -> tuple[StepRow, ...]:
+        """Its objects that cannot be changed."""
+        return tuple(step for step in self.steps if step.blocked)
+
+    @property
     def is_blocked(self) -> bool:
         """One of its objects cannot be changed."""
-        return any(step.blocked for step in self.steps)
+        return bool(self.blocked)
 
     @property
     def steps_applied(self) -> int:

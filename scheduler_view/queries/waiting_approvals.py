@@ -9,6 +9,7 @@ from accounting.models import OrganisationRole
 from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.queries.change_row import ChangeRow
 from scheduler_view.queries.changes import rows_of
+from scheduler_view.queries.drafts import editors
 
 _UNANSWERED = (
     ChangeState.DRAFT,
@@ -19,7 +20,10 @@ _UNANSWERED = (
 
 
 def pending_count(scope: Scope, user: str, at: datetime) -> int:
-    """How many wait for this administrator; 0 for everybody else. One query."""
+    """How many wait for this administrator; 0 for everybody else.
+
+    One query, and one for each change set that needs a second person.
+    """
     return _pending(user, at).count() if scope.is_admin else 0
 
 
@@ -40,7 +44,12 @@ def _pending(user: str, at: datetime) -> QuerySet[ChangeSet]:
         & Q(author__isnull=False)
         & ~Q(author__person__role=OrganisationRole.ADMIN)
     )
-    needs_second = Q(
+    needs_second = ChangeSet.objects.filter(
         state=ChangeState.PLANNED, needs_second=True, plan_expires_at__gt=at
-    ) & ~Q(author_name=user)
-    return ChangeSet.objects.filter(is_request | needs_second)
+    ).exclude(author_name=user)
+    others = [
+        pk
+        for pk in needs_second.values_list("pk", flat=True)
+        if user not in editors(pk)
+    ]
+    return ChangeSet.objects.filter(is_request | Q(pk__in=others))

@@ -6,6 +6,11 @@ from datetime import datetime
 
 from accounting.access import Scope
 from scheduler_view.actions.ending import NOT_BEGUN
+from scheduler_view.domain.plan.approval import (
+    Approval,
+    is_expired,
+    refusal_of_approval,
+)
 from scheduler_view.models import CAME_TO_NOTHING, ChangeState
 from scheduler_view.queries.change_row import ChangeRow
 from scheduler_view.queries.drafts import editors
@@ -102,14 +107,16 @@ def standing(
 ) -> ChangeSetActions:
     """How a change set stands for one person."""
     state, admin = change.state, scope.is_admin
-    expires = change.plan_expires_at
     is_open = state in (ChangeState.PLANNED, ChangeState.APPROVED)
     waits = change.apply_wanted_at is not None
-    is_stale = is_open and not waits and expires is not None and expires <= now
+    is_stale = is_open and not waits and is_expired(change.plan_expires_at, now)
     fresh = is_open and not is_stale and not waits and not change.is_blocked
     own = change.author == user and not change.is_partial
     can_end = not waits and state in NOT_BEGUN
-    needs_other = change.needs_second and (own or user in editors(change.id))
+    refused = refusal_of_approval(
+        _approval(change), user, lambda: editors(change.id), now
+    )
+    may_approve = admin and not waits and not refused
     return ChangeSetActions(
         change=change,
         message=state_message(change, is_stale=is_stale),
@@ -131,14 +138,9 @@ def standing(
         may_edit=(admin or own)
         and state in (ChangeState.DRAFT, ChangeState.PLANNED)
         and change.undoes is None,
-        may_approve=admin
-        and fresh
-        and state == ChangeState.PLANNED
-        and change.needs_second
-        and not needs_other,
-        may_apply=admin
-        and fresh
-        and (state == ChangeState.APPROVED or not change.needs_second),
+        may_approve=may_approve and change.needs_second,
+        may_apply=(may_approve and not change.needs_second)
+        or (admin and fresh and state == ChangeState.APPROVED),
         may_discard=own and can_end,
         may_decline=admin and not own and can_end,
         may_undo=admin
@@ -146,6 +148,19 @@ def standing(
         and change.undone_by is None,
         may_retry=admin and state in (ChangeState.PARTLY_APPLIED, ChangeState.REFUSED),
         is_own=own,
+    )
+
+
+def _approval(change: ChangeRow) -> Approval:
+    return Approval(
+        name=change.number,
+        cluster=change.cluster,
+        state=change.state_label,
+        is_planned=change.state == ChangeState.PLANNED,
+        expires_at=change.plan_expires_at,
+        blocked=tuple(f"{one.title}: {one.blocked}" for one in change.blocked),
+        needs_second=change.needs_second,
+        author=change.author,
     )
 
 
@@ -190,12 +205,10 @@ def states_of(
     """Each row with the words and the tone of its badge."""
     found = []
     for row in rows:
-        expires = row.plan_expires_at
         is_stale = (
             row.state in (ChangeState.PLANNED, ChangeState.APPROVED)
             and row.apply_wanted_at is None
-            and expires is not None
-            and expires <= now
+            and is_expired(row.plan_expires_at, now)
         )
         tone = "mute" if is_stale else TONES[ChangeState(row.state)]
         if row.state == ChangeState.DRAFT and row.error and not row.is_planning:

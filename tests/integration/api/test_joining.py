@@ -1,13 +1,17 @@
 """Edits that join an open change set over the API, and leave it: who, when, and what is kept."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
+from accounting.access import Scope
 from accounting.models import Person
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.drafts import asked_before, editors
+from scheduler_view.queries.waiting_approvals import pending_count
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_changes import EDIT, JSON, REASON, made, planned, post
 
@@ -123,7 +127,12 @@ def test_who_joined_an_edit_is_not_the_second_person(ask: Ask) -> None:
     assert join(ask("bea"), number, SEARCH, version=1).status_code == 200
     assert editors(number) == {"ana", "bea"}
     planned(number)
-    ChangeSet.objects.update(needs_second=True)
+    now = timezone.now()
+    valid = now + timedelta(minutes=5)
+    ChangeSet.objects.update(needs_second=True, plan_expires_at=valid)
+    admin = Scope(None, is_admin=True)
+    waiting = {n: pending_count(admin, n, now) for n in ("ana", "bea", "cleo")}
+    assert waiting == {"ana": 0, "bea": 0, "cleo": 1}
     refused = post(ask("bea"), f"/{number}/approve", {}, **{"If-Match": '"7"'})
     assert refused.status_code == 409
     assert "who edited it" in problem(refused)["detail"]
