@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE, LOCAL_QUEUE
+from scheduler_view.domain.schedulers import queue_objects
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
 EVENT = "Event"
-OLD_LOCAL_QUEUE = "LocalQueue v1beta1"  # of Kueue before 0.15
 CLAIM, SLICE = "ResourceClaim", "ResourceSlice"
 OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # before 1.34
 
@@ -48,15 +47,17 @@ KINDS: Mapping[str, ObjectKind] = {
     NODE: ObjectKind("v1", "nodes", is_namespaced=False),
     POD: ObjectKind("v1", "pods"),
     EVENT: ObjectKind("v1", "events"),
-    LOCAL_QUEUE: ObjectKind("kueue.x-k8s.io/v1beta2", "localqueues"),
-    KAI_QUEUE: ObjectKind("scheduling.run.ai/v2", "queues", is_namespaced=False),
     CLAIM: ObjectKind("resource.k8s.io/v1", "resourceclaims"),
     SLICE: ObjectKind("resource.k8s.io/v1", "resourceslices", is_namespaced=False),
     OLD_CLAIM: ObjectKind("resource.k8s.io/v1beta1", "resourceclaims"),
     OLD_SLICE: ObjectKind(
         "resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False
     ),
-    OLD_LOCAL_QUEUE: ObjectKind("kueue.x-k8s.io/v1beta1", "localqueues"),
+    **{
+        kind: ObjectKind(one.version, one.plural, one.is_namespaced)
+        for objects in queue_objects()
+        for kind, one in objects.kinds.items()
+    },
 }
 
 

@@ -22,14 +22,15 @@ from scheduler_view.cluster.kinds import (
     LIMIT_RANGE,
     NAMESPACE,
     NODE,
-    OLD_LOCAL_QUEUE,
     POD,
 )
 from scheduler_view.cluster.live import LiveObject, WatchEvent
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.objects.stored_manifest import KAI_QUEUE, LOCAL_QUEUE, kept
+from scheduler_view.domain.objects.stored_manifest import kept
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
+from scheduler_view.domain.schedulers import queue_objects
+from scheduler_view.domain.schedulers.adapter import QueueObjects
 from scheduler_view.domain.waits.wait_reason import OVER_QUOTA
 from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.queries.resources import added_names
@@ -80,34 +81,29 @@ def observe(
 
 
 def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
-    """Which namespaces send their work to which queue; a cluster without Kueue has none."""
-    began = timezone.now()
-    try:
+    """Objects of queues, by kind; nothing is stored of a cluster that never had any."""
+    for one in queue_objects():
+        began = timezone.now()
         try:
-            objects = client.list(LOCAL_QUEUE).objects
+            objects = _list_newest(client, one)
+        except ClusterError as error:
+            note_error(cluster, [one.kind], error)
+            continue
+        runs = ObservationRun.objects.filter(cluster=cluster, kind=one.kind)
+        if objects is not None or runs.exists():  # else the scheduler was removed
+            store_all(cluster, one.kind, objects or (), began)
+
+
+def _list_newest(
+    client: ClusterClient, wanted: QueueObjects
+) -> Sequence[LiveObject] | None:
+    """The objects in the newest version that a cluster has; None where it has none."""
+    for kind in wanted.kinds:
+        try:
+            return client.list(kind).objects
         except NotFound:
-            objects = client.list(OLD_LOCAL_QUEUE).objects
-    except NotFound:
-        objects = ()
-    except ClusterError as error:
-        note_error(cluster, [LOCAL_QUEUE], error)
-        return
-    store_all(cluster, LOCAL_QUEUE, objects, began)
-
-
-def observe_kai(cluster: Cluster, client: ClusterClient) -> None:
-    """KAI's queues; nothing is stored of a cluster that never had any."""
-    began = timezone.now()
-    try:
-        objects = client.list(KAI_QUEUE).objects
-    except NotFound:
-        if not ObservationRun.objects.filter(cluster=cluster, kind=KAI_QUEUE).exists():
-            return
-        objects = ()  # KAI was removed
-    except ClusterError as error:
-        note_error(cluster, [KAI_QUEUE], error)
-        return
-    store_all(cluster, KAI_QUEUE, objects, began)
+            continue
+    return None
 
 
 def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:
@@ -146,7 +142,7 @@ def store_all(
             old = known.pop((live.namespace, live.name), None)
             if old is not None and old[1:3] == (live.uid, live.resource_version):
                 continue
-            row = _row(cluster, live, began, added)
+            row = _row(cluster, kind, live, began, added)
             if row is None:
                 continue
             if old is None or old[1] != row.uid or old[3] != row.digest:
@@ -170,7 +166,7 @@ def store_event(cluster: Cluster, event: WatchEvent) -> set[ObjectKey]:
         mine = Observation.objects.filter(
             cluster=cluster, kind=live.kind, namespace=live.namespace, name=live.name
         )
-        row = None if event.type == "DELETED" else _row(cluster, live, now)
+        row = None if event.type == "DELETED" else _row(cluster, live.kind, live, now)
         if row is None:
             mine.delete()
         elif mine.filter(uid=row.uid, digest=row.digest).exists():
@@ -212,9 +208,12 @@ def _note_seen(run: ObservationRun, at: datetime) -> None:
 
 
 def _row(
-    cluster: Cluster, live: LiveObject, at: datetime, added: Added = NONE_ADDED
+    cluster: Cluster,
+    kind: str,
+    live: LiveObject,
+    at: datetime,
+    added: Added = NONE_ADDED,
 ) -> Observation | None:
-    kind = LOCAL_QUEUE if live.kind == OLD_LOCAL_QUEUE else live.kind
     manifest = kept(kind, live.manifest, added)
     if manifest is None:
         return None

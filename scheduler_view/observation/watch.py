@@ -24,7 +24,6 @@ from scheduler_view.observation.observe import (
     Seen,
     note_error,
     observe,
-    observe_kai,
     observe_queues,
     observe_refusals,
     store_all,
@@ -66,7 +65,6 @@ def look_once(
             seen = observe(cluster, client, kinds)
             if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
                 observe_queues(cluster, client)
-                observe_kai(cluster, client)
                 observe_devices(cluster, client)
                 note_preemptions(cluster, client)
                 observe_refusals(cluster, client)

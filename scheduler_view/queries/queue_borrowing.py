@@ -1,14 +1,14 @@
 """What the queues of a team's namespaces borrow, and what waits in them.
 
-A queue of Kueue serves namespaces by LocalQueues; where all of them are of one quota, the
-queue's figures are that quota's. A queue that several teams share is shown as itself only.
+Where all namespaces that send their work to a queue are of one quota, the queue's figures
+are that quota's. A queue that several teams share is shown as itself only.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from accounting.domain.inventory.scheduler_queues import QueueFacts
-from scheduler_view.domain.objects.stored_manifest import LOCAL_QUEUE
+from scheduler_view.domain.schedulers import SCHEDULERS
 from scheduler_view.models import Observation
 
 
@@ -27,21 +27,27 @@ class QueueBorrowing:
     queues: tuple[str, ...] = ()
 
 
-def served(cluster_id: int) -> dict[str, set[str]]:
-    """Namespaces by the ClusterQueue that they send their work to."""
-    found: dict[str, set[str]] = {}
-    rows = Observation.objects.filter(cluster_id=cluster_id, kind=LOCAL_QUEUE)
-    for namespace, queue in rows.values_list(
-        "namespace", "manifest__spec__clusterQueue"
-    ):
-        found.setdefault(str(queue), set()).add(namespace)
+Queue = tuple[str, str]  # scheduler, name
+
+
+def served(cluster_id: int) -> dict[Queue, set[str]]:
+    """Namespaces by the queue that they send their work to."""
+    found: dict[Queue, set[str]] = {}
+    for scheduler in SCHEDULERS.values():
+        objects = scheduler.objects
+        if objects is None or objects.served is None:
+            continue
+        rows = Observation.objects.filter(cluster_id=cluster_id, kind=objects.kind)
+        for namespace, manifest in rows.values_list("namespace", "manifest"):
+            queue = scheduler.name, objects.served(manifest)
+            found.setdefault(queue, set()).add(namespace)
     return found
 
 
 def lent_to(
     namespaces: Collection[str],
     resource: str,
-    served_by: Mapping[str, Collection[str]],
+    served_by: Mapping[Queue, Collection[str]],
     queues: Sequence[QueueFacts],
 ) -> QueueBorrowing:
     """What queues that serve these namespaces only say of a resource."""
@@ -51,14 +57,12 @@ def lent_to(
     rows = [
         facts
         for facts in queues
-        if facts.scheduler == "kueue"
-        and facts.queue in own
-        and facts.resource == resource
+        if (facts.scheduler, facts.queue) in own and facts.resource == resource
     ]
     borrowed = [row.borrowed for row in rows if row.borrowed is not None]
     queued = [row.pending for row in rows if row.pending is not None]
     return QueueBorrowing(
-        round(sum(borrowed)) if borrowed else None,  # whole: they are of Kueue
+        round(sum(borrowed)) if borrowed else None,  # quotas count whole units
         round(sum(queued)) if queued else None,
         tuple(row.queue for row in rows),
     )

@@ -7,6 +7,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from scheduler_view.domain.schedulers import adapter_of
 from scheduler_view.domain.wording import units
 from scheduler_view.queries.headlines import titles_of
 from scheduler_view.queries.quotas import QuotaRow, ResourceRow
@@ -40,6 +41,18 @@ _WORDS = {
     "remove": "removed",
     "keep": "unchanged",
 }
+
+
+@register.filter
+def scheduler_title(name: str) -> str:
+    """`Kueue`."""
+    return adapter_of(name).title
+
+
+@register.filter
+def counts_any_gpu(name: str) -> bool:
+    """True for a scheduler whose queues count GPUs of any kind together."""
+    return adapter_of(name).counts_any_gpu
 
 
 @register.filter

@@ -16,7 +16,6 @@ from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from scheduler_view.cluster.kinds import written
-from scheduler_view.domain.objects.stored_manifest import LOCAL_QUEUE
 from scheduler_view.domain.plan.edit import EditsRefused
 from tests.control_plane.admin import quota_path
 from tests.control_plane.server import ADMIN
@@ -154,4 +153,4 @@ def test_t29b_another_owner_is_named_and_not_forced(office: Office) -> None:
 def test_t29c_nothing_of_kueue_is_written() -> None:
     """A queue's list of groups is one unit: to write one quota would drop the others."""
     with pytest.raises(ValueError, match="not changed by us"):
-        written(LOCAL_QUEUE)
+        written("LocalQueue")

@@ -9,9 +9,8 @@ from typing import Any
 
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
+from scheduler_view.domain.schedulers import queue_objects
 
-LOCAL_QUEUE = "LocalQueue"  # of Kueue: where a namespace sends its work
-KAI_QUEUE = "KaiQueue"  # `Queue` of scheduling.run.ai: others have that name too
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
 _EVENT_FIELDS = (
@@ -71,15 +70,6 @@ def _pod(
     return found
 
 
-def _kai_queue(manifest: Manifest) -> dict[str, Any]:
-    spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
-    gpu = _picked(spec.get("resources") or {}, "gpu")
-    return {
-        "spec": _picked(spec, "parentQueue", "priority") | {"resources": gpu},
-        "status": _picked(status, "allocated", "requested"),
-    }
-
-
 def _asks_gpus(containers: list[dict[str, Any]], added: Added) -> bool:
     for container in containers:
         resources = container.get("resources") or {}
@@ -110,10 +100,6 @@ def _event(manifest: Manifest) -> dict[str, Any]:
     return _picked(manifest, *_EVENT_FIELDS)
 
 
-def _local_queue(manifest: Manifest) -> dict[str, Any]:
-    return {"spec": _picked(manifest.get("spec") or {}, "clusterQueue")}
-
-
 def _other(manifest: Manifest) -> dict[str, Any]:
     status = manifest.get("status") or {}
     return _picked(manifest, "spec") | {"status": _picked(status, "phase")}
@@ -122,6 +108,5 @@ def _other(manifest: Manifest) -> dict[str, Any]:
 _PARTS: Mapping[str, Callable[[Manifest], dict[str, Any]]] = {
     "Event": _event,
     "Node": _node,
-    LOCAL_QUEUE: _local_queue,
-    KAI_QUEUE: _kai_queue,
+    **{one.kind: one.stored for one in queue_objects()},
 }

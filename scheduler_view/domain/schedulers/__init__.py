@@ -1,0 +1,21 @@
+"""The schedulers whose queues are shown: one module each, asked through one interface."""
+
+from collections.abc import Mapping
+
+from scheduler_view.domain.schedulers import kai, kueue, native, volcano
+from scheduler_view.domain.schedulers.adapter import QueueObjects, SchedulerAdapter
+
+SCHEDULERS: Mapping[str, SchedulerAdapter] = {
+    one.name: one
+    for one in (native.ADAPTER, kueue.ADAPTER, volcano.ADAPTER, kai.ADAPTER)
+}
+
+
+def queue_objects() -> list[QueueObjects]:
+    """The kinds of objects of queues that any scheduler has."""
+    return [one.objects for one in SCHEDULERS.values() if one.objects is not None]
+
+
+def adapter_of(name: str) -> SchedulerAdapter:
+    """The adapter of a scheduler; one that is not known has metrics only."""
+    return SCHEDULERS.get(name) or SchedulerAdapter(name, name.title())

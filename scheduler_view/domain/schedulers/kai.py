@@ -1,0 +1,111 @@
+"""KAI: its queues are objects that count GPUs of any kind, in fractions; -1 is no limit.
+
+Source: the custom resource definition of its Queue (`scheduling.run.ai/v2`).
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from accounting.domain.inventory.scheduler_queues import UNLIMITED, QueueFacts
+from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
+from scheduler_view.domain.schedulers.adapter import (
+    Endpoint,
+    Manifest,
+    QueueObjects,
+    SchedulerAdapter,
+)
+
+NAME = "kai"
+
+
+def stored(manifest: Manifest) -> dict[str, Any]:
+    """What is stored of a queue."""
+    spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
+    resources = spec.get("resources") or {}
+    return {
+        "spec": {
+            **{
+                name: spec[name] for name in ("parentQueue", "priority") if name in spec
+            },
+            "resources": {"gpu": resources["gpu"]} if "gpu" in resources else {},
+        },
+        "status": {
+            name: status[name] for name in ("allocated", "requested") if name in status
+        },
+    }
+
+
+def facts(name: str, manifest: Mapping[str, Any], at_ms: int) -> QueueFacts:
+    """The figures of a queue in GPUs; what it does not say is None.
+
+    Args:
+        name: of the object.
+        manifest: its stored part.
+        at_ms: when it was seen.
+    """
+    gpu = ((manifest.get("spec") or {}).get("resources") or {}).get("gpu") or {}
+    status = manifest.get("status") or {}
+    quota, limit = _number(gpu.get("quota")), _number(gpu.get("limit"))
+    used, asked = _gpus(status.get("allocated")), _gpus(status.get("requested"))
+    is_open = quota is not None and quota < 0
+    above: Fraction | str | None = None
+    if limit is not None and quota is not None:
+        above = UNLIMITED if limit < 0 or is_open else max(limit - quota, Fraction(0))
+    borrowed = None
+    if used is not None and quota is not None:
+        borrowed = Fraction(0) if is_open else max(used - quota, Fraction(0))
+    pending = None
+    if used is not None and asked is not None:
+        pending = max(asked - used, Fraction(0))
+    return QueueFacts(
+        scheduler=NAME,
+        queue=name,
+        resource="",  # of any kind
+        quota=UNLIMITED if is_open else _shown(quota),
+        borrowing_limit=above if isinstance(above, str) else _shown(above),
+        used=_shown(used),
+        borrowed=_shown(borrowed),
+        pending=_shown(pending),
+        at_ms=at_ms,
+    )
+
+
+def _gpus(amounts: Mapping[str, Any] | None) -> Fraction | None:
+    """GPUs of a list of resources; None where it has none, as before the first pod."""
+    if amounts is None:
+        return None
+    values = [_number(v) for name, v in amounts.items() if _is_gpu(name)]
+    return sum((v for v in values if v is not None), Fraction(0))
+
+
+def _is_gpu(name: str) -> bool:
+    return name == "gpu" or name.endswith("/gpu")
+
+
+def _number(value: object) -> Fraction | None:
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        return parse_quantity(str(value))
+    except QuantityError:
+        return None
+
+
+def _shown(value: Fraction | None) -> int | float | None:
+    if value is None:
+        return None
+    return int(value) if value.denominator == 1 else float(round(value, 3))
+
+
+ADAPTER = SchedulerAdapter(
+    NAME,
+    "KAI",
+    counts_any_gpu=True,
+    objects=QueueObjects(
+        kind="KaiQueue",  # `Queue` of scheduling.run.ai: others have that name too
+        endpoints=(Endpoint("scheduling.run.ai/v2", "queues", is_namespaced=False),),
+        stored=stored,
+        facts=facts,
+    ),
+)
