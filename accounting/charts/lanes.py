@@ -48,7 +48,7 @@ class Bar:
         """The classes of its rectangle: the state, and the team's color if held."""
         if self.look == "held":
             return f"s-busy t{self.slot}"
-        return {"error": "s-error", "dark": "s-unknown"}.get(self.look, "s-rest")
+        return {"error": "s-error", "dark": "s-dark"}.get(self.look, "s-rest")
 
 
 @dataclass(frozen=True, slots=True)

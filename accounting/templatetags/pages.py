@@ -110,24 +110,48 @@ def unpriced(row: UsageRow) -> SafeString:
     )
 
 
+_HATCHES = {
+    "idle": "{slot}",
+    "free": "0",
+}  # state -> pattern of components/patterns.html
+
+
+@register.simple_tag
+def state_rect(kind: str, slot: int | str = 0, **box: float | str) -> SafeString:
+    """One area of a picture that shows a state: the only place that knows how it is hatched.
+
+    Args:
+        kind: the state, a class `s-...` of components.css.
+        slot: the color of the team, for idle time.
+        box: `x`, `y`, `width`, `height` and `rx` as SVG has them.
+    """
+    hatch = _HATCHES.get(kind, "").format(slot=slot)
+    if hatch:
+        box["fill"] = f"url(#hatch-{hatch})"
+    attributes = format_html_join("", ' {}="{}"', box.items())
+    return format_html('<rect class="s-{}"{}/>', kind, attributes)
+
+
 @register.simple_tag
 def state_bar(
     parts: Sequence[BarPart], slot: int, words: str, css: str = "stackbar"
 ) -> SafeString:
     """A bar of states: solid busy, hatched idle, dashed no data, plain unallocated."""
-    height = 16 if css == "stackbar" else 30
+    height = 14 if css == "stackbar" else 28
     rects = format_html_join(
         "",
-        '<rect class="s-{}" x="{}%" y="1" width="{}%" height="{}" rx="2"{}/>',
+        "{}",
         (
             (
-                part.kind,
-                part.x,
-                part.width,
-                height - 2,
-                format_html(' fill="url(#hatch-{})"', slot)
-                if part.kind == "idle"
-                else "",
+                state_rect(
+                    part.kind,
+                    slot,
+                    x=f"{part.x}%",
+                    y=1,
+                    width=f"{part.width}%",
+                    height=height,
+                    rx=2,
+                ),
             )
             for part in parts
         ),

@@ -197,3 +197,22 @@ def test_each_token_of_a_figure_is_defined() -> None:
     for kind, style in plots.HATCHED.items():
         for name in tokens_of(style(3)):
             assert f"--{name}: " in css, (kind, name)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_each_state_has_a_token_and_a_rule(state: str) -> None:
+    assert f"--{state}: " in (CSS / "tokens.css").read_text()
+    assert re.search(
+        rf"^\.s-{state}\b", (CSS / "components.css").read_text(), re.MULTILINE
+    )
+
+
+def test_the_look_of_a_state_is_drawn_in_one_place() -> None:
+    drawn = {
+        str(path.relative_to(CSS.parents[1]))
+        for folder in ("templates", "accounting", "scheduler_view", "portal")
+        for path in (CSS.parents[1] / folder).rglob("*")
+        if path.suffix in {".html", ".py"} and "url(#hatch-" in path.read_text()
+    }
+    logo = "templates/components/mark.html"  # pages of failures load no tags
+    assert drawn == {"accounting/templatetags/pages.py", logo}
