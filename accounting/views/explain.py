@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.domain.core.interval import Interval
+from accounting.domain.samples.validity import LONGEST_GAP_STEPS
 from accounting.queries.dimensions import FILTERS
 from accounting.queries.explain.explain import FIGURES, explain
 from accounting.queries.explain.prices import PriceUsed, amounts_of
@@ -22,8 +23,9 @@ from accounting.web.permissions import signed_in
 
 KEYS = tuple(name for name in FILTERS if name not in (*LABELS, "cluster"))
 RULES = {
-    "N5": "A sample is valid until the next one, for at most 1.5 steps; then nothing is known.",
-    "N6": "A sample speaks only for those who held the GPU at its time.",
+    "N5": f"A sample is valid until the next one, for at most {LONGEST_GAP_STEPS:g} steps; "
+    "then nothing is known.",
+    "N6": "A sample counts only for those who held the GPU at its time.",
     "N7": "Engine activity counts where it is sampled well enough, else GPU utilisation.",
     "N10": "A hold begins when the pod is bound to its node.",
     "N11": "A hold ends when the pod is terminal, gone, or its node is gone.",

@@ -89,20 +89,22 @@ def _used(
     some = np.flatnonzero((held > 0) & (held < cells["own"]))
     used[some] = 0
     metric = utilization.metric[cells["part"][some], cells["window"][some]]
-    for code, said in enumerate(utilization.speeches, start=1):
+    for code, valid in enumerate(utilization.coverages, start=1):
         chosen = some[metric == code]
         cell = cells[chosen]
         low = np.searchsorted(
-            said.piece_keys, said.axis.of(cell["part"], cell["start"]), "right"
+            valid.start_keys, valid.axis.of(cell["part"], cell["start"]), "right"
         )
-        low = np.maximum(low - 1, said.first[cell["part"]])
-        high = np.searchsorted(said.piece_keys, said.axis.of(cell["part"], cell["end"]))
+        low = np.maximum(low - 1, valid.first[cell["part"]])
+        high = np.searchsorted(
+            valid.start_keys, valid.axis.of(cell["part"], cell["end"])
+        )
         owner, piece = ranges(low, high - low)
-        start = np.maximum(said.start_ms[piece], cell["start"][owner])
-        stop = said.start_ms[piece] + said.length_ms[piece]
+        start = np.maximum(valid.start_ms[piece], cell["start"][owner])
+        stop = valid.start_ms[piece] + valid.length_ms[piece]
         length = np.maximum(np.minimum(stop, cell["end"][owner]) - start, 0)
         limit = cell["held"][owner] * BILLION
-        amount = said.utilization[piece] * cell["own"][owner]
+        amount = valid.utilization[piece] * cell["own"][owner]
         total = np.zeros(len(chosen), np.int64)
         np.add.at(total, owner, length * np.minimum(amount, limit))
         used[chosen] = total

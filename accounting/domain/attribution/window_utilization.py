@@ -18,10 +18,10 @@ from accounting.domain.attribution.utilization import (
     GpuUtilization,
     is_suspect,
 )
-from accounting.domain.core.arrays import Integers
+from accounting.domain.core.arrays import Integers, Keys
 from accounting.domain.core.interval import Interval
+from accounting.domain.samples.sample_coverage import SampleCoverage, series_coverage
 from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, ScraperSeries
-from accounting.domain.samples.validity import Keys, SampleCoverage, speech
 
 
 class PlacedGpu(NamedTuple):
@@ -43,7 +43,7 @@ def is_plain(utilization: GpuUtilization) -> bool:
 class UtilizationTable:
     """By (GPU, window): the metric that counts (0: none; N7), its samples and step."""
 
-    speeches: tuple[SampleCoverage, SampleCoverage]  # engine, util
+    coverages: tuple[SampleCoverage, SampleCoverage]  # engine, util
     metric: Integers
     samples: Integers
     is_silent: NDArray[np.bool_]
@@ -67,10 +67,12 @@ class UtilizationTable:
             ]
             for name in (ENGINE, UTIL)
         }
-        engine, util = (speech(axis, found, changes) for found in tracks.values())
+        engine, util = (
+            series_coverage(axis, found, changes) for found in tracks.values()
+        )
         counts, shown, covered = [], [], []
-        for said in (engine, util):
-            ends = _window_ends(said, windows, len(gpus))
+        for coverage in (engine, util):
+            ends = _window_ends(coverage, windows, len(gpus))
             counts.append(ends[0])
             shown.append(ends[1])
             covered.append(ends[2] > 0)
@@ -122,16 +124,16 @@ def _steps(
 
 
 def _window_ends(
-    said: SampleCoverage, windows: Sequence[Interval], gpus: int
+    coverage: SampleCoverage, windows: Sequence[Interval], gpus: int
 ) -> tuple[Integers, Integers, Integers]:
     """Samples, samples that are not zero and covered time, by (GPU, window)."""
     numbers = np.repeat(np.arange(gpus), len(windows))
     start = np.tile(np.array([w.start_ms for w in windows], np.int64), gpus)
     end = np.tile(np.array([w.end_ms for w in windows], np.int64), gpus)
-    low, high = said.count(numbers, start), said.count(numbers, end)
-    covered = said.upto(numbers, end)[0] - said.upto(numbers, start)[0]
+    low, high = coverage.count(numbers, start), coverage.count(numbers, end)
+    covered = coverage.upto(numbers, end)[0] - coverage.upto(numbers, start)[0]
     shape = (gpus, len(windows))
-    shown = said.shown[high] - said.shown[low]
+    shown = coverage.shown[high] - coverage.shown[low]
     return (
         (high - low).reshape(shape),
         shown.reshape(shape),
@@ -150,13 +152,13 @@ def measured(
     """
     metric = utilization.metric[parts["part"], parts["window"]]
     covered, active, samples = (np.zeros(len(parts), np.int64) for _ in range(3))
-    for code, said in enumerate(utilization.speeches, start=1):
+    for code, coverage in enumerate(utilization.coverages, start=1):
         chosen = np.flatnonzero(metric == code)
         part = parts[chosen]
-        before = said.upto(part["part"], part["start"])
-        after = said.upto(part["part"], part["end"])
+        before = coverage.upto(part["part"], part["start"])
+        after = coverage.upto(part["part"], part["end"])
         covered[chosen], active[chosen] = after[0] - before[0], after[1] - before[1]
-        samples[chosen] = said.count(part["part"], part["end"]) - said.count(
+        samples[chosen] = coverage.count(part["part"], part["end"]) - coverage.count(
             part["part"], part["start"]
         )
     return covered, active, samples

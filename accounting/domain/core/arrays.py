@@ -1,6 +1,7 @@
-"""Small array operations that several packages need: group starts, sums, ranges, windows."""
+"""Small array operations that several packages need: keys, windows, ranges, groups, sums."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,18 @@ from numpy.typing import NDArray
 from accounting.domain.core.interval import Interval
 
 Integers = NDArray[np.int64]
+_REACH_MS = 1 << 34  # half a year: more than is ever read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys of (GPU, instant), ascending by GPU and then by time."""
+
+    base_ms: int
+
+    def of(self, gpus: Integers | int, times: Integers) -> Integers:
+        """The key of each pair."""
+        return gpus * np.int64(_REACH_MS) + (times - self.base_ms + _REACH_MS // 2)
 
 
 class WindowParts(NamedTuple):

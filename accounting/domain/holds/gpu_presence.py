@@ -18,7 +18,7 @@ from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.inventory.nodes import NodeLife, node_facts, node_lives
 from accounting.domain.inventory.records import Inventory, NodeRecord, SampleSpan
 from accounting.domain.inventory.visibility import KubeState
-from accounting.domain.samples.scraper_series import far_apart
+from accounting.domain.samples.validity import far_apart, longest_gap_ms
 from accounting.domain.units.gpu_units import gpu_count
 
 Added = Mapping[str, Fraction]
@@ -108,10 +108,12 @@ class _NodeReplay:
         for spans in self.spans_of.values():
             for span in spans:
                 last = span.last_ms
-                silent = last + span.step_ms * 3 // 2 + 1
+                silent = last + longest_gap_ms(span.step_ms) + 1
                 moments.update((span.first_ms, silent, last + HOUR_MS + 1))
         for life in self.lives:
-            moments.update((life.first_ms, life.last_ms + life.step_ms * 3 // 2 + 1))
+            moments.update(
+                (life.first_ms, life.last_ms + longest_gap_ms(life.step_ms) + 1)
+            )
         if self.record is not None:
             moments.update(at for at, _ in self.record.capacity)
         return sorted(at for at in moments if at <= until_ms)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from accounting.domain.core.arrays import Integers
+from accounting.domain.core.arrays import Integers, Keys
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.intensity.checks import (
@@ -38,8 +38,8 @@ from accounting.domain.intensity.stretches import CutIntervals, GpuInterval
 from accounting.domain.intensity.totals import rows_of
 from accounting.domain.samples.counters import Energy
 from accounting.domain.samples.gauges import GaugeSeries
+from accounting.domain.samples.sample_coverage import SampleCoverage
 from accounting.domain.samples.series import Reading
-from accounting.domain.samples.validity import Keys, SampleCoverage
 
 MILLION = 1_000_000
 MEBIBYTE = 1 << 20
@@ -110,18 +110,18 @@ def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goe
             continue
         samples = checked(metric, names, found, whole, issues)
         amounts = np.rint(np.minimum(samples.values, 1.0) * MILLION).astype(np.int64)
-        said = samples.spoken(axis, amounts, cuts)
+        covered = samples.coverage(axis, amounts, cuts)
         short = metric.removesuffix("_active")
         into[f"{short}_seen_us"], into[f"{short}_active_us"] = _over(
-            said, part, start, end
+            covered, part, start, end
         )
     if MEMORY in found.series:
         samples = checked(MEMORY, names, found, whole, issues)
         amounts = np.rint(samples.values / MEBIBYTE).astype(np.int64)
-        said = samples.spoken(axis, amounts, cuts)
-        into["memory_seen_us"], into["memory_mib_ms"] = _over(said, part, start, end)
+        covered = samples.coverage(axis, amounts, cuts)
+        into["memory_seen_us"], into["memory_mib_ms"] = _over(covered, part, start, end)
         peaks = np.rint(samples.values).astype(np.int64)
-        into["memory_peak_bytes"] = _peak(said, peaks, part, start, end)
+        into["memory_peak_bytes"] = _peak(covered, peaks, part, start, end)
 
 
 def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
@@ -152,14 +152,14 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
             if metric == THROTTLE:
                 values = (values.astype(np.int64) & THROTTLING > 0).astype(float)
             amounts = np.rint(values * scale).astype(np.int64)
-            said = samples.spoken(axis, amounts, cuts)
-            into[seen], into[amount] = _over(said, gpu, start, end)
+            covered = samples.coverage(axis, amounts, cuts)
+            into[seen], into[amount] = _over(covered, gpu, start, end)
     if TEMPERATURE in found.series:
         samples = checked(TEMPERATURE, names, found, whole, issues)
         degrees = np.rint(samples.values).astype(np.int64)
-        said = samples.spoken(axis, degrees, cuts)
-        into["temperature_seen_us"], _ = _over(said, gpu, start, end)
-        into["temperature_peak_c"] = _peak(said, degrees, gpu, start, end)
+        covered = samples.coverage(axis, degrees, cuts)
+        into["temperature_seen_us"], _ = _over(covered, gpu, start, end)
+        into["temperature_peak_c"] = _peak(covered, degrees, gpu, start, end)
     if ENERGY in found.series:
         energy = Energy.of(axis, found.samples(ENERGY, names))
         spent, known = energy.upto(gpu, end)
@@ -171,31 +171,34 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
 
 
 def _over(
-    said: SampleCoverage, numbers: Integers, start: Integers, end: Integers
+    covered: SampleCoverage, numbers: Integers, start: Integers, end: Integers
 ) -> tuple[Integers, Integers]:
     """Observed microseconds, and milliseconds x amount, of each stretch."""
-    before, after = said.upto(numbers, start), said.upto(numbers, end)
+    before, after = covered.upto(numbers, start), covered.upto(numbers, end)
     return (after[0] - before[0]) * 1000, after[1] - before[1]
 
 
 def _peak(
-    said: SampleCoverage,
+    covered: SampleCoverage,
     values: Integers,
     numbers: Integers,
     start: Integers,
     end: Integers,
 ) -> Integers:
-    """The largest value that speaks in each stretch; 0 where none does."""
+    """The largest value that is valid in each stretch; 0 where none is."""
     peaks = np.zeros(len(numbers), np.int64)
     if not len(values):
         return peaks
-    low = np.searchsorted(said.piece_keys, said.axis.of(numbers, start), "right") - 1
-    at = np.maximum(low, 0)
-    speaks = (low >= said.first[numbers]) & (
-        said.start_ms[at] + said.length_ms[at] > start
+    low = (
+        np.searchsorted(covered.start_keys, covered.axis.of(numbers, start), "right")
+        - 1
     )
-    low = np.where(speaks, low, low + 1)
-    high = np.searchsorted(said.piece_keys, said.axis.of(numbers, end))
+    at = np.maximum(low, 0)
+    is_valid = (low >= covered.first[numbers]) & (
+        covered.start_ms[at] + covered.length_ms[at] > start
+    )
+    low = np.where(is_valid, low, low + 1)
+    high = np.searchsorted(covered.start_keys, covered.axis.of(numbers, end))
     some = np.flatnonzero(high > low)
     if len(some):
         ends = np.stack((low[some], high[some]), axis=1).ravel()

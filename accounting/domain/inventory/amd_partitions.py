@@ -17,7 +17,7 @@ from accounting.domain.inventory.records import (
     SampledPartition,
     SampleSpan,
 )
-from accounting.domain.samples.scraper_series import far_apart
+from accounting.domain.samples.validity import far_apart
 from accounting.domain.units.geometry import Instances
 from accounting.domain.units.gpu_units import (
     SAMPLED_MODEL,

@@ -19,8 +19,8 @@ from accounting.domain.inventory.records import (
     ScraperRecord,
     merged,
 )
-from accounting.domain.samples.scraper_series import far_apart
 from accounting.domain.samples.series import Reading, ScraperIdentity, Series, Times
+from accounting.domain.samples.validity import far_apart
 
 Value = TypeVar("Value")
 

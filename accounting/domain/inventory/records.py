@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accounting.domain.core.interval import FAR_MS, Interval
-from accounting.domain.samples.scraper_series import far_apart
 from accounting.domain.samples.series import PodName, ScraperIdentity, Times
+from accounting.domain.samples.validity import far_apart
 from accounting.domain.units.resources import sanitised
 from accounting.domain.units.share_policy import Policies
 

@@ -19,8 +19,9 @@ from accounting.domain.inventory.records import (
     PodRecord,
     SampleSpan,
 )
-from accounting.domain.samples.scraper_series import ScrapeSteps, far_apart
+from accounting.domain.samples.scraper_series import ScrapeSteps
 from accounting.domain.samples.series import ScraperIdentity
+from accounting.domain.samples.validity import far_apart, valid_until_ms
 
 
 class VisibleObject(NamedTuple):
@@ -130,11 +131,8 @@ class KubeState:
             first = max(0, bisect_right(times, period.start_ms) - 1)
             for i in range(first, bisect_right(times, period.end_ms)):
                 at = times[i]
-                end = at + steps.at(at)
-                if i + 1 < len(times) and not far_apart(
-                    times[i + 1] - at, steps.at(at)
-                ):
-                    end = times[i + 1]
+                following = times[i + 1] if i + 1 < len(times) else None
+                end = valid_until_ms(at, following, steps.at(at))
                 pieces.append((max(at, period.start_ms), min(end, period.end_ms)))
         return pieces
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.arrays import Integers, sums_before
+from accounting.domain.core.arrays import Integers, Keys, sums_before
 from accounting.domain.samples.gauges import Samples
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
-from accounting.domain.samples.validity import Keys
 
 LONGEST_GAP_MS = 2 * MAX_STEP_MS
 MAX_WATTS = (

@@ -1,6 +1,6 @@
 """The samples of one metric for many GPUs (or instances), one row of them for each.
 
-Of several tracks the one with more samples in a window speaks there (rules.md N3); of several
+Of several tracks the one with more samples in a window counts there (rules.md N3); of several
 samples of a track at one time one counts (`distinct`).
 """
 
@@ -12,9 +12,10 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.arrays import Integers, joined_arrays
+from accounting.domain.core.arrays import Integers, Keys, joined_arrays
 from accounting.domain.core.interval import WINDOW_MS
 from accounting.domain.samples.deduplicate import DeduplicatedSeries, distinct
+from accounting.domain.samples.sample_coverage import SampleCoverage, sample_coverage
 from accounting.domain.samples.scraper_series import ScrapeSteps, own_steps_at, steps_at
 from accounting.domain.samples.series import (
     Reading,
@@ -23,7 +24,6 @@ from accounting.domain.samples.series import (
     Times,
     Values,
 )
-from accounting.domain.samples.validity import Keys, SampleCoverage, spoken
 
 _TrackName = tuple[ScraperIdentity, str]
 
@@ -62,11 +62,13 @@ class Samples:
             self.steps[good],
         )
 
-    def spoken(
+    def coverage(
         self, axis: Keys, amounts: Integers, changes: Sequence[Sequence[int]]
     ) -> SampleCoverage:
-        """For how long each sample speaks, with an integer for its value."""
-        return spoken(axis, self.first, self.times, amounts, self.steps, changes)
+        """Which time each sample covers, with an integer for its value."""
+        return sample_coverage(
+            axis, self.first, self.times, amounts, self.steps, changes
+        )
 
 
 Thing = tuple[str, str]  # uuid, instance or ""

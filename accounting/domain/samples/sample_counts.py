@@ -1,5 +1,7 @@
 """Why the samples of a number are not as many as expected (rules.md N4, N5, N33)."""
 
+from accounting.domain.samples.validity import LONGEST_GAP_STEPS
+
 
 def samples_note(used: int, expected: int, unknown_ms: int) -> str:
     """One sentence or two for people; "" where the two counts are equal.
@@ -18,10 +20,10 @@ def samples_note(used: int, expected: int, unknown_ms: int) -> str:
         )
     if unknown_ms:
         return (
-            "A sample counts for up to 1.5 scrape intervals. Time that no sample covers is "
-            "No data."
+            f"A sample counts for up to {LONGEST_GAP_STEPS:g} scrape intervals. Time that no "
+            "sample covers is No data."
         )
     return (
-        "Samples are missing, but no time is: a sample counts for up to 1.5 scrape "
-        "intervals, so a single lost one leaves no gap."
+        "Samples are missing, but no time is: a sample counts for up to "
+        f"{LONGEST_GAP_STEPS:g} scrape intervals, so a single lost one leaves no gap."
     )

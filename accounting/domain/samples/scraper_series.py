@@ -1,4 +1,4 @@
-"""From samples to validity: tracks, their steps, and for how long a sample speaks.
+"""Scraper series: their steps, and which time their samples cover.
 
 rules.md N2-N8. Times are integer milliseconds; utilization is an integer in
 billionths of one engine, so that milliseconds times utilization stays exact.
@@ -13,6 +13,7 @@ import numpy as np
 from accounting.domain.core.arrays import Integers
 from accounting.domain.core.interval import WINDOW_MS, Interval, window_of
 from accounting.domain.samples.series import ScraperIdentity, Series, Values
+from accounting.domain.samples.validity import validity
 
 BILLION = 1_000_000_000
 STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
@@ -36,11 +37,6 @@ def step_period(instant_ms: int) -> Interval:
     """The samples that decide the step of a sample at `instant_ms` (N4)."""
     window = window_of(instant_ms)
     return Interval(window.start_ms - STEP_LOOKBACK_MS, window.end_ms)
-
-
-def far_apart(gap_ms: int, step_ms: int) -> bool:
-    """True when a gap is longer than 1.5 steps (N5)."""
-    return 2 * gap_ms > 3 * step_ms
 
 
 @dataclass(slots=True)
@@ -139,7 +135,7 @@ class ScraperSeries:
         return int(high - low)
 
     def valid(self, period: Interval, changes: Sequence[int]) -> list["ValidInterval"]:
-        """Where samples speak within a period, in order and disjoint (N5, N6).
+        """Where samples are valid within a period, in order and disjoint (N5, N6).
 
         Args:
             period: what is asked for.
@@ -150,7 +146,7 @@ class ScraperSeries:
         last = bisect_left(times, period.end_ms + 2 * MAX_STEP_MS)
         found: list[ValidInterval] = []
         for i in range(first, last):
-            start, end = self._validity(times, i, changes)
+            start, end = validity(times, i, self.steps.at(times[i]), changes)
             start, end = max(start, period.start_ms), min(end, period.end_ms)
             if start < end:
                 found.append(
@@ -158,29 +154,10 @@ class ScraperSeries:
                 )
         return found
 
-    def _validity(
-        self, times: Sequence[int], i: int, changes: Sequence[int]
-    ) -> tuple[int, int]:
-        at = times[i]
-        step = self.steps.at(at)
-        end = at + step
-        if i + 1 < len(times) and not far_apart(times[i + 1] - at, step):
-            end = times[i + 1]
-        start = at
-        before = bisect_right(changes, at)
-        if before < len(changes):
-            end = min(end, changes[before])
-        if before:
-            change = changes[before - 1]
-            is_first = i == 0 or times[i - 1] < change
-            if is_first and not far_apart(at - change, step):
-                start = change
-        return start, end
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class ValidInterval:
-    """A stretch of time for which a sample speaks, and what it says in billionths."""
+    """An interval in which a sample is valid, and its value in billionths."""
 
     start_ms: int
     end_ms: int

@@ -1,171 +1,99 @@
-"""For how long samples speak, for the tracks of a whole cluster at once (rules.md N4-N6).
+"""How long a sample is valid (rules.md N5, N6): the rule, and its array form.
 
-The same as `scraper_series.Track.valid`, with arrays over all samples of all GPUs. Every GPU has a
-number; a number and an instant make one key, so that one sorted array serves all of them.
+A sample is valid until the next one where that comes within 1.5 steps, otherwise for one step.
+What it shows belongs to those who held the GPU at its time: its validity ends where the holders
+change, and the first sample after a change is valid back to the change where that is within 1.5
+steps. A test compares `validity` and `validities` on random data.
+
+Times are integer milliseconds, validity is half-open. The step is that of the sample's series
+(`scraper_series`, N4).
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 
-from accounting.domain.core.arrays import Integers, joined_arrays, ranges, sums_before
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.samples.scraper_series import ScraperSeries
+from accounting.domain.core.arrays import Integers, Keys
 
-_REACH_MS = 1 << 34  # half a year: more than is ever read at once
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Keys of (GPU, instant), ascending by GPU and then by time."""
-
-    base_ms: int
-
-    def of(self, gpus: Integers | int, times: Integers) -> Integers:
-        """The key of each pair."""
-        return gpus * np.int64(_REACH_MS) + (times - self.base_ms + _REACH_MS // 2)
+_NUMERATOR, _DENOMINATOR = 3, 2
+LONGEST_GAP_STEPS = _NUMERATOR / _DENOMINATOR  # 1.5 (N5), for texts
+_Milliseconds = TypeVar("_Milliseconds", int, Integers)
 
 
-@dataclass(frozen=True, slots=True)
-class SampleCoverage:
-    """What the tracks of one metric say.
-
-    Attributes:
-        keys: of each sample.
-        start_ms, length_ms: of the time for which it speaks.
-        first: index of the first sample of each GPU, and of the end.
-        covered, active, shown: sums before each sample of milliseconds, of milliseconds x
-            billionths, and of samples that are not zero. They may wrap; differences within
-            a GPU do not (below 2**63).
-    """
-
-    axis: Keys
-    keys: Integers
-    piece_keys: Integers
-    start_ms: Integers
-    length_ms: Integers
-    utilization: Integers
-    first: Integers
-    covered: Integers
-    active: Integers
-    shown: Integers
-
-    def count(self, gpus: Integers, times: Integers) -> Integers:
-        """Samples of GPUs (of all before, too) before instants: differences count."""
-        return np.searchsorted(self.keys, self.axis.of(gpus, times)).astype(np.int64)
-
-    def upto(self, gpus: Integers, times: Integers) -> tuple[Integers, Integers]:
-        """Covered time and activity before instants: differences within a GPU count."""
-        if not len(self.keys):
-            nothing = np.zeros(len(times), np.int64)
-            return nothing, nothing
-        first = self.first[gpus]
-        at = np.searchsorted(self.piece_keys, self.axis.of(gpus, times), "right") - 1
-        speaks = at >= first
-        at = np.maximum(at, 0)
-        part = np.minimum(times - self.start_ms[at], self.length_ms[at])
-        covered = np.where(speaks, self.covered[at] + part, self.covered[first])
-        active = np.where(
-            speaks, self.active[at] + part * self.utilization[at], self.active[first]
-        )
-        return covered, active
+def longest_gap_ms(step_ms: _Milliseconds) -> _Milliseconds:
+    """The longest gap between two samples that leaves no time uncovered: 1.5 steps (N5)."""
+    return step_ms * _NUMERATOR // _DENOMINATOR
 
 
-def speech(
-    axis: Keys, tracks: Sequence[ScraperSeries | None], changes: Sequence[Sequence[int]]
-) -> SampleCoverage:
-    """What tracks say, where holders change at given instants.
+def far_apart(gap_ms: int, step_ms: int) -> bool:
+    """True when a gap is longer than 1.5 steps (N5)."""
+    return gap_ms > longest_gap_ms(step_ms)
+
+
+def valid_until_ms(at_ms: int, following_ms: int | None, step_ms: int) -> int:
+    """The end of a sample's validity, where no holder changes (N5).
 
     Args:
-        axis: the keys.
-        tracks: of each GPU, by its number; None for one without a track.
-        changes: instants at which the holders of each GPU change, ascending.
+        at_ms: time of the sample.
+        following_ms: of the next one of its series; None without one.
+        step_ms: of the sample.
     """
-    lengths = [0 if track is None else len(track.times) for track in tracks]
-    first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    some = [track for track in tracks if track is not None]
-    times = joined_arrays([track.times for track in some])
-    utilization = joined_arrays([track.utilization for track in some])
-    return spoken(axis, first, times, utilization, _steps(some), changes)
+    if following_ms is None or far_apart(following_ms - at_ms, step_ms):
+        return at_ms + step_ms
+    return following_ms
 
 
-def spoken(  # all that decides what samples say
-    axis: Keys,
-    first: Integers,
-    times: Integers,
-    utilization: Integers,
-    steps: Integers,
-    changes: Sequence[Sequence[int]],
-) -> SampleCoverage:
-    """What samples say: those of number n are [first[n], first[n + 1]), in order of time.
+def validity(
+    times: Sequence[int], i: int, step_ms: int, changes: Sequence[int]
+) -> tuple[int, int]:
+    """Start and end of the validity of the sample `times[i]` (N5, N6).
 
     Args:
-        axis: the keys.
-        first: index of the first sample of each GPU, and of the end.
-        times, utilization, steps: of each sample.
-        changes: instants at which the holders of each GPU change, ascending.
+        times: of all samples of the series, ascending.
+        i: index of the sample.
+        step_ms: of the sample.
+        changes: instants at which the holders of the GPU change, ascending.
     """
-    gpus = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    keys = axis.of(gpus, times)
-    start, end = _validity(axis, first, gpus, times, steps, changes)
-    length = end - start
-    return SampleCoverage(
-        axis,
-        keys,
-        axis.of(gpus, start),
-        start,
-        length,
-        utilization,
-        first,
-        sums_before(length),
-        sums_before(length * utilization),
-        sums_before(utilization > 0),
-    )
+    at = times[i]
+    following = times[i + 1] if i + 1 < len(times) else None
+    start, end = at, valid_until_ms(at, following, step_ms)
+    before = bisect_right(changes, at)
+    if before < len(changes):
+        end = min(end, changes[before])
+    if before:
+        change = changes[before - 1]
+        is_first = i == 0 or times[i - 1] < change
+        if is_first and not far_apart(at - change, step_ms):
+            start = change
+    return start, end
 
 
-def _flat(parts: Sequence[Sequence[int]]) -> Integers:
-    count = sum(map(len, parts))
-    return np.fromiter(chain.from_iterable(parts), np.int64, count)
-
-
-def _steps(tracks: Sequence[ScraperSeries]) -> Integers:
-    """The step of each sample; all samples of a window have one (N4)."""
-    # Series that share their steps have the same times: what one exporter shows of its GPUs.
-    number: dict[int, int] = {}
-    for track in tracks:
-        number.setdefault(id(track.steps), len(number))
-    chosen = list({id(track.steps): track for track in tracks}.values())
-    counts = np.array([len(track.times) for track in chosen], np.int64)
-    owner = np.repeat(np.arange(len(chosen)), counts)
-    windows = joined_arrays([track.times for track in chosen]) // WINDOW_MS
-    is_new = np.ones(len(owner), bool)
-    is_new[1:] = (owner[1:] != owner[:-1]) | (windows[1:] != windows[:-1])
-    at = zip(owner[is_new].tolist(), windows[is_new].tolist(), strict=True)
-    found = [chosen[n].steps.at(window * WINDOW_MS) for n, window in at]
-    every: Integers = np.array(found, np.int64)[np.cumsum(is_new) - 1]
-    first = sums_before(counts)
-    of = np.array([number[id(track.steps)] for track in tracks], np.int64)
-    return every[ranges(first[of], counts[of])[1]]
-
-
-def _validity(  # all that decides how long a sample speaks
+def validities(  # all that decides how long a sample is valid
     axis: Keys,
     first: Integers,
-    gpus: Integers,
     times: Integers,
     steps: Integers,
     changes: Sequence[Sequence[int]],
 ) -> tuple[Integers, Integers]:
-    """Start and end of each sample's time, as in `scraper_series.Track`."""
+    """`validity` of all samples of many GPUs: those of n are [first[n], first[n + 1]).
+
+    Args:
+        axis: keys of (GPU, instant), which begin near these times.
+        first: index of the first sample of each GPU, and of the end.
+        times, steps: of each sample, in milliseconds; times ascend within a GPU.
+        changes: instants at which the holders of each GPU change, ascending.
+    """
+    gpus = np.repeat(np.arange(len(first) - 1), np.diff(first))
     following = np.append(times[1:], 0)
     before = np.concatenate(([0], times[:-1]))
     is_last, is_first = np.zeros(len(times), bool), np.zeros(len(times), bool)
     filled = first[:-1][np.diff(first) > 0]
     is_first[filled] = True
     is_last[first[1:][np.diff(first) > 0] - 1] = True
-    near = ~is_last & (2 * (following - times) <= 3 * steps)
+    near = ~is_last & (following - times <= longest_gap_ms(steps))
     end = np.where(near, following, times + steps)
     start = times.copy()
     counts = [len(found) for found in changes]
@@ -179,5 +107,12 @@ def _validity(  # all that decides how long a sample speaks
         lower = np.maximum(after - 1, 0)
         change = at[lower]
         opens = (after > 0) & (owner[lower] == gpus) & (is_first | (before < change))
-        start = np.where(opens & (2 * (times - change) <= 3 * steps), change, start)
+        start = np.where(
+            opens & (times - change <= longest_gap_ms(steps)), change, start
+        )
     return start, end
+
+
+def _flat(parts: Sequence[Sequence[int]]) -> Integers:
+    count = sum(map(len, parts))
+    return np.fromiter(chain.from_iterable(parts), np.int64, count)

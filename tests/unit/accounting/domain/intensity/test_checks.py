@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from accounting.domain.core.arrays import Keys
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.issue_catalogue import OF_WINDOWS, TEXTS, text_of
@@ -13,7 +14,6 @@ from accounting.domain.intensity.summary import Intensity, together
 from accounting.domain.samples.counters import LONGEST_GAP_MS, Energy
 from accounting.domain.samples.gauges import GaugeSeries
 from accounting.domain.samples.series import GpuKey, ScraperIdentity, Series
-from accounting.domain.samples.validity import Keys
 
 WHOLE = Interval(0, 300_000)
 NAMES = [("G", ""), ("H", "")]

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from accounting.domain.core.arrays import Keys
 from accounting.domain.core.interval import WINDOW_MS
 from accounting.domain.samples.gauges import GaugeSeries, Samples
-from accounting.domain.samples.scraper_series import ScraperSeries, ScrapeSteps
+from accounting.domain.samples.sample_coverage import SampleCoverage
 from accounting.domain.samples.series import (
     GpuKey,
     PodName,
@@ -16,7 +17,6 @@ from accounting.domain.samples.series import (
     ScraperIdentity,
     Series,
 )
-from accounting.domain.samples.validity import Keys, SampleCoverage
 
 ONE, TWO = ScraperIdentity("a", "one"), ScraperIdentity("b", "two")
 NAN = float("nan")
@@ -172,53 +172,16 @@ def test_few_samples_take_the_step_of_others_on_the_node() -> None:
     assert steps(samples_of(parts)) == [10, 10, 10, 10, 30, 45]
 
 
-# --- how long they speak (N5, N6) ----------------------------------------------------
+# --- which time they cover (N5, N6) ----------------------------------------------------
 
 
-def spoken(
+def covered(
     samples: Samples, changes: Sequence[Sequence[int]], base: int = 0
 ) -> SampleCoverage:
     values = np.rint(samples.values).astype(np.int64)
-    return samples.spoken(
-        Keys(base), values, [[at * 1000 for at in found] for found in changes]
+    return samples.coverage(
+        Keys(base), values, [[at * 1000 for at in of_gpu] for of_gpu in changes]
     )
-
-
-def spans(said: SampleCoverage) -> list[tuple[int, int]]:
-    start = (said.start_ms // 1000).tolist()
-    length = (said.length_ms // 1000).tolist()
-    return [(a, a + n) for a, n in zip(start, length, strict=True)]
-
-
-CASES: list[tuple[list[int], list[int]]] = [
-    ([0, 30, 60, 150, 180], []),
-    ([0, 30, 60, 105, 151], []),  # a gap of 1.5 steps is none
-    ([0, 30, 60, 90], [40]),
-    ([0, 30, 60, 90], [30, 60]),
-    ([0, 30, 60, 90], [31, 32, 89]),
-    ([100, 130, 160], [55, 99]),
-    ([100, 130, 160], [54]),
-    ([100, 130, 160], [165, 190, 191]),
-    ([100, 130, 160], [200]),
-    ([100], [90, 110]),
-]
-
-
-@pytest.mark.parametrize(("times", "changes"), CASES)
-def test_many_at_once_speak_as_one_alone(times: list[int], changes: list[int]) -> None:
-    """N5, N6: the same as `track.Track`; a neighbour's samples and changes do not count."""
-    own = [told([(t, 1.0) for t in times])]
-    other = [told([(t, 1.0) for t in range(0, 300, 7)], node="m")]
-    samples = samples_of([other, own, other, []])
-    said = spoken(samples, [[3, 50, 170], changes, [0, 60, 161], [5]])
-    part = slice(int(samples.first[1]), int(samples.first[2]))
-    at = [t * 1000 for t in times]
-    track = ScraperSeries(
-        ONE, np.array(at), np.ones(len(at), np.int64), ScrapeSteps(at)
-    )
-    cuts = [t * 1000 for t in changes]
-    expected = [track._validity(at, i, cuts) for i in range(len(at))]
-    assert spans(said)[part] == [(a // 1000, b // 1000) for a, b in expected]
 
 
 def test_sums_before_an_instant_are_of_one_gpu() -> None:
@@ -226,13 +189,13 @@ def test_sums_before_an_instant_are_of_one_gpu() -> None:
     samples = samples_of(
         [[told([(0, 9.0), (30, 9.0)])], [told([(0, 2.0), (30, 4.0), (60, 0.0)])]]
     )
-    said = spoken(samples, [[], []], base=100_000)
+    found = covered(samples, [[], []], base=100_000)
     gpu = np.array([1])
 
     def between(start: int, end: int) -> tuple[int, int, int]:
         low, high = np.array([start * 1000]), np.array([end * 1000])
-        before, after = said.upto(gpu, low), said.upto(gpu, high)
-        count = said.count(gpu, high) - said.count(gpu, low)
+        before, after = found.upto(gpu, low), found.upto(gpu, high)
+        count = found.count(gpu, high) - found.count(gpu, low)
         return (
             int((after[0] - before[0])[0]) // 1000,
             int((after[1] - before[1])[0]) // 1000,
@@ -244,7 +207,7 @@ def test_sums_before_an_instant_are_of_one_gpu() -> None:
     assert between(-100, 0) == (0, 0, 0)
     assert between(-100, 900) == (90, 180, 3)
     assert between(90, 900) == (0, 0, 0)
-    assert said.shown.tolist() == [0, 1, 2, 3, 4, 4]
+    assert found.shown.tolist() == [0, 1, 2, 3, 4, 4]
 
 
 def test_metrics_of_instances_are_kept_apart_and_those_of_gpus_are_not() -> None:
