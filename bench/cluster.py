@@ -6,6 +6,7 @@ import numpy as np
 from django.db import connection
 
 from accounting.ingest import fact_partitions, write_facts
+from accounting.models import Cluster
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
 START_MS = int(START.timestamp() * 1000)
@@ -24,11 +25,10 @@ def reset() -> None:
 
 def make(gpus: int, teams: int = 200) -> None:
     """One cluster of nodes with eight GPUs, a pod on each GPU, teams and one price."""
+    Cluster.objects.create(id=1, name="bench")
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO accounting_cluster (id, name, kubernetes, shard_count, is_demo)
-            VALUES (1, 'bench', '{}', 1, false);
             INSERT INTO accounting_billing (currency, timezone, valid_from)
             VALUES ('EUR', 'Europe/Berlin', '1970-01-01+00')
             """
