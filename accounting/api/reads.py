@@ -1,6 +1,6 @@
 """The twins of `manage.py report`, and clusters: lists that nobody edits here."""
 
-from dataclasses import replace
+from functools import partial
 
 from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
@@ -11,6 +11,7 @@ from accounting.api.rows import CsvRenderer, Rows, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit.entries import (
     AuditFilter,
+    audit_key,
     audit_page,
     audit_rows,
     kinds,
@@ -18,11 +19,10 @@ from accounting.queries.audit.entries import (
 from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.gpus.fleet import GPU_FILTERS, priced_gpus
 from accounting.queries.gpus.steps import STEPS, gpu_steps
-from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches
-from accounting.queries.paging import key_of, keyset_cursor, limit_of
+from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches, stretch_key
 from accounting.queries.selection import SelectionError, check_word
 from accounting.queries.teams.directory import cluster_rows
-from accounting.queries.usage.holds import HOLD_FILTERS, hold_rows
+from accounting.queries.usage.holds import HOLD_FILTERS, hold_key, hold_rows
 from accounting.queries.usage.intensity import only_pointless, with_hardness
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
@@ -103,8 +103,8 @@ class HoldsView(RowsView):
     @lists(HoldRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Rows of `report holds`."""
-        rows = hold_rows(self.selection(request))
-        return self.listed(request, rows, HoldRowSerializer)
+        read = partial(hold_rows, self.selection(request))
+        return self.keyset_page(request, read, hold_key, HoldRowSerializer)
 
 
 class GpusView(RowsView):
@@ -130,8 +130,8 @@ class GpuHoldersView(RowsView):
     @lists(GpuHolderSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Stretches by GPU and time, while five-minute facts are kept."""
-        rows = held_stretches(self.selection(request))
-        return self.listed(request, rows, GpuHolderSerializer)
+        read = partial(held_stretches, self.selection(request))
+        return self.keyset_page(request, read, stretch_key, GpuHolderSerializer)
 
 
 class GpuStepsView(RowsView):
@@ -184,18 +184,8 @@ class AuditView(RowsView):
                 content_type="text/csv; charset=utf-8",
                 headers={"Content-Disposition": self.attachment(request)},
             )
-        question, cursor = self.question(request), request.query_params.get("cursor")
-        if cursor is not None:
-            wish = replace(wish, before=key_of(cursor, question))
-        found = audit_page(wish, limit_of(request.query_params.get("limit")))
-        return Response(
-            {
-                "rows": list(AuditSerializer.each(found.rows)),
-                "next": None
-                if found.next is None
-                else keyset_cursor(question, found.next),
-            }
-        )
+        read = partial(audit_page, wish)
+        return self.keyset_page(request, read, audit_key, AuditSerializer)
 
     def _wish(self, request: Request) -> AuditFilter:
         query = request.query_params

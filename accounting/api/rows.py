@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest
@@ -19,7 +19,14 @@ from accounting.access import Scope, scope_of
 from accounting.api.tokens import BearerAuthentication
 from accounting.queries.dimensions import FILTERS
 from accounting.queries.file_names import file_name, period_part
-from accounting.queries.paging import limit_of, page_of
+from accounting.queries.paging import (
+    ALL_ROWS,
+    Key,
+    keyset_cursor,
+    limit_of,
+    page_of,
+    seek_of,
+)
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -191,6 +198,36 @@ class RowsView(ApiView):
                 )
             if len(values) > 1 and name not in REPEATABLE:
                 raise SelectionError(f"{name} is given twice", parameter=name)
+
+    def keyset_page(
+        self,
+        request: Request,
+        read: Callable[..., Sequence[Any]],
+        key: Callable[[Any], Key],
+        row: type[RowSerializer],
+    ) -> Response:
+        """One page of rows that the database cuts; CSV gets all of them.
+
+        Args:
+            request: with the limit and the cursor.
+            read: the rows of a `seek`, in an order that `key` is unique in.
+            key: where a row stands in that order: whole numbers and texts.
+            row: their serializer.
+        """
+        if isinstance(request.accepted_renderer, CsvRenderer):
+            return self.listed(request, read(seek=ALL_ROWS), row)
+        query, question = request.query_params, self.question(request)
+        limit = limit_of(query.get("limit"))
+        found = read(seek=seek_of(question, limit, query.get("cursor")))
+        has_more = len(found) > limit
+        return Response(
+            {
+                "rows": list(row.each(found[:limit])),
+                "next": keyset_cursor(question, key(found[limit - 1]))
+                if has_more
+                else None,
+            }
+        )
 
     def listed(
         self, request: Request, rows: Iterable[Any], row: type[RowSerializer]

@@ -1,5 +1,6 @@
 """Teams, bindings, prices and jobs of kube-state: lists that admins may change."""
 
+from functools import partial
 from typing import Any
 
 from rest_framework import status
@@ -14,7 +15,14 @@ from accounting.actions.teams import save_team
 from accounting.api.rows import RowsView, admin_of
 from accounting.api.schema import lists, takes
 from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
-from accounting.queries.teams.directory import binding_rows, price_rows, team_rows
+from accounting.queries.teams.directory import (
+    binding_key,
+    binding_rows,
+    price_key,
+    price_rows,
+    team_key,
+    team_rows,
+)
 from accounting.rights import DATA_ISSUES
 from accounting.serializers.data_health import (
     KubeStateJobBodySerializer,
@@ -45,8 +53,8 @@ class TeamsView(RowsView):
     @lists(TeamSerializer)
     def get(self, request: Request) -> Response:
         """The teams that the asker may read."""
-        rows = team_rows(scope_of(request.user))
-        return self.listed(request, rows, TeamSerializer)
+        read = partial(team_rows, scope_of(request.user))
+        return self.keyset_page(request, read, team_key, TeamSerializer)
 
     @takes(TeamBodySerializer, TeamSerializer)
     def post(self, request: Request) -> Response:
@@ -75,8 +83,8 @@ class BindingsView(RowsView):
     @lists(BindingSerializer)
     def get(self, request: Request) -> Response:
         """The rules that the asker may read, in their order."""
-        rows = binding_rows(scope_of(request.user))
-        return self.listed(request, rows, BindingSerializer)
+        read = partial(binding_rows, scope_of(request.user))
+        return self.keyset_page(request, read, binding_key, BindingSerializer)
 
     @takes(BindingBodySerializer, BindingSerializer)
     def post(self, request: Request) -> Response:
@@ -105,8 +113,8 @@ class PricesView(RowsView):
     @lists(PriceSerializer)
     def get(self, request: Request) -> Response:
         """Every price."""
-        rows = price_rows(scope_of(request.user))
-        return self.listed(request, rows, PriceSerializer)
+        read = partial(price_rows, scope_of(request.user))
+        return self.keyset_page(request, read, price_key, PriceSerializer)
 
     @takes(PriceBodySerializer, PriceSerializer)
     def post(self, request: Request) -> Response:

@@ -1,23 +1,28 @@
-"""Pages of a list of rows: a signed cursor that fits one question and one state of the data.
+"""Pages of a list of rows, and their signed cursors, each of which fits one question.
 
-Money is split over a whole list (rules.md N28), so pages of two states would neither sum nor
-line up. A cursor therefore carries what the list was; when the list has changed, it is refused.
+A list whose rows stand alone is cut by the database: its cursor holds the key of the last row
+(`Seek`), and no change of other rows makes it stale. Lists of money are cut here: an amount is
+split over all rows (rules.md N28), so pages of two states would neither sum nor line up. Their
+cursor carries what the list was; when the list has changed, it is refused (decision 29).
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core import signing
+from django.db.models import Model, Q, QuerySet
 
 from accounting.queries.selection import SelectionError
 
 LIMIT, LARGEST = 500, 5000  # rows a page
-_SALT, _KEYSET_SALT = "accounting.paging", "accounting.paging.keyset"
+_SALT = "accounting.paging"
 
+M = TypeVar("M", bound=Model)
 Row = Mapping[str, Any]
+Key = Sequence[Any]  # of a row: what its list is ordered by; whole numbers and texts
 
 
 class StaleError(SelectionError):
@@ -51,28 +56,61 @@ def page_of(
     end = start + limit
     if end >= len(rows):
         return CursorPage(rows[start:], None)
-    found = [end, _digest(question), _digest(rows)]
-    return CursorPage(rows[start:end], signing.dumps(found, salt=_SALT, compress=True))
+    return CursorPage(rows[start:end], _cursor(question, [end, _digest(rows)]))
 
 
-def keyset_cursor(question: str, key: int) -> str:
-    """The cursor of the rows after one, in a list whose rows never change."""
-    return signing.dumps([key, _digest(question)], salt=_KEYSET_SALT)
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """Which rows of a list the database is to read.
+
+    Attributes:
+        after: the key of the row before the first; None for the beginning.
+        limit: how many; None for all.
+    """
+
+    after: Key | None = None
+    limit: int | None = None
 
 
-def key_of(cursor: str, question: str) -> int:
-    """The key that a keyset cursor holds.
+ALL_ROWS = Seek()
+
+
+def seek_of(question: str, limit: int, cursor: str | None) -> Seek:
+    """The rows of one page, and one more that tells whether another page follows.
 
     Raises:
         SelectionError: a cursor that we did not give, or gave for another question.
     """
-    try:
-        key, asked = signing.loads(cursor, salt=_KEYSET_SALT)
-    except (signing.BadSignature, ValueError, TypeError) as error:
-        raise _foreign() from error
-    if asked != _digest(question):
-        raise _of_another_question()
-    return int(key)
+    after = None if cursor is None else _opened(cursor, question)
+    return Seek(after, limit + 1)
+
+
+def keyset_cursor(question: str, key: Key) -> str:
+    """The cursor of the rows after the one with a key."""
+    return _cursor(question, list(key))
+
+
+def seek_rows(rows: QuerySet[M], order: Sequence[str], seek: Seek) -> QuerySet[M]:
+    """The rows of a table that a page asks for.
+
+    Args:
+        rows: all that there are.
+        order: columns as for `order_by`, unique together; descending ones with `-`.
+        seek: with a value for each of them.
+    """
+    if seek.after is not None:
+        rows = rows.filter(_later(order, seek.after))
+    return rows.order_by(*order)[: seek.limit]
+
+
+def _later(order: Sequence[str], key: Key) -> Q:
+    found, is_same = Q(), Q()
+    for one, value in zip(order, key, strict=True):
+        name = one.removeprefix("-")
+        after = "lt" if one.startswith("-") else "gt"
+        found |= is_same & Q(**{f"{name}__{after}": value})
+        is_same &= Q(**{name: value})
+    return found
 
 
 def limit_of(text: str | None) -> int:
@@ -92,12 +130,7 @@ def limit_of(text: str | None) -> int:
 
 
 def _start(cursor: str, question: str, rows: Sequence[Row]) -> int:
-    try:
-        start, asked, state = signing.loads(cursor, salt=_SALT)
-    except (signing.BadSignature, ValueError, TypeError) as error:
-        raise _foreign() from error
-    if asked != _digest(question):
-        raise _of_another_question()
+    start, state = _opened(cursor, question)
     if state != _digest(rows):
         raise StaleError(
             "the rows have changed since this cursor was given; begin again without it, "
@@ -105,6 +138,21 @@ def _start(cursor: str, question: str, rows: Sequence[Row]) -> int:
             parameter="cursor",
         )
     return int(start)
+
+
+def _cursor(question: str, found: Sequence[Any]) -> str:
+    return signing.dumps([_digest(question), *found], salt=_SALT, compress=True)
+
+
+def _opened(cursor: str, question: str) -> Sequence[Any]:
+    """What a cursor holds of a question; its signature tells that we wrote it."""
+    try:
+        asked, *found = list[Any](signing.loads(cursor, salt=_SALT))
+    except (signing.BadSignature, ValueError, TypeError) as error:
+        raise _foreign() from error
+    if asked != _digest(question):
+        raise _of_another_question()
+    return found
 
 
 def _foreign() -> SelectionError:

@@ -4,7 +4,8 @@ What is wanted is put into Postgres and the bell is rung; the answer says what s
 Each step names the version it was read at (`If-Match`); of two, one wins.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -27,8 +28,7 @@ from scheduler_view.api.schema import acts, makes, reads_one
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, stored_edit
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet
-from scheduler_view.queries.change_row import ChangeRow
-from scheduler_view.queries.changes import change_row, change_rows, states
+from scheduler_view.queries.changes import change_key, change_row, changes_of, states
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.teams import led_slugs
 from scheduler_view.rights import may_act
@@ -48,13 +48,16 @@ class ChangesView(RowsView):
         state = request.query_params.get("state", "")
         if state:
             check_word("state", state, states())
-        rows = [
-            row
-            for row in change_rows(scope_of(request.user), state=state)
-            if row.cluster in filters.get("cluster", (row.cluster,))
-            and _is_about(row, filters.get("team"))
-        ]
-        return self.listed(request, rows, serializers.ChangeRowSerializer)
+        read = partial(
+            changes_of,
+            scope_of(request.user),
+            clusters=filters.get("cluster"),
+            teams=filters.get("team"),
+            state=state,
+        )
+        return self.keyset_page(
+            request, read, change_key, serializers.ChangeRowSerializer
+        )
 
     @makes(serializers.NewChangeBodySerializer)
     def post(self, request: Request) -> Response:
@@ -236,10 +239,6 @@ class DeclineView(OneView):
             at=timezone.now(),
         )
         return _answer(request, change_set, status.HTTP_200_OK)
-
-
-def _is_about(row: ChangeRow, teams: Sequence[str] | None) -> bool:
-    return teams is None or any(edit.get("team") in teams for edit in row.edits)
 
 
 def _answer(request: Request, change_set: ChangeSet, code: int) -> Response:

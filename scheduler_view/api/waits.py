@@ -1,5 +1,7 @@
 """What waits and why, what queues say, and who was pushed out: lists, nothing to change."""
 
+from functools import partial
+
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +13,7 @@ from accounting.rights import WHOLE_FLEET
 from accounting.serializers.queues import QueueRowSerializer
 from scheduler_view import serializers
 from scheduler_view.queries.pending_pods import held_up_rows
-from scheduler_view.queries.preempted import preempted_of
+from scheduler_view.queries.preempted import preempted_key, preempted_of
 from scheduler_view.queries.quotas import among
 from scheduler_view.queries.scheduler_queues import all_queue_rows
 
@@ -53,6 +55,14 @@ class PreemptionsView(RowsView):
     @lists(serializers.PreemptionRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """Pods that the scheduler ended in 30 days to make room for others, newest first."""
-        found = preempted_of(scope_of(request.user), timezone.now())
-        rows = among(found, self.selection(request).filters)
-        return self.listed(request, rows, serializers.PreemptionRowSerializer)
+        filters = self.selection(request).filters
+        read = partial(
+            preempted_of,
+            scope_of(request.user),
+            timezone.now(),
+            clusters=filters.get("cluster"),
+            teams=filters.get("team"),
+        )
+        return self.keyset_page(
+            request, read, preempted_key, serializers.PreemptionRowSerializer
+        )

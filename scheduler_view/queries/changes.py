@@ -8,6 +8,7 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from accounting.access import Scope
 from accounting.models import Team
+from accounting.queries.paging import Key, Seek, seek_rows
 from scheduler_view.domain.plan.headline import Move, summary, title
 from scheduler_view.domain.plan.steps import Action
 from scheduler_view.models import (
@@ -42,6 +43,40 @@ def change_rows(
     return rows_of(rows, scope, limit)
 
 
+def change_key(row: ChangeRow) -> Key:
+    """Where a change set stands in `changes_of`."""
+    return (row.id,)
+
+
+def changes_of(
+    scope: Scope,
+    *,
+    clusters: Collection[str] | None,
+    teams: Collection[str] | None,
+    state: str,
+    seek: Seek,
+) -> list[ChangeRow]:
+    """Those of `change_rows` that a page of REST asks for.
+
+    Args:
+        scope: of who asks.
+        clusters, teams: only these; None for all.
+        state: only in this state; "" for all.
+        seek: which of them, by `change_key`.
+    """
+    rows = ChangeSet.objects.all()
+    if clusters is not None:
+        rows = rows.filter(cluster__name__in=clusters)
+    if teams is not None:
+        rows = rows.filter(_about(teams))
+    if state:
+        rows = rows.filter(state=state)
+    own = _own_slugs(scope)
+    if own is not None:
+        rows = rows.filter(_about(own))
+    return _read(seek_rows(rows, ("-id",), seek), own)
+
+
 def rows_of(
     rows: QuerySet[ChangeSet], scope: Scope, limit: int = 1000
 ) -> list[ChangeRow]:
@@ -49,9 +84,13 @@ def rows_of(
     own = _own_slugs(scope)
     if own is not None:
         rows = rows.filter(_about(own))
-    rows = rows.select_related("cluster")
+    return _read(rows[:limit], own)
+
+
+def _read(rows: QuerySet[ChangeSet], own: Collection[str] | None) -> list[ChangeRow]:
     steps = ChangeStep.objects.only("change_set_id", "state", "action", "namespace")
-    found = list(rows.prefetch_related(Prefetch("steps", steps), "undos")[:limit])
+    rows = rows.select_related("cluster")
+    found = list(rows.prefetch_related(Prefetch("steps", steps), "undos"))
     moves = moves_of(found)
     return [_row(row, own, moves[row.pk]) for row in found]
 

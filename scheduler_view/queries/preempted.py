@@ -1,12 +1,13 @@
 """Pods of a team that the scheduler pushed out for others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
+from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 from scheduler_view.models import Preemption
 from scheduler_view.queries.namespaces import owners
 
@@ -28,33 +29,61 @@ class PreemptedRow:
     at: datetime
     message: str
     team: str = UNMAPPED
+    id: int = 0
 
 
 def preempted_rows(team_id: int, now: datetime) -> Sequence[PreemptedRow]:
     """The newest of 30 days, of the namespaces that are the team's now."""
-    return _rows(now, lambda number: number == team_id, MOST)
+    return _rows(now, lambda number, _: number == team_id, None, Seek(limit=MOST))
 
 
-def preempted_of(scope: Scope, now: datetime) -> Sequence[PreemptedRow]:
-    """All of 30 days that the asker may read; unmapped namespaces for those who see all."""
-    return _rows(
-        now,
-        lambda n: scope.sees_all or (n is not None and scope.sees_team(n)),
-        None,
-    )
+def preempted_key(row: PreemptedRow) -> Key:
+    """Where a pod stands in `preempted_of`."""
+    return row.at.isoformat(), row.id
+
+
+def preempted_of(
+    scope: Scope,
+    now: datetime,
+    *,
+    clusters: Collection[str] | None = None,
+    teams: Collection[str] | None = None,
+    seek: Seek = ALL_ROWS,
+) -> Sequence[PreemptedRow]:
+    """Those of 30 days that the asker may read, newest first.
+
+    Args:
+        scope: of who asks; unmapped namespaces are for those who see all.
+        now: the end of the 30 days.
+        clusters, teams: only these; None for all.
+        seek: which of them, by `preempted_key`.
+    """
+
+    def is_meant(number: int | None, slug: str) -> bool:
+        is_theirs = scope.sees_all or (number is not None and scope.sees_team(number))
+        return is_theirs and (teams is None or slug in teams)
+
+    return _rows(now, is_meant, clusters, seek)
 
 
 def _rows(
-    now: datetime, is_meant: Callable[[int | None], bool], most: int | None
+    now: datetime,
+    is_meant: Callable[[int | None, str], bool],
+    clusters: Collection[str] | None,
+    seek: Seek,
 ) -> list[PreemptedRow]:
     rows: list[PreemptedRow] = []
     slugs = dict(Team.objects.values_list("pk", "slug"))
     found = Preemption.objects.filter(at__gte=now - LOOK_BACK, at__lte=now)
-    for cluster in Cluster.objects.filter(pk__in=found.values("cluster_id")):
+    chosen = Cluster.objects.filter(pk__in=found.values("cluster_id"))
+    if clusters is not None:
+        chosen = chosen.filter(name__in=clusters)
+    for cluster in chosen:
         own = found.filter(cluster=cluster)
         names = set(own.values_list("namespace", flat=True))
         owner = owners(cluster.pk, names, now)
-        places = [name for name in names if is_meant(owner.get(name))]
+        team_of = {name: slugs.get(owner.get(name, 0), UNMAPPED) for name in names}
+        places = [n for n in names if is_meant(owner.get(n), team_of[n])]
         rows += [
             PreemptedRow(
                 cluster.name,
@@ -62,8 +91,10 @@ def _rows(
                 row.pod,
                 row.at,
                 row.message,
-                slugs.get(owner.get(row.namespace, 0), UNMAPPED),
+                team_of[row.namespace],
+                row.pk,
             )
-            for row in own.filter(namespace__in=places).order_by("-at")[:most]
+            for row in seek_rows(own.filter(namespace__in=places), ("-at", "-pk"), seek)
         ]
-    return sorted(rows, key=lambda row: row.at, reverse=True)[:most]
+    rows.sort(key=lambda row: (row.at, row.id), reverse=True)
+    return rows[: seek.limit]

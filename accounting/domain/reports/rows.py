@@ -79,6 +79,7 @@ class LedgerRow:
 class HoldRow:
     """One hold (`report holds`, rules.md N35). Times in milliseconds since 1970."""
 
+    id: int
     cluster: str
     namespace: str
     pod: str

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from accounting.models import AuditLink
 from accounting.queries.audit.checks import history_tables
+from accounting.queries.paging import Key, Seek
 
 CHUNK = 1_000  # links read at a time
 _NEVER_SHOWN = frozenset({"body", "before", "pin", "plan"})  # long; they have a page
@@ -58,14 +59,6 @@ class AuditFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPage:
-    """Some changes, newest first; `next` is the `before` of the page after, None at the end."""
-
-    rows: list[AuditRow]
-    next: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Head:
     """The end of the chain: keep it elsewhere, and a lost tail shows."""
 
@@ -73,11 +66,16 @@ class Head:
     hash: str
 
 
-def audit_page(wish: AuditFilter, limit: int) -> AuditPage:
-    """One page of changes; a page stays what it was, for nothing before it ever changes."""
-    found = list(islice(audit_rows(wish, chunk=limit + 1), limit + 1))
-    rows = found[:limit]
-    return AuditPage(rows, rows[-1].id if len(found) > limit else None)
+def audit_key(row: AuditRow) -> Key:
+    """Where a change stands in `audit_page`."""
+    return (row.id,)
+
+
+def audit_page(wish: AuditFilter, seek: Seek) -> list[AuditRow]:
+    """Some changes, newest first; a page stays what it was: nothing before it ever changes."""
+    if seek.after is not None:
+        wish = replace(wish, before=int(seek.after[0]))
+    return list(islice(audit_rows(wish, chunk=seek.limit or CHUNK), seek.limit))
 
 
 def audit_rows(wish: AuditFilter, chunk: int = CHUNK) -> Iterator[AuditRow]:

@@ -1,5 +1,6 @@
 """One GPU, or some, through time: who had them, and what they showed, to the five minutes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.state_times import StateTimes
 from accounting.models import GpuGeometry
+from accounting.queries.paging import ALL_ROWS, Key, Seek
 from accounting.queries.selection import Selection, refuse_others, stored_period
 from accounting.queries.usage.ledger import HiddenError
 
@@ -75,7 +77,8 @@ _HELD = """
                max(window_start) + interval '5 minutes' AS after,
                sum(busy_ms)::bigint AS busy_ms, sum(idle_ms)::bigint AS idle_ms,
                sum(unknown_ms)::bigint AS unknown_ms, bool_or(is_inferred) AS is_inferred
-        FROM island GROUP BY 1, 2, 3, 4, 5, 6, island
+        FROM island
+        GROUP BY cluster_id, node_id, gpu_id, instance, pod_id, team_id, island
     )
     SELECT s.busy_ms, s.idle_ms, s.unknown_ms, c.name, nd.name, g.uuid, s.instance,
            coalesce(t.slug, 'unmapped') AS team, n.name, p.name, p.uid, s.start, s.after,
@@ -91,8 +94,14 @@ _HELD = """
       AND (%(f_namespace)s::text[] IS NULL OR n.name = ANY(%(f_namespace)s))
       AND (%(f_pod)s::text[] IS NULL OR p.name = ANY(%(f_pod)s))
       AND (%(f_node)s::text[] IS NULL OR nd.name = ANY(%(f_node)s))
-    ORDER BY c.name, g.uuid, s.instance, s.start, n.name, p.name, p.uid, team, nd.name
+      AND {after}
+    ORDER BY {order} LIMIT %(limit)s
 """
+_ORDER = """c.name, g.uuid, s.instance, s.start, n.name, p.name, p.uid,
+    coalesce(t.slug, 'unmapped'), nd.name"""  # unique: a page begins after one
+_AFTER = f"""({_ORDER}) > (%(after_cluster)s, %(after_gpu)s, %(after_instance)s,
+    %(after_start)s::timestamptz, %(after_namespace)s, %(after_pod)s, %(after_uid)s,
+    %(after_team)s, %(after_node)s)"""
 HOLDER_FILTERS = ("cluster", "team", "namespace", "node", "gpu", "pod", "model")
 _GPU_IDS = """
     SELECT g.id, g.cluster_id FROM accounting_gpu g
@@ -100,36 +109,71 @@ _GPU_IDS = """
     WHERE (%(cluster)s::text[] IS NULL OR c.name = ANY(%(cluster)s))
       AND (%(gpu)s::text[] IS NULL OR g.uuid = ANY(%(gpu)s))
       AND (%(model)s::text[] IS NULL OR g.model = ANY(%(model)s))
+      AND (%(after_gpu)s::text IS NULL
+           OR (c.name, g.uuid) >= (%(after_cluster)s, %(after_gpu)s))
 """
 
 
-def held_stretches(selection: Selection) -> list[HeldStretch]:
+_KEY = (
+    *("cluster", "gpu", "instance", "start", "namespace", "pod", "uid", "team", "node"),
+)
+
+
+def stretch_key(row: HeldStretch) -> Key:
+    """Where a stretch stands in `held_stretches`."""
+    return tuple(
+        row.start.isoformat() if name == "start" else getattr(row, name)
+        for name in _KEY
+    )
+
+
+def held_stretches(selection: Selection, seek: Seek = ALL_ROWS) -> list[HeldStretch]:
     """Who had each GPU from when to when, by GPU and time, within the asker's scope.
 
     What is older than the kept facts is not there.
+
+    Args:
+        selection: what is asked for.
+        seek: which of them, by `stretch_key`.
 
     Raises:
         SelectionError: a filter by anything but HOLDER_FILTERS.
     """
     refuse_others(selection, HOLDER_FILTERS, "holders of GPUs")
-    parameters = _asked(selection)
+    after = (
+        dict.fromkeys(_KEY)
+        if seek.after is None
+        else dict(zip(_KEY, seek.after, strict=True))
+    )
+    parameters = _asked(selection, after) | {"limit": seek.limit}
     filters = selection.filters
     for name in ("team", "namespace", "node", "pod"):
         parameters[f"f_{name}"] = list(filters[name]) if name in filters else None
+    text = _HELD.format(order=_ORDER, after=_AFTER if seek.after else "true")
     with connection.cursor() as cursor:
-        cursor.execute(_HELD, parameters)
+        cursor.execute(text, parameters)
         return [HeldStretch(*row) for row in cursor.fetchall()]
 
 
-def _asked(selection: Selection) -> dict[str, Any]:
-    """Which facts: ids rather than names, so that the table's key finds them."""
+def _asked(
+    selection: Selection, after: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Which facts: ids rather than names, so that the table's key finds them.
+
+    `after` is the key of a stretch: GPUs before its own are left out.
+    """
     period = selection.period or stored_period() or Interval(0, 1)
     names = ("cluster", "gpu", "model")
     filters = {name: list(selection.filters.get(name, ())) or None for name in names}
+    last = {f"after_{name}": (after or {}).get(name) for name in _KEY}
     with connection.cursor() as cursor:
-        cursor.execute(_GPU_IDS, filters)
+        cursor.execute(_GPU_IDS, filters | last)
         found = cursor.fetchall()
-    is_some = filters["gpu"] is not None or filters["model"] is not None
+    is_some = (
+        filters["gpu"] is not None
+        or filters["model"] is not None
+        or last["after_gpu"] is not None
+    )
     scope = selection.scope.team_ids
     return {
         "clusters": sorted({cluster for _, cluster in found}),
@@ -137,6 +181,7 @@ def _asked(selection: Selection) -> dict[str, Any]:
         "start": period.start,
         "end": period.end,
         "scope": None if scope is None else sorted(scope),
+        **last,
     }
 
 

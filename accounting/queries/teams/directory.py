@@ -8,6 +8,7 @@ from accounting.access import Scope
 from accounting.domain.units.mig_profiles import Policy
 from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
 from accounting.queries.gpus.fleet_count import fleets_by_cluster
+from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.queries.selection import Selection
 from accounting.queries.share_policies import policies_now
 from accounting.queries.usage.usage import usage_rows
@@ -26,9 +27,14 @@ class TeamRow:
     leads: tuple[str, ...]
 
 
-def team_rows(scope: Scope) -> list[TeamRow]:
+def team_key(row: TeamRow) -> Key:
+    """Where a team stands in `team_rows`."""
+    return (row.slug,)
+
+
+def team_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[TeamRow]:
     """Teams by slug; two queries."""
-    teams = Team.objects.order_by("slug")
+    teams = Team.objects.all()
     if scope.team_ids is not None:
         teams = teams.filter(pk__in=scope.team_ids)
     leads: dict[int, list[str]] = {}
@@ -48,7 +54,7 @@ def team_rows(scope: Scope) -> list[TeamRow]:
             team.colour_slot,
             tuple(leads.get(team.pk, ())),
         )
-        for team in teams
+        for team in seek_rows(teams, ("slug",), seek)
     ]
 
 
@@ -71,9 +77,14 @@ class BindingRow:
     valid_to: datetime | None
 
 
-def binding_rows(scope: Scope) -> list[BindingRow]:
+def binding_key(row: BindingRow) -> Key:
+    """Where a rule stands in `binding_rows`."""
+    return row.position, row.id
+
+
+def binding_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[BindingRow]:
     """Rules in their order: all, or those of the asker's teams."""
-    rows = Binding.objects.select_related("team").order_by("position", "pk")
+    rows = Binding.objects.select_related("team")
     if scope.team_ids is not None:
         rows = rows.filter(team_id__in=scope.team_ids)
     return [
@@ -87,7 +98,7 @@ def binding_rows(scope: Scope) -> list[BindingRow]:
             row.valid_from,
             row.valid_to,
         )
-        for row in rows
+        for row in seek_rows(rows, ("position", "pk"), seek)
     ]
 
 
@@ -115,13 +126,16 @@ class PriceRow:
         return tuple(one for one in said if one)
 
 
-def price_rows(scope: Scope) -> list[PriceRow]:
+def price_key(row: PriceRow) -> Key:
+    """Where a price stands in `price_rows`."""
+    return row.model, row.valid_from.isoformat(), row.id
+
+
+def price_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[PriceRow]:
     """Every price, by model and start."""
     if not scope.sees_any:
         return []
-    rows = UnitPrice.objects.select_related("cluster").order_by(
-        "model", "valid_from", "pk"
-    )
+    rows = UnitPrice.objects.select_related("cluster")
     return [
         PriceRow(
             row.pk,
@@ -137,7 +151,7 @@ def price_rows(scope: Scope) -> list[PriceRow]:
             row.valid_to,
             row.source_note if scope.is_finance else "",
         )
-        for row in rows
+        for row in seek_rows(rows, ("model", "valid_from", "pk"), seek)
     ]
 
 

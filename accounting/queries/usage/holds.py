@@ -6,10 +6,11 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.reports.rows import HoldRow
+from accounting.queries.paging import ALL_ROWS, Key, Seek
 from accounting.queries.selection import Selection, refuse_others
 
 _QUERY = """
-    SELECT c.name, n.name, p.name, p.uid, nd.name, h.resource, h.units,
+    SELECT h.id, c.name, n.name, p.name, p.uid, nd.name, h.resource, h.units,
            h.share_numerator, h.share_denominator, h.created_ms, h.bound_ms, h.ended_ms,
            h.ended_by, {admission}, coalesce(t.slug, 'unmapped'), coalesce(w.name, p.name)
     FROM accounting_podhold h
@@ -26,9 +27,14 @@ _QUERY = """
         AND j.name = p.record ->> 'owner_name'
     LEFT JOIN accounting_team t ON t.id = a.team_id
     WHERE {condition}
-    ORDER BY h.bound_ms, c.name, p.uid, h.resource
+    ORDER BY {order}
     LIMIT %(limit)s
 """
+_ORDER = (
+    "h.bound_ms, c.name, p.uid, h.resource, h.id"  # unique: a page begins after one
+)
+_AFTER = f"""h.bound_ms >= %(bound)s
+    AND ({_ORDER}) > (%(bound)s, %(cluster)s, %(uid)s, %(resource)s, %(id)s)"""
 # Pods of a Job that was held back are made when it is admitted: those that are made later
 # replace or follow others, and did not wait with it. Its own word of when it began counts;
 # without it the last scrape that showed it suspended.
@@ -50,15 +56,24 @@ HOLD_FILTERS = {  # dimension -> SQL
 
 
 def hold_rows(
-    selection: Selection, *, pod: str | None = None, limit: int | None = None
+    selection: Selection, *, pod: str | None = None, seek: Seek = ALL_ROWS
 ) -> list[HoldRow]:
     """Holds that overlap the period, whole; by bind, cluster, uid and resource.
+
+    Args:
+        selection: what is asked for.
+        pod: only the holds of pods with this name.
+        seek: which of them, by `hold_key`.
 
     Raises:
         SelectionError: a filter by what a hold does not have.
     """
     where = ["true"]
-    parameters: dict[str, Any] = {"limit": limit}
+    parameters: dict[str, Any] = {"limit": seek.limit}
+    if seek.after is not None:
+        where.append(_AFTER)
+        names = ("bound", "cluster", "uid", "resource", "id")
+        parameters |= dict(zip(names, seek.after, strict=True))
     period = selection.period
     if period is not None:
         where.append(
@@ -78,13 +93,21 @@ def hold_rows(
         parameters["scope"] = sorted(selection.scope.team_ids)
     with connection.cursor() as cursor:
         cursor.execute(
-            _QUERY.format(admission=_ADMISSION, condition=" AND ".join(where)),
+            _QUERY.format(
+                admission=_ADMISSION, condition=" AND ".join(where), order=_ORDER
+            ),
             parameters,
         )
         return [_row(*row) for row in cursor.fetchall()]
 
 
+def hold_key(row: HoldRow) -> Key:
+    """Where a hold stands in `hold_rows`."""
+    return row.bound_ms, row.cluster, row.uid, row.resource, row.id
+
+
 def _row(  # noqa: PLR0917  # one parameter a column
+    id_: int,
     cluster: str,
     namespace: str,
     pod: str,
@@ -103,6 +126,7 @@ def _row(  # noqa: PLR0917  # one parameter a column
     workload: str,
 ) -> HoldRow:
     return HoldRow(
+        id=id_,
         cluster=cluster,
         namespace=namespace,
         pod=pod,

@@ -110,6 +110,9 @@ def all_pages(client: Client, address: str, limit: int) -> list[dict[str, Any]]:
         ("bindings", 2),
         ("prices", 2),
         ("data-issues", 1),
+        ("holds", 3),
+        ("gpu-holders?from=2026-11-20", 7),
+        ("audit", 2),
     ],
 )
 def test_pages_together_are_the_whole_and_no_row_comes_twice(
@@ -167,9 +170,9 @@ def test_a_cursor_of_somebody_who_sees_more_is_refused(ask: Ask) -> None:
 
 def test_a_cursor_is_stale_when_the_rows_have_changed(ask: Ask) -> None:
     client = ask("ana")
-    cursor = _cursor(client, "teams?limit=2")
-    Team.objects.filter(slug="vision").update(name="Vision and sound")
-    answer = client.get(f"/api/v1/teams?limit=2&cursor={cursor}")
+    cursor = _cursor(client, "usage?by=namespace&limit=2")
+    Namespace.objects.filter(name="vision-prod").update(name="vision-live")
+    answer = client.get(f"/api/v1/usage?by=namespace&limit=2&cursor={cursor}")
     assert answer.status_code == 410
     [error] = problem(answer)["errors"]
     assert error["parameter"] == "cursor"

@@ -13,7 +13,14 @@ from structlog.contextvars import bound_contextvars
 from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import OrganisationRole, Person, Team
-from accounting.queries.audit.entries import AuditFilter, audit_page, audit_rows
+from accounting.queries.audit.entries import (
+    AuditFilter,
+    AuditRow,
+    audit_key,
+    audit_page,
+    audit_rows,
+)
+from accounting.queries.paging import Seek
 from tests.page_html import html_of
 
 CHANGES = 130
@@ -64,12 +71,12 @@ def test_pages_are_all_of_the_list(record: Client) -> None:
     del record
     every = list(audit_rows(AuditFilter(what="team"), chunk=7))
     assert len(every) == CHANGES
-    found, before = [], None
+    found: list[AuditRow] = []
     for _ in range(CHANGES):
-        page = audit_page(AuditFilter(what="team", before=before), PAGE)
-        found += page.rows
-        before = page.next
-        if before is None:
+        after = audit_key(found[-1]) if found else None
+        page = audit_page(AuditFilter(what="team"), Seek(after, PAGE))
+        found += page
+        if len(page) < PAGE:
             break
     assert found == every
 
