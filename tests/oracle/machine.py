@@ -236,7 +236,7 @@ class Living(RuleBasedStateMachine):
         path = self.file(samples)
         if not is_rare:
             done = warm[0].run(*READ, path, failpoint=failpoint)
-            assert done.returncode in {0, -signal.SIGKILL}, done.words
+            assert done.returncode in {0, -signal.SIGKILL}, done.stderr
         self.take(samples)
 
     @rule(is_rare=st.integers(0, 3))
@@ -251,7 +251,7 @@ class Living(RuleBasedStateMachine):
             workers = [warm[0].start(*READ, part) for part in parts]
             for worker in workers:
                 done = warm[0].wait(worker)
-                assert done.returncode == 0, done.words
+                assert done.returncode == 0, done.stderr
         self.take(samples)
 
     @rule()

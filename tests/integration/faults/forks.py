@@ -1,15 +1,18 @@
 """Processes of the product that begin in milliseconds, forked from one that is warm.
 
-`Warm` starts `python -m tests.integration.faults.forks`, which imports the product and runs
-nothing of it: it has no session with the database, and forks whenever it is told to. The
-child runs one command as `manage.py` does, with its own sessions, its own environment (so
-its own failpoint), and dies by what kills any process. Only the time to import is saved.
+`warm` keeps one for each environment. `Warm` starts
+`python -m tests.integration.faults.forks`, which imports the product and runs nothing of it: it
+has no session with the database, and forks whenever it is told to. The child runs one command
+as `manage.py` does, with its own sessions, its own environment (so its own failpoint), and dies
+by what kills any process. Only the time to import is saved.
 """
 
+import atexit
 import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,20 +24,25 @@ from typing import Any, NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parents[3]
 LONGEST_S = 120.0  # of one command; it takes a tenth of a second where nothing is wrong
+FAILPOINT = "GPU_LEDGER_FAILPOINT"
+OF_ONE = {FAILPOINT, "PYTEST_CURRENT_TEST"}  # differ from one command to the next
+STREAMS = ("stdout", "stderr")
+KEPT = 3  # warm processes at once; the oldest makes room
 
 
 class Ended(NamedTuple):
-    """How a command ended: its exit status, negative for a signal, and its words."""
+    """How a command ended: its exit status, negative for a signal, and what it printed."""
 
     returncode: int
-    words: str
+    stdout: str
+    stderr: str
 
 
 class Running(NamedTuple):
-    """A command that runs: its process, and the file that takes its words."""
+    """A command that runs: its process, and the folder of what it prints."""
 
     pid: int
-    said: Path
+    output: Path
 
 
 class Warm:
@@ -55,13 +63,14 @@ class Warm:
     def start(self, *words: str | Path, failpoint: str = "") -> Running:
         """Begin a command in a process of its own."""
         self.count += 1
-        said = Path(self.folder.name) / str(self.count)
+        output = Path(self.folder.name) / str(self.count)
+        output.mkdir()
         order = {
             "words": ["manage.py", *map(str, words)],
-            "environment": {"GPU_LEDGER_FAILPOINT": failpoint},
-            "said": str(said),
+            "environment": {FAILPOINT: failpoint},
+            "output": str(output),
         }
-        return Running(self._ask(order), said)
+        return Running(self._ask(order), output)
 
     def wait(self, child: Running) -> Ended:
         """Wait until a command has ended.
@@ -76,9 +85,9 @@ class Warm:
                 child.pid, signal.SIGKILL
             )  # not reaped yet: the pid is still its own
             raise
-        words = child.said.read_text()
-        child.said.unlink()
-        return Ended(status, words)
+        texts = [(child.output / name).read_text() for name in STREAMS]
+        shutil.rmtree(child.output)
+        return Ended(status, *texts)
 
     def run(self, *words: str | Path, failpoint: str = "") -> Ended:
         """Run a command to its end."""
@@ -108,6 +117,26 @@ class Warm:
         if not answer:
             raise RuntimeError("the warm process has died: its words are above")
         return int(answer)
+
+
+_warm: dict[frozenset[tuple[str, str]], Warm] = {}
+
+
+def warm(seen: dict[str, str]) -> Warm:
+    """The warm process of an environment, whatever its failpoint."""
+    base = {name: value for name, value in seen.items() if name not in OF_ONE}
+    key = frozenset(base.items())
+    if key not in _warm:
+        while len(_warm) >= KEPT:
+            _warm.pop(next(iter(_warm))).close()
+        _warm[key] = Warm(base)
+    return _warm[key]
+
+
+@atexit.register
+def _close_all() -> None:
+    while _warm:
+        _warm.popitem()[1].close()
 
 
 # --- the warm process ----------------------------------------------------------------
@@ -144,7 +173,7 @@ def _import_all() -> None:
     from django.db import connection  # noqa: PLC0415  # after its settings are there
     from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415  # after its settings are there
 
-    import accounting.management.commands.import_metrics  # noqa: F401, PLC0415
+    import scheduler_view.management.commands.change_set  # noqa: F401, PLC0415
 
     MigrationLoader(None)  # every command looks whether it must migrate
     assert connection.connection is None
@@ -154,10 +183,10 @@ def _become(order: dict[str, Any]) -> NoReturn:
     """Be the process that runs one command."""
     status = 1
     try:
-        words = os.open(order["said"], os.O_WRONLY | os.O_CREAT, 0o600)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for place, file in ((0, nothing), (1, words), (2, words)):
-            os.dup2(file, place)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for number, name in enumerate(STREAMS, start=1):
+            path = Path(order["output"]) / name
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
         os.environ.update(order["environment"])
         from accounting import failpoints  # noqa: PLC0415  # after its settings are there
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from django.db import connection
 
 from tests.integration.accounting.support import facts, report
+from tests.integration.faults.forks import FAILPOINT, Ended, warm
 
 ROOT = Path(__file__).resolve().parents[3]
 LONGEST_S = 120.0  # of one command; it takes two seconds where nothing is wrong
@@ -51,19 +52,9 @@ def command(*words: str | Path) -> list[str]:
     return [sys.executable, "manage.py", *map(str, words)]
 
 
-def process(
-    seen: dict[str, str], *words: str | Path
-) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
-    return subprocess.run(
-        command(*words),
-        cwd=ROOT,
-        env=seen,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LONGEST_S,
-    )
+def process(seen: dict[str, str], *words: str | Path) -> Ended:
+    """Run one command to its end, in a process that is forked from a warm one."""
+    return warm(seen).run(*words, failpoint=seen.get(FAILPOINT, ""))
 
 
 @contextmanager
