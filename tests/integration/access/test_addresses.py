@@ -16,7 +16,6 @@ from django.test import Client
 
 from tests.integration.access.addresses import draw_address
 from tests.integration.access.routes import PEOPLE
-from tests.integration.pages.conftest import story as story  # noqa: PLC0414
 from tests.story import Story
 
 ADDRESSES = int(os.environ.get("PAGE_ADDRESSES") or 300)

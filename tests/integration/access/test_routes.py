@@ -19,7 +19,6 @@ from tests.integration.access.routes import (
     Route,
     find_routes,
 )
-from tests.integration.pages.conftest import story as story  # noqa: PLC0414
 from tests.page_html import html_of
 from tests.story import Story
 

@@ -13,9 +13,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.models import TeamRole
-from tests.integration.pages.conftest import SignIn
-from tests.integration.pages.conftest import sign_in as sign_in  # noqa: PLC0414
-from tests.integration.pages.conftest import story as story  # noqa: PLC0414
+from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import TEAMS, Story
 

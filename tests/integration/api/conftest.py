@@ -12,7 +12,6 @@ from django.test import Client
 
 from accounting.actions.tokens import SCOPES, create_token
 from tests.integration.api.contract import CheckedClient
-from tests.integration.pages.conftest import story as story  # noqa: PLC0414
 from tests.story import Story
 
 Ask = Callable[..., Client]

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
 

@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 
 from accounting.actions.sign_in import PER_DEVICE
 from accounting.models import ApiToken
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import PASSWORD
 

@@ -11,7 +11,7 @@ import pghistory.models
 from django.contrib.messages import get_messages
 
 from accounting.models import Cluster, PendingRetirement
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 
 URL = "/clusters/retire?cluster=north"

@@ -20,7 +20,7 @@ from accounting.models import Cluster, Gpu, IngestWindow
 from accounting.queries.selection import Selection
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.templatetags import units
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story
 

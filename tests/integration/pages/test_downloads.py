@@ -14,7 +14,7 @@ import time_machine
 from accounting.charts.bars import WORDS
 from accounting.models import Source
 from accounting.templatetags.pages import TABLE_COLUMNS
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 
 WEEK = "range=last-7-days"

@@ -18,7 +18,7 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.queries.selection import Selection
 from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE
 

@@ -18,7 +18,7 @@ from accounting.models import (
     UnitPrice,
 )
 from accounting.templatetags.units import gpu_hours
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story
 

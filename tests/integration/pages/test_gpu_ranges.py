@@ -13,7 +13,7 @@ from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_ms
 from accounting.models import GpuPresence, NodeFact
 from accounting.queries.selection import stored_period
 from accounting.views.spans import newest_facts
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Held, Story
 

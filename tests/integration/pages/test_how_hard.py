@@ -7,7 +7,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
 

@@ -9,7 +9,7 @@ import pytest
 
 from scheduler_view.models import ChangeSet
 from tests.integration.changes.office import Office, quota
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.integration.pages.test_quota_pages import act, edited, propose, text
 from tests.page_html import html_of

@@ -17,7 +17,7 @@ from accounting.models import (
     KubeJobOverlap,
     KubeJobRun,
 )
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
 

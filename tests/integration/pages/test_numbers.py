@@ -16,7 +16,7 @@ from accounting.queries.selection import Selection
 from accounting.queries.usage.ledger import ledger_total
 from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story
 

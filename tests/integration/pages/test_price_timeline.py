@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from accounting.models import UnitPrice
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.story import Story
 
 pytestmark = pytest.mark.django_db

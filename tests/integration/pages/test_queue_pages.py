@@ -11,7 +11,7 @@ import pytest
 from accounting.models import QueueSample
 from scheduler_view.models import Observation, Preemption
 from tests.integration.changes.office import Office
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.page_html import html_of
 from tests.story import Story

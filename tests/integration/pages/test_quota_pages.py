@@ -19,7 +19,7 @@ from accounting.models import AuditLink, OrganisationRole, Person
 from scheduler_view.models import ChangeSet, QuotaTarget
 from scheduler_view.observation.watch import look_once
 from tests.integration.changes.office import Office, quota, tier
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.integration.pages.desk import GPUS, desk_of
 from tests.page_html import html_of
 from tests.story import Story

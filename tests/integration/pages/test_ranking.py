@@ -16,7 +16,7 @@ from accounting.models import UsageWindow
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage.ranking import largest, moved_most
 from accounting.queries.usage.usage import usage_rows
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.story import ZONE, Story
 
 WEEK = Selection(

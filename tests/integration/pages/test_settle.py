@@ -13,7 +13,7 @@ from scheduler_view.models import ChangeSet, Drift, QuotaTarget
 from scheduler_view.observation.watch import look_once
 from tests.control_plane.admin import quota_path
 from tests.integration.changes.office import EPOCH, Office, quota
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.page_html import html_of
 from tests.story import Story

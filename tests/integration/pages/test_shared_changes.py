@@ -15,7 +15,7 @@ from django.db import connection
 from accounting.models import AuditLink
 from scheduler_view.models import ChangeSet
 from tests.integration.changes.office import Office, quota, tier
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.integration.pages.test_quota_pages import REASON, act, text
 from tests.page_html import html_of

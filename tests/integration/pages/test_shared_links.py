@@ -12,7 +12,7 @@ import pytest
 import time_machine
 from django.test import Client
 
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 
 SECRET, INVENTED = "search", "no-such-team"  # one is a team, the other is not

@@ -12,7 +12,7 @@ import time_machine
 
 from accounting.models import IngestWindow
 from accounting.templatetags import units
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story
 

@@ -11,7 +11,7 @@ import pytest
 import time_machine
 
 from accounting.models import Team
-from tests.integration.pages.conftest import NOW, SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story
 

@@ -7,7 +7,7 @@ import pytest
 
 from scheduler_view.observation.watch import look_once
 from tests.integration.changes.office import Office
-from tests.integration.pages.conftest import SignIn
+from tests.integration.conftest import SignIn
 from tests.integration.pages.desk import desk_of
 from tests.integration.pages.test_quota_pages import text
 from tests.story import Story
