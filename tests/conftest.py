@@ -11,12 +11,14 @@ from typing import NoReturn
 
 import pytest
 from django.conf import settings
+from django.test import TransactionTestCase
 
 from portal.embedded import lease
 from portal.embedded.paths import HomePaths
 from portal.env import database_settings
 from tests import bytecode
 from tests.control_plane.server import ControlPlane, control_plane
+from tests.database_flush import empty
 from tests.programs import obstacle
 
 TESTS = Path(__file__).resolve().parent
@@ -85,6 +87,14 @@ def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket.socket, "connect_ex", refuse)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_flush() -> Iterator[None]:
+    """Empty the database in milliseconds after each test that commits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: empty())
+        yield
 
 
 @pytest.fixture(scope="session")
