@@ -83,7 +83,7 @@ def main() -> None:
     from django.db import transaction  # noqa: PLC0415
     from django.test.utils import setup_test_environment  # noqa: PLC0415
 
-    from tests.integration.pages.conftest import NOW  # noqa: PLC0415
+    from tests.integration.conftest import NOW  # noqa: PLC0415
     from tests.story import cast, tell  # noqa: PLC0415
 
     setup_test_environment()  # answers keep the context of their page

@@ -23,8 +23,7 @@ from accounting.queries.dimensions import (
 )
 from accounting.web.filters import written
 from tests.integration.api.conftest import Ask
-from tests.integration.pages.conftest import SignIn
-from tests.integration.pages.conftest import sign_in as sign_in  # noqa: PLC0414
+from tests.integration.conftest import SignIn
 
 HOUR = (
     "from=2026-11-20T13:00:00Z&to=2026-11-20T14:00:00Z"  # five-minute facts are there

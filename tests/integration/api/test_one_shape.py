@@ -12,9 +12,7 @@ from accounting.actions.tokens import SCOPES
 from accounting.serializers.row import NumberField
 from accounting.serializers.usage import UsageRowSerializer
 from tests.integration.api.conftest import CSV
-from tests.integration.pages.conftest import SignIn
-from tests.integration.pages.conftest import sign_in as sign_in  # noqa: PLC0414
-from tests.integration.pages.conftest import story as story  # noqa: PLC0414
+from tests.integration.conftest import SignIn
 
 
 @pytest.fixture
