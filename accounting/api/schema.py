@@ -115,15 +115,17 @@ def lists(
 ) -> Callable[[Any], Any]:
     """Documents a list of rows."""
     name = row.__name__.removesuffix("Serializer")
-    envelope = inline_serializer(
-        f"{name}List",
-        {
-            "rows": row(many=True),
-            "next": rest.CharField(
-                allow_null=True,
-                help_text="cursor of the rows after these; null at the end",
-            ),
-        },
+    envelope = type(  # a class: each schema takes the fields that rows have then
+        inline_serializer(
+            f"{name}List",
+            {
+                "rows": row(many=True),
+                "next": rest.CharField(
+                    allow_null=True,
+                    help_text="cursor of the rows after these; null at the end",
+                ),
+            },
+        )
     )
     return extend_schema(
         parameters=[
