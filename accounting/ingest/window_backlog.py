@@ -8,8 +8,7 @@ from django.db import connection
 from accounting.domain.core.interval import Interval, to_instant
 
 SESSIONS = """  -- of this database server: a claim whose session is gone is nobody's
-    SELECT pid::text AS pid, extract(epoch FROM backend_start)::text AS start
-    FROM pg_stat_activity
+    SELECT pid, backend_start AS start FROM pg_stat_activity
 """
 HAS_ENDED = """  -- a window of a live cluster is first read 30 s after its end (N1)
     (window_start + interval '330 seconds' <= clock_timestamp()
@@ -21,9 +20,9 @@ IS_LOST = """
     (state = 'claimed'
      AND (lease_until < clock_timestamp() OR NOT EXISTS (
          SELECT FROM session s
-         WHERE s.pid = split_part(worker, ' ', 2)
+         WHERE s.pid = worker_pid
            AND (s.start IS NULL  -- hidden: another role's
-                OR s.start = split_part(worker, ' ', 3)))))
+                OR s.start = worker_since))))
 """
 IS_DUE = f"""
     {HAS_ENDED}

@@ -93,9 +93,9 @@ def claim(
             UPDATE accounting_ingestwindow w
             SET state = 'claimed', fence = w.fence + 1, attempts = w.attempts + 1,
                 lease_until = clock_timestamp() + %(lease)s * interval '1 second',
-                worker = concat_ws(' ', %(worker)s::text, s.pid, s.start)
+                worker_host = %(host)s, worker_pid = s.pid, worker_since = s.start
             FROM locked, session s
-            WHERE w.id = locked.id AND s.pid = pg_backend_pid()::text
+            WHERE w.id = locked.id AND s.pid = pg_backend_pid()
             RETURNING w.window_start, w.fence, w.content_hash, w.reading_hash
             """,  # `order` is one of two words, the others constants
             {
@@ -106,7 +106,7 @@ def claim(
                 "as_of": as_of,
                 "hours": hours,
                 "lease": LEASE.total_seconds(),
-                "worker": socket.gethostname(),
+                "host": socket.gethostname(),
             },
         )
         rows = sorted(cursor.fetchall(), key=lambda row: row[0])
@@ -307,7 +307,7 @@ def fail(claimed: WindowLease, message: str, wait_s: float = 0.0) -> None:
                             * interval '1 second'
                 WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
                   AND EXISTS (SELECT FROM pg_stat_activity a
-                              WHERE a.pid::text = split_part(worker, ' ', 2))
+                              WHERE a.pid = worker_pid)
                 """,
                 [
                     message[:2000].replace("\0", ""),

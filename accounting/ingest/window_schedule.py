@@ -86,7 +86,7 @@ def _mark(
             cursor.execute(
                 f"""
                 INSERT INTO accounting_ingestwindow AS w
-                    (cluster_id, shard, window_start, state, fence, worker, attempts,
+                    (cluster_id, shard, window_start, state, fence, worker_host, attempts,
                      last_error, reason, rows, samples_expected, samples_seen, read_ms)
                 SELECT %s, 0, at, 'pending', 0, '', 0, '', %s, 0, 0, 0, 0
                 FROM unnest(%s::timestamptz[]) AS at

@@ -31,7 +31,9 @@ class IngestWindow(models.Model):
     )
     fence = models.BigIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
-    worker = models.CharField(max_length=200, blank=True)
+    worker_host = models.CharField(max_length=200, blank=True)  # for a person
+    worker_pid = models.IntegerField(null=True)  # of its session in PostgreSQL
+    worker_since = models.DateTimeField(null=True)  # when that session began
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(null=True)
     last_error = models.TextField(blank=True)
