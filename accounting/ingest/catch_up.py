@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from accounting.domain.core.interval import Interval
+from accounting.ingest.data_issues import checks
+from accounting.ingest.data_issues.events import HoursRolledUp
 from accounting.ingest.pipeline import Ingested, ingest_all
 from accounting.ingest.rollup import (
-    look_for_faults,
     roll_up_complete_hours,
     roll_up_dirty_hours,
 )
@@ -122,7 +123,7 @@ class _Run:
             self.cluster_id, within=self.within, on_progress=self._tell_hours
         )
         if self.hours and not rolled:  # all of them were complete before the end
-            look_for_faults(self.cluster_id)
+            checks.run(HoursRolledUp(self.cluster_id))
         self.hours += rolled
 
     def _tell_hours(self, done: int, total: int) -> None:

@@ -27,6 +27,7 @@ from accounting.ingest import scrape_buffer, unknown_metrics, window_schedule
 from accounting.ingest.catch_up import catch_up
 from accounting.ingest.cluster_reader import reader_of
 from accounting.ingest.data_issues import record
+from accounting.ingest.data_issues.of_sources import UNKNOWN_METRIC
 from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, fold
 from accounting.ingest.new_clusters import confirm, refuse_known_gpus
 from accounting.locks import lock
@@ -184,7 +185,7 @@ def _keep(
         new = _buffer(source, spooled, intervals, tell)
         if new:
             _mark(cluster, period)
-        record.resolve_older(cluster.pk, (unknown_metrics.CODE,), period.start)
+        record.resolve_older(cluster.pk, (UNKNOWN_METRIC,), period.start)
         _name_unknown(cluster, spooled.unknown, period)
         _note(source, period)
         if new and is_one:

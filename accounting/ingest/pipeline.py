@@ -22,7 +22,8 @@ from accounting.failpoints import reach
 from accounting.ingest import retirement, window_leases, write_facts
 from accounting.ingest.cluster_reader import ClusterReader, reader_of
 from accounting.ingest.commit import write_windows
-from accounting.ingest.data_issues.of_windows import issues_of, source_failed
+from accounting.ingest.data_issues import checks
+from accounting.ingest.data_issues.events import SourceFailed, WindowsComputed
 from accounting.ingest.evidence.ids import Ids
 from accounting.ingest.evidence.observe import State, observe_period
 from accounting.ingest.gc_pause import no_cycle_search
@@ -115,7 +116,7 @@ def ingest_next(
         done = _attribute(claimed, readings, state, started, reading_hash)
     except SourceError as error:
         window_leases.fail(claimed, str(error), error.retry_after_s or 0.0)
-        source_failed(cluster, claimed.period, error)
+        checks.run(SourceFailed(cluster, claimed.period, error))
         return Ingested(0, 0, 0, failed=len(claimed.windows))
     except (
         WindowLeaseLostError
@@ -210,7 +211,13 @@ def _attribute(
     reach("attributed")
     took_ms = int((time.monotonic() - started) * 1000) // len(claimed.windows)
     period = claimed.period
-    found = issues_of(ledgers, readings, state, period)
+    retired_ms = state.inventory.retired_ms
+    is_over = retired_ms is not None and retired_ms <= period.start_ms
+    found = (  # after the end of a cluster nothing of its windows matters (N38)
+        []
+        if is_over
+        else checks.find(WindowsComputed(ledgers, readings, state, period))
+    )
     is_partial = any(reading.is_partial for reading in readings)
     run = (is_partial, took_ms, reading_hash)
     results = _results(claimed, ledgers, state.ids, spellings(readings), run)

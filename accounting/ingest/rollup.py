@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from accounting.domain.core.interval import Interval
 from accounting.failpoints import reach
 from accounting.ingest import expired_hours, fact_partitions, window_schedule
-from accounting.ingest.data_issues import of_clusters
-from accounting.ingest.data_issues.of_money import record_money_issues
+from accounting.ingest.data_issues import checks
+from accounting.ingest.data_issues.events import HoursRolledUp
 from accounting.locks import lock
 from accounting.models import DirtyHour
 from accounting.rating.charge_sql import (
@@ -96,7 +96,7 @@ def roll_up_dirty_hours(
     hours = _dirty(cluster_id, within)
     count = _roll(cluster_id, hours, on_progress)
     if hours:
-        look_for_faults(cluster_id)
+        checks.run(HoursRolledUp(cluster_id))
     return count
 
 
@@ -106,12 +106,6 @@ def roll_up_complete_hours(cluster_id: int, within: Interval | None = None) -> i
     Who does it looks for faults at its end.
     """
     return _roll(cluster_id, _dirty(cluster_id, within, is_complete=True))
-
-
-def look_for_faults(cluster_id: int) -> None:
-    """Name what rolled-up hours show to be wrong: no price, no team, a silent cluster."""
-    record_money_issues(cluster_id)
-    of_clusters.look_at(cluster_id)
 
 
 _IS_COMPLETE = """

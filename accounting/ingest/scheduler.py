@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import Max, Min
@@ -16,23 +15,18 @@ from accounting.domain.core.interval import (
     to_instant,
     to_ms,
 )
-from accounting.domain.core.issue import Issue
 from accounting.ingest import scrape_buffer, window_leases, window_schedule
 from accounting.ingest.cluster_reader import access_of
-from accounting.ingest.data_issues import record
+from accounting.ingest.data_issues import checks, record
+from accounting.ingest.data_issues.events import SamplesLate, SourceScraped
+from accounting.ingest.data_issues.of_sources import PASSING
 from accounting.ingest.imports import REACH_AHEAD_MS, REACH_BACK_MS
+from accounting.ingest.scrape_targets import targets_of
 from accounting.ingest.unknown_metrics import record_unknown
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
-from accounting.queries.data_health.at_stake import silent_gpus
 from accounting.queries.database_clock import database_now
-from accounting.sources.scrape import Scraped, ScrapeTarget, scrape
+from accounting.sources.scrape import scrape
 
-PASSING = (
-    "target_down",
-    "clock_went_back",
-    "unknown_metric",
-)  # issues that end when they stop
-SCRAPE_S = 30  # between two scrapes, where a source says nothing else
 Clock = Callable[[], int]  # milliseconds since 1970
 
 AGAIN_MS = 2 * WINDOW_MS  # what is read again with each new window (rules.md N1)
@@ -71,37 +65,12 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
     if len(result.batch.times):
         source.last_sample_at = to_instant(int(result.batch.times.max()))
     source.save(update_fields=["last_read_at", "last_sample_at", "last_error"])
-    record.record(cluster.pk, _faults(cluster, source, result, at))
+    checks.run(SourceScraped(cluster, source, result, at))
     scraped = Interval(at, at)
     hour = Interval(at - HOUR_MS, at)
     record_unknown(cluster, source.name, result.unknown, scraped, hour)
     record.resolve_older(cluster.pk, PASSING, now - timedelta(minutes=5))
     return new
-
-
-def _faults(
-    cluster: Cluster, source: Source, result: Scraped, at_ms: int
-) -> list[Issue]:
-    """What a scrape met; at stake is a step of each GPU that a silent target speaks of."""
-    notes = {subject: code for code, subject, _ in result.notes}
-    down = {
-        target.url: (target.job, target.instance)
-        for target in targets_of(source)
-        if notes.get(target.url) == "target_down"
-    }
-    step_ms = 1000 * (source.interval_s or SCRAPE_S)
-    gpus = silent_gpus(cluster.pk, down.values())
-    return [
-        Issue(
-            code,
-            subject,
-            message,
-            at_ms,
-            at_ms,
-            at_stake_ms=step_ms * gpus.get(down.get(subject, ("", "")), 0),
-        )
-        for code, subject, message in result.notes
-    ]
 
 
 def _mark_late(cluster: Cluster, source: Source, scraped: Interval) -> None:
@@ -115,33 +84,13 @@ def _mark_late(cluster: Cluster, source: Source, scraped: Interval) -> None:
         return
     reach = Interval(scraped.start_ms - REACH_BACK_MS, scraped.end_ms + REACH_AHEAD_MS)
     window_schedule.mark(cluster.pk, [reach], "late", create=False)
-    issue = Issue(
-        code="clock_went_back",
-        subject=source.name,
-        message=f"Samples of {to_instant(scraped.start_ms):%Y-%m-%d %H:%M:%S} UTC came"
-        f" when windows up to {newest + WINDOW:%H:%M} were computed.",
-        first_ms=scraped.start_ms,
-        last_ms=scraped.end_ms,
-    )
-    record.record(cluster.pk, [issue])
+    checks.run(SamplesLate(cluster, source, scraped, newest))
 
 
 def _newest_window(cluster: Cluster) -> datetime | None:
     found = IngestWindow.objects.filter(cluster=cluster)
     newest: datetime | None = found.aggregate(last=Max("window_start"))["last"]
     return newest
-
-
-def targets_of(source: Source) -> list[ScrapeTarget]:
-    """The addresses that a scrape source reads, with their scrapers' identities."""
-    found: list[ScrapeTarget] = []
-    for group in source.settings.get("targets", []):
-        for url in group["urls"]:
-            parts = urlsplit(url)
-            path = parts.path.removesuffix("/metrics").strip("/")
-            instance = f"{parts.netloc}/{path}" if path else parts.netloc
-            found.append(ScrapeTarget(url, group["job"], instance))
-    return found
 
 
 def is_live(cluster: Cluster) -> bool:

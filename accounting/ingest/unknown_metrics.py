@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterable, Mapping
 import structlog
 
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_instant
-from accounting.domain.core.issue import Issue
 from accounting.ingest.cluster_reader import ClusterReader
-from accounting.ingest.data_issues import record
+from accounting.ingest.data_issues import checks, record
+from accounting.ingest.data_issues.events import NamesShown
+from accounting.ingest.data_issues.of_sources import UNKNOWN_METRIC
 from accounting.models import Cluster
 from accounting.queries.data_health.unmeasured import unmeasured_ms
 from accounting.sources.errors import SourceError
 
 log = structlog.get_logger(__name__)
-CODE = "unknown_metric"
 MOST = 100  # names of one period; more say nothing more
 
 
@@ -35,18 +35,15 @@ def look_for_unknown(cluster: Cluster, reader: ClusterReader, period: Interval) 
     except SourceError as error:
         log.warning("names_not_asked", cluster=cluster.name, error=str(error))
         return
-    record.resolve_older(cluster.pk, (CODE,), to_instant(period.start_ms - DAY_MS))
+    record.resolve_older(
+        cluster.pk, (UNKNOWN_METRIC,), to_instant(period.start_ms - DAY_MS)
+    )
     names = sorted(found)[:MOST]
     hour = hours_of(period)
     lost = unmeasured_ms(cluster.pk, hour) if names else {}
     nodes = _nodes(cluster, reader, names, hour) if lost else {}
-    record.record(
-        cluster.pk,
-        [
-            _issue(name, found[name], nodes.get(name, ()), period, lost)
-            for name in names
-        ],
-    )
+    where = {name: found[name] for name in names}
+    checks.run(NamesShown(cluster, where, nodes, lost, period))
 
 
 def _nodes(
@@ -76,35 +73,11 @@ def record_unknown(
         weighed: the facts that may lack it.
     """
     lost = unmeasured_ms(cluster.pk, weighed) if nodes_of else {}
-    record.record(
-        cluster.pk,
-        [
-            _issue(name, where, nodes, period, lost)
-            for name, nodes in sorted(nodes_of.items())[:MOST]
-        ],
-    )
+    shown = dict.fromkeys(sorted(nodes_of)[:MOST], where)
+    checks.run(NamesShown(cluster, shown, nodes_of, lost, period))
 
 
 def hours_of(period: Interval) -> Interval:
     """The UTC hours that a period touches."""
     end = period.end_ms + -period.end_ms % HOUR_MS
     return Interval(period.start_ms - period.start_ms % HOUR_MS, end)
-
-
-def _issue(
-    name: str,
-    where: str,
-    nodes: Iterable[str],
-    period: Interval,
-    lost: Mapping[str, int],
-) -> Issue:
-    at_stake = sum(lost.get(node, 0) for node in nodes)
-    return Issue(
-        code=CODE,
-        subject=name,
-        message=f"{where} has a metric that no catalogue knows; it is left out.",
-        first_ms=period.start_ms,
-        last_ms=period.end_ms,
-        at_stake_ms=at_stake,
-        severity="warning" if at_stake else "info",
-    )

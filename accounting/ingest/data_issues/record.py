@@ -180,17 +180,24 @@ def replace(cluster_id: int, codes: Iterable[str], found: Iterable[Issue]) -> No
 
     For what is found as a whole each time, with all that is at stake now.
     """
-    rows = [_row(cluster_id, issue) for issue in found]
+    issues = list(found)
+    for code in codes:
+        resolve_others(cluster_id, code, [one for one in issues if one.code == code])
+    with connection.cursor() as cursor:
+        cursor.executemany(_REPLACE, [_row(cluster_id, issue) for issue in issues])
+
+
+def resolve_others(cluster_id: int, code: str, found: Iterable[Issue]) -> None:
+    """Resolve the open issues of a code whose subject was not found again."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             UPDATE accounting_dataissue SET resolved_at = clock_timestamp()
-            WHERE cluster_id = %s AND code = ANY(%s) AND resolved_at IS NULL
+            WHERE cluster_id = %s AND code = %s AND resolved_at IS NULL
               AND NOT subject = ANY(%s)
             """,
-            [cluster_id, list(codes), [row[2] for row in rows]],
+            [cluster_id, code, [_subject(issue) for issue in found]],
         )
-        cursor.executemany(_REPLACE, rows)
 
 
 def _row(cluster_id: int, issue: Issue) -> tuple[int | str | datetime, ...]:

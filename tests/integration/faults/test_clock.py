@@ -15,6 +15,7 @@ from accounting.domain.core.interval import to_instant
 from accounting.ingest import scheduler
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.scrape_targets import targets_of
 from accounting.models import Cluster, DataIssue, Source
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
 from tests.integration.accounting.support import clear, facts, report, run
@@ -140,7 +141,7 @@ def test_its_ledger_is_that_of_all_samples_in_one_file(
     live_through(world, AGAIN)
     end = AGAIN[-1] // 300 * 300 - 300
     found = [row for row in facts() if row[0].timestamp() < end]
-    sources = [target.instance for target in scheduler.targets_of(source_of("north"))]
+    sources = [target.instance for target in targets_of(source_of("north"))]
     clear()
     run("configure", tmp_path / "files.yaml")
     whole = Text()

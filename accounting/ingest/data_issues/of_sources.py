@@ -1,0 +1,80 @@
+"""Checks of what sources answered, or did not answer."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from accounting.domain.core.interval import WINDOW_MS, to_instant
+from accounting.domain.core.issue import Issue
+from accounting.ingest.data_issues.events import (
+    NamesShown,
+    SamplesLate,
+    SourceFailed,
+    SourceScraped,
+)
+from accounting.ingest.scrape_targets import scrape_interval_s, targets_of
+from accounting.queries.data_health.at_stake import silent_gpus, waiting_ms
+
+UNKNOWN_METRIC = "unknown_metric"
+PASSING = ("target_down", "clock_went_back", UNKNOWN_METRIC)  # end when they stop
+
+
+def failed(event: SourceFailed) -> Iterable[Issue]:
+    """The windows that wait for a source, with all that is at stake by now."""
+    yield Issue(
+        code="source_failed",
+        subject=event.cluster.name,
+        message=str(event.error),
+        first_ms=event.period.start_ms,
+        last_ms=event.period.end_ms,
+        at_stake_ms=waiting_ms(event.cluster.pk),
+        severity="error",
+    )
+
+
+def scrape_faults(event: SourceScraped) -> Iterable[Issue]:
+    """What a scrape met; at stake is a step of each GPU that a silent target shows."""
+    notes = event.result.notes
+    silent = {subject for code, subject, _ in notes if code == "target_down"}
+    down = {
+        target.url: (target.job, target.instance)
+        for target in targets_of(event.source)
+        if target.url in silent
+    }
+    step_ms = 1000 * scrape_interval_s(event.source)
+    gpus = silent_gpus(event.cluster.pk, down.values())
+    for code, subject, message in notes:
+        at_stake_ms = step_ms * gpus.get(down.get(subject, ("", "")), 0)
+        yield Issue(
+            *(code, subject, message, event.at_ms, event.at_ms),
+            at_stake_ms=at_stake_ms,
+        )
+
+
+def clock_went_back(event: SamplesLate) -> Iterable[Issue]:
+    """Samples of time that was computed: a clock went back, or an exporter's is behind."""
+    first = to_instant(event.sampled.start_ms)
+    until = event.newest + timedelta(milliseconds=WINDOW_MS)
+    yield Issue(
+        code="clock_went_back",
+        subject=event.source.name,
+        message=f"Samples of {first:%Y-%m-%d %H:%M:%S} UTC came"
+        f" when windows up to {until:%H:%M} were computed.",
+        first_ms=event.sampled.start_ms,
+        last_ms=event.sampled.end_ms,
+    )
+
+
+def unknown_metrics(event: NamesShown) -> Iterable[Issue]:
+    """Names that no catalogue has; a metric of another name reads as none."""
+    for name in sorted(event.where):
+        at_stake = sum(event.lost_ms.get(one, 0) for one in event.nodes.get(name, ()))
+        yield Issue(
+            code=UNKNOWN_METRIC,
+            subject=name,
+            message=f"{event.where[name]} has a metric that no catalogue knows; it is"
+            " left out.",
+            first_ms=event.period.start_ms,
+            last_ms=event.period.end_ms,
+            at_stake_ms=at_stake,
+            severity="warning" if at_stake else "info",
+        )
