@@ -25,7 +25,7 @@ from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.models import Cluster
 
-ROUND_S = 30.0
+ROUND_S = 30
 MOST_TURNS = 10  # windows that end while a long run computes are computed too
 
 
@@ -54,8 +54,10 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--follow",
-            action="store_true",
-            help="go on until stopped: look for new windows every 30 seconds",
+            nargs="?",
+            const=str(ROUND_S),
+            metavar="SECONDS",
+            help=f"go on until stopped, with a pause between two rounds ({ROUND_S} s)",
         )
         parser.add_argument(
             "--new",
@@ -66,6 +68,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Ingest a range, what is due, or round by round."""
         try:
+            pause_s = _pause_s(options["follow"])
             clusters = clusters_named(options["cluster"])
             period = _range_of(options, clusters)
             if options["cluster"]:
@@ -74,7 +77,7 @@ class Command(BaseCommand):
             self.stderr.write(f"ingest: {error}")
             sys.exit(WRONG_USE)
         try:
-            failed = self._ingest(clusters, period, is_endless=options["follow"])
+            failed = self._ingest(clusters, period, pause_s=pause_s)
         except KeyboardInterrupt:
             self.stderr.write(
                 "ingest: stopped. What was computed is kept; the same command goes on "
@@ -85,13 +88,17 @@ class Command(BaseCommand):
             sys.exit(FINDING)
 
     def _ingest(
-        self, clusters: Sequence[Cluster], period: Interval | None, *, is_endless: bool
+        self,
+        clusters: Sequence[Cluster],
+        period: Interval | None,
+        *,
+        pause_s: int | None,
     ) -> int:
         """How many windows wait for their source; without end where it is to follow."""
-        while is_endless:
+        while pause_s is not None:
             for cluster in clusters:
                 self._follow(cluster)
-            time.sleep(ROUND_S)
+            time.sleep(pause_s)
         if period is None:
             return sum(self._catch_up(cluster) for cluster in clusters)
         return sum(self._range(cluster, period) for cluster in clusters)
@@ -193,6 +200,19 @@ class Command(BaseCommand):
             "again by themselves; without workers, run `manage.py ingest` again"
         )
         return waiting
+
+
+def _pause_s(text: str | None) -> int | None:
+    """Seconds between two rounds; None where nothing is to be followed.
+
+    Raises:
+        WrongUse: not a number, or none that gives others a turn.
+    """
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise WrongUse(f"--follow: {text!r} is not a whole number of seconds")
+    return int(text)
 
 
 def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Interval | None:

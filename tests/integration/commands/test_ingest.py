@@ -95,6 +95,8 @@ def test_an_unknown_cluster_is_named_with_those_that_are_known() -> None:
         (("--from=2026-02-30", "--to=2026-10-02"), "is no ISO 8601 time"),
         (("--from=9000-01-01", "--to=9000-01-02"), "lies in the future"),
         ((*RANGE, "--follow"), "--follow takes no range"),
+        (("--follow=0",), "'0' is not a whole number of seconds"),
+        (("--follow=soon",), "'soon' is not a whole number of seconds"),
     ],
 )
 def test_a_range_that_is_none_is_wrong_use(words: tuple[str, ...], said: str) -> None:
