@@ -15,13 +15,14 @@ from accounting.models import BindingKind, Cluster, Team
 from accounting.queries.selection import FIRST, LAST
 from accounting.sources.catalogue import normal_model
 
-THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+THEMES = (("system", "Same as system"), ("light", "Light"), ("dark", "Dark"))
 DENSITIES = (("comfortable", "Comfortable"), ("compact", "Compact"))
 LIFETIMES = ((30, "30 days"), (90, "90 days"), (180, "180 days"), (365, "One year"))
 CHOOSING = (
-    "At least 8 characters; not a common password, not only digits, not like your name."
+    "At least 8 characters. Not a common password, not only digits, "
+    "and not similar to your name."
 )
-REASON = "Why, for the history: 10 to 200 characters."
+REASON = "Recorded in the audit log. 10 to 200 characters."
 
 
 class AccessibleForm(forms.Form):
@@ -46,7 +47,7 @@ class AccessibleForm(forms.Form):
 
 def between(first: date, after: date) -> tuple[MinValueValidator, MaxValueValidator]:
     """Validators of a day or an instant: the limits of the API (N30), for forms."""
-    text = "Give a time between the years 1970 and 9998."
+    text = "Enter a time between the years 1970 and 9998."
     return MinValueValidator(first, text), MaxValueValidator(after, text)
 
 
@@ -66,14 +67,14 @@ class PreferencesForm(AccessibleForm):
     timezone = forms.CharField(
         required=False,
         label="Time zone of labels",
-        help_text="An IANA name such as Europe/Berlin. Empty: the billing time zone.",
+        help_text="An IANA name such as Europe/Berlin. If empty, the billing time zone is used.",
     )
 
     def clean_timezone(self) -> str:
         """A zone that exists, or nothing."""
         name: str = self.cleaned_data["timezone"]
         if name and name not in available_timezones():
-            raise forms.ValidationError(f"There is no time zone called {name}.")
+            raise forms.ValidationError(f"{name} is not a valid time zone.")
         return name
 
 
@@ -101,17 +102,17 @@ class TokenForm(AccessibleForm):
     """A new API token."""
 
     name = forms.CharField(
-        max_length=100, help_text="What will use it, e.g. monthly sheet."
+        max_length=100, help_text="What uses the token, for example: monthly sheet."
     )
     days = forms.TypedChoiceField(
-        choices=LIFETIMES, coerce=int, initial=90, label="Ends after"
+        choices=LIFETIMES, coerce=int, initial=90, label="Expires after"
     )
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in SCOPES],
         widget=forms.CheckboxSelectMultiple,
         initial=["read:usage"],
         label="Can",
-        help_text="A token can never do more than you can.",
+        help_text="A token never has more permissions than you have.",
     )
 
 
@@ -121,14 +122,15 @@ class PriceForm(AccessibleForm):
     model = forms.CharField(
         max_length=200,
         label="GPU model",
-        help_text="As the exporter names it, e.g. NVIDIA-H100-80GB-HBM3.",
+        help_text="The exporter's name for the model, for example NVIDIA-H100-80GB-HBM3.",
         widget=forms.TextInput(attrs={"list": "models", "autocomplete": "off"}),
     )
     profile = forms.CharField(
         max_length=64,
         required=False,
         label="MIG profile",
-        help_text="E.g. 1g.10gb; empty: any. The rate stays one of a whole GPU-hour.",
+        help_text="For example 1g.10gb. If empty, any profile. The rate is still per full "
+        "GPU-hour.",
     )
     rate_per_gpu_hour = forms.DecimalField(
         max_digits=12,
@@ -143,7 +145,7 @@ class PriceForm(AccessibleForm):
         min_value=0,
         required=False,
         label="Cost per GPU-hour",
-        help_text="What a GPU-hour costs the organisation; apart from the rate.",
+        help_text="What a GPU-hour costs the organization. Independent of the rate.",
     )
     lifecycle = forms.ChoiceField(
         choices=(
@@ -157,7 +159,7 @@ class PriceForm(AccessibleForm):
     tier = forms.CharField(
         max_length=253,
         required=False,
-        help_text="A PriorityClass; empty: any.",
+        help_text="A PriorityClass. If empty, any.",
         widget=forms.TextInput(attrs={"list": "tiers", "autocomplete": "off"}),
     )
     cluster = forms.ModelChoiceField(
@@ -169,11 +171,14 @@ class PriceForm(AccessibleForm):
     valid_from = DayField(
         label="Valid from",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="A billing day. An earlier day changes money that is already shown; of a model "
-        "without a price, the first day that it was seen leaves no hour without money.",
+        help_text="A billing day. An earlier day changes amounts that are already shown. For a "
+        "model without a price, use the first day on which it was seen.",
     )
     source_note = forms.CharField(
-        max_length=500, required=False, label="Source", help_text="Contract or list."
+        max_length=500,
+        required=False,
+        label="Source",
+        help_text="For example a contract or a price list.",
     )
     reason = forms.CharField(
         min_length=10,
@@ -201,7 +206,7 @@ class RetirementForm(AccessibleForm):
     retired = forms.DateTimeField(
         required=False,
         label="Retired from",
-        help_text="Time from this moment on no longer counts.",
+        help_text="Time after this moment is not counted.",
         validators=between(FIRST + DAY, LAST - DAY),
         widget=forms.DateTimeInput(
             attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
@@ -231,24 +236,25 @@ class BindingForm(AccessibleForm):
         max_length=317,
         required=False,
         label="Label key",
-        help_text="For the two label kinds, e.g. team or example.com/team.",
+        help_text="Required for label rules, for example team or example.com/team.",
     )
     glob = forms.CharField(
         max_length=253,
         label="Value",
-        help_text="A name, or a pattern with * and ?, e.g. vision-*.",
+        help_text="A name, or a pattern with * and ?, for example vision-*.",
         widget=forms.TextInput(attrs={"list": "values", "autocomplete": "off"}),
     )
     team = TeamField(
         queryset=Team.objects.order_by("name"),
         to_field_name="slug",
-        empty_label="Choose a team",
-        error_messages={"required": "Choose the team that gets the usage."},
+        empty_label="Select a team",
+        error_messages={"required": "Select the team that receives the usage."},
     )
     valid_from = DayField(
         label="Valid from",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="A billing day. Hours after it are computed again; metrics are not read.",
+        help_text="A billing day. Hours from this day on are recomputed; metrics are not read "
+        "again.",
     )
     reason = forms.CharField(
         min_length=10,
@@ -262,9 +268,9 @@ class BindingForm(AccessibleForm):
         found: dict[str, Any] = super().clean() or {}
         is_label = found.get("kind") != BindingKind.NAMESPACE
         if is_label and not found.get("label"):
-            self.add_error("label", "A rule on a label needs the label's key.")
+            self.add_error("label", "A label rule requires a label key.")
         if not is_label and found.get("label"):
-            self.add_error("label", "A rule on a namespace has no label key.")
+            self.add_error("label", "A namespace rule does not have a label key.")
         return found
 
 
@@ -274,7 +280,7 @@ class EndForm(AccessibleForm):
     valid_to = DayField(
         label="Ends on",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="The first billing day without it.",
+        help_text="The first billing day without the rule.",
     )
     reason = forms.CharField(
         min_length=10,

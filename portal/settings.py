@@ -245,7 +245,7 @@ REST_KNOX = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "GPU Ledger",
-    "DESCRIPTION": "Where every GPU-second went, and whose money it was.",
+    "DESCRIPTION": "Accounts for every GPU-second of your Kubernetes clusters, by team and cost.",
     "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -12,11 +12,11 @@ def set_preferences(*, actor: AbstractBaseUser, **wanted: str) -> Person:
     """Keep some of a person's own choices; the rest stays.
 
     Raises:
-        ValueError: something that is no preference.
+        ValueError: something that is not a valid preference.
     """
     unknown = sorted(set(wanted) - set(FIELDS))
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no preference")
+        raise ValueError(f"{unknown[0]!r} is not a valid preference")
     with act(actor, "own preferences"):
         person, _ = Person.objects.select_for_update().get_or_create(user_id=actor.pk)
         changed = [

@@ -63,7 +63,7 @@ def create_token(
     if unknown:
         raise ValueError(f"unknown scope {unknown[0]!r}")
     if not timedelta(0) < lifetime <= LONGEST:
-        raise ValueError("a token lives at most a year")
+        raise ValueError("a token is valid for at most one year")
     try:
         with act(owner, f"token {name}"):
             token, secret = ApiToken.objects.create(
@@ -71,7 +71,7 @@ def create_token(
             )
     except IntegrityError:
         raise TokenNameError(
-            f"You have a token called {name!r}. Revoke it first, or choose another name."
+            f"You already have a token named {name!r}. Revoke it first, or choose another name."
         ) from None
     return token, secret
 

@@ -91,7 +91,7 @@ def password_change(request: HttpRequest) -> HttpResponse:
         form.save()
     update_session_auth_hash(request, form.user)
     messages.success(
-        request, "Your password is changed. Other sessions of yours have ended."
+        request, "Your password is changed. Your other sessions are signed out."
     )
     return redirect("account")
 
@@ -120,7 +120,7 @@ def token_revoke(request: HttpRequest) -> HttpResponse:
     """End one of the person's own tokens."""
     key = request.POST.get("token", "")
     if revoke_token(owner=request.user, token_key=key):  # type: ignore[arg-type]
-        messages.success(request, "The token has ended.")
+        messages.success(request, "The token is revoked.")
     else:
         messages.error(request, "You have no such token.")
     return redirect("account")

@@ -103,10 +103,11 @@ def binding_add(request: HttpRequest) -> HttpResponse:
             reason=chosen["reason"],
         )
     except (ValidationError, IntegrityError):
-        form.add_error(None, "The same rule is already there for these days.")
+        form.add_error(None, "The same rule already exists for these days.")
         return _form(request, visitor, form)
     messages.success(
-        request, f"The rule is saved; {chosen['team'].name} gets what it matches."
+        request,
+        f"The rule is saved. {chosen['team'].name} receives the usage that it matches.",
     )
     return redirect("attribution")
 
@@ -157,7 +158,7 @@ def binding_end(request: HttpRequest, binding_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         valid_to = midnight(form.cleaned_data["valid_to"], visitor.billing.zone)
         if valid_to <= binding.valid_from:
-            form.add_error("valid_to", "A rule ends after it begins.")
+            form.add_error("valid_to", "The end must be later than the beginning.")
         else:
             end_binding(
                 binding,

@@ -92,7 +92,7 @@ def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[AuditFilter, str]
     end = _day(visitor, query.get("last", ""), notes, after=1)
     what = query.get("what", "")
     if what and what not in kinds():
-        notes.append("Nothing of that kind is on record; all kinds are shown.")
+        notes.append("There are no entries of this kind. All kinds are shown.")
         what = ""
     wish = AuditFilter(what, query.get("actor", ""), number, start, end, before)
     return wish, " ".join(notes)
@@ -101,7 +101,7 @@ def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[AuditFilter, str]
 def _number(query: Mapping[str, Any], name: str, notes: list[str]) -> int | None:
     text = query.get(name, "")
     if text and not (text.isdecimal() and len(text) < 19):
-        notes.append(f"'{name}' in the address is not a number; it was left out.")
+        notes.append(f"'{name}' in the address is not a number and was ignored.")
         return None
     return int(text) if text else None
 

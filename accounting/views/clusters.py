@@ -44,8 +44,8 @@ def cluster_retire(request: HttpRequest) -> HttpResponse:
     state = "is in use" if at is None else "is retired"
     messages.success(
         request,
-        f"The cluster {cluster.name} {state}. Workers bring about what this changes, a day of "
-        "data at a time, within minutes.",
+        f"The cluster {cluster.name} {state}. Workers recompute the affected data within "
+        f"minutes, one day at a time.",
     )
     return redirect("data-health")
 

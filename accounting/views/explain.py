@@ -23,20 +23,24 @@ from accounting.web.permissions import signed_in
 
 KEYS = tuple(name for name in FILTERS if name not in (*LABELS, "cluster"))
 RULES = {
-    "N5": f"A sample is valid until the next one, for at most {LONGEST_GAP_STEPS:g} steps; "
-    "then nothing is known.",
-    "N6": "A sample counts only for those who held the GPU at its time.",
-    "N7": "Engine activity counts where it is sampled well enough, else GPU utilisation.",
-    "N10": "A hold begins when the pod is bound to its node.",
-    "N11": "A hold ends when the pod is terminal, gone, or its node is gone.",
-    "N14": "A GPU is there from the first sample of its UUID.",
-    "N15": "It is gone when its node goes or it is sampled elsewhere; silence alone ends nothing.",
-    "N21": "Held and not observed is unknown, never idle.",
-    "N23": "Each window is rounded once, so that the states sum to the time the GPU was there.",
-    "N26": "The most specific price that matches applies; without one, the money is unknown.",
-    "N27": "Rates are per whole GPU-hour; a share pays its share.",
-    "N28": "Money is rounded once, on the total; lines by largest remainder, so they add up.",
-    "N34": "Ratios are ratios of sums; busy share is shown with its coverage.",
+    "N5": f"A sample is valid until the next one, for at most {LONGEST_GAP_STEPS:g} scrape "
+    "intervals.",
+    "N6": "A sample applies only to pods that held the GPU when it was taken.",
+    "N7": "Engine activity is used where enough samples exist, otherwise GPU utilization.",
+    "N10": "An allocation begins when the pod is bound to its node.",
+    "N11": "An allocation ends when the pod terminates or is deleted, or when its node is removed.",
+    "N14": "A GPU is present from the first sample with its UUID.",
+    "N15": "A GPU is gone when its node is removed or another node reports it. Missing samples "
+    "alone do not end it.",
+    "N21": "Held time that was not observed is unknown, never idle.",
+    "N23": "Each window is rounded once, so that the states add up to the time the GPU was "
+    "present.",
+    "N26": "If several prices match, the most specific one applies. Without a price, the cost is "
+    "unknown.",
+    "N27": "Rates are per full GPU-hour. A share of a GPU pays the same share of the rate.",
+    "N28": "Amounts are rounded once, on the total. Lines are rounded by largest remainder, so "
+    "they add up.",
+    "N34": "Ratios are computed from sums. Busy share is shown with its coverage.",
 }
 
 
@@ -127,7 +131,7 @@ def _exact(request: HttpRequest) -> Interval | None:
         return None
     start, end = parse_time(since, "since"), parse_time(until, "until")
     if end <= start:
-        raise SelectionError("until does not lie after since", parameter="until")
+        raise SelectionError("until must be later than since", parameter="until")
     return Interval.of(start, end)
 
 
@@ -135,7 +139,7 @@ def _check(state: PageState, figure: str, teams: Mapping[str, TeamRef]) -> None:
     """404 for what is not there or not the visitor's: both look the same."""
     scope = state.visitor.scope
     if figure not in FIGURES or (figure == "ledger" and not scope.sees_all):
-        raise Http404("no such number")
+        raise Http404("unknown figure")
     allowed = {*teams, UNMAPPED_TEAM.slug} if scope.sees_all else set(teams)
     if not allowed.issuperset(state.filters.get("team", ())):
         raise Http404("no such team")

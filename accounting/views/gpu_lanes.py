@@ -73,7 +73,7 @@ def lanes_of_gpu(
         )
         name = _part_name(number, time.profiles)
         bars = lanes.bars(spans, *edges)
-        rows.append(LaneRow(name, bars, words or "held by nobody"))
+        rows.append(LaneRow(name, bars, words or "unallocated"))
     rows.append(_error_row(time.events, period, state))
     legend = _legend(found, there, teams)
     return Lanes(

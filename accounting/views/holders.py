@@ -198,14 +198,14 @@ def _row_words(
         uuid: ", ".join(
             f"{name} {units.duration(ms)}" for name, ms in got.most_common()
         )
-        or "held by nobody"
+        or "unallocated"
         for uuid, got in held.items()
     }
 
 
 def _sentence(stretches: Sequence[TeamStretch], gpus: int) -> str:
     if not stretches:
-        return "Nobody held any of these GPUs."
+        return "None of these GPUs was held."
     held: Counter[str] = Counter()
     for one in stretches:
         held[one.team.name] += one.times.allocated_ms

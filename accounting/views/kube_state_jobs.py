@@ -33,8 +33,8 @@ def kube_state_job(request: HttpRequest) -> HttpResponse:
         word = "is accepted" if is_accepted else "is no longer accepted"
         messages.success(
             request,
-            f"{row.job or 'Samples without a job'} of {row.cluster}: the job {word}. The"
-            " windows that this changes are computed again within minutes.",
+            f"{row.job or 'Samples without a job'} of {row.cluster}: the job {word}. The "
+            f"affected windows are recomputed within minutes.",
         )
         return redirect("data-health")
     context = {"form": form, "row": row}

@@ -72,12 +72,12 @@ def price_add(request: HttpRequest) -> HttpResponse:
     try:
         _save(visitor, form.cleaned_data, request)
     except (ValidationError, IntegrityError):
-        form.add_error(None, "This price contradicts another one of the same days.")
+        form.add_error(None, "Another price already applies to the same days.")
         return _form(request, visitor, form)
     messages.success(
         request,
-        f"The price of {form.cleaned_data['model']} is saved. Hours that it changes are "
-        "computed again within minutes; metrics are not read again.",
+        f"The price of {form.cleaned_data['model']} is saved. The affected hours are recomputed "
+        f"within minutes. Metrics are not read again.",
     )
     return redirect("prices")
 

@@ -54,7 +54,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
     """Every team that the visitor may read, with what it used."""
     state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
-    leave_out_foreign(state, teams, "Here are your teams." if teams else "")
+    leave_out_foreign(state, teams, "Your teams are shown instead." if teams else "")
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
     sides = state.sides(length)
@@ -87,7 +87,7 @@ def _team(state: PageState, slug: str) -> TeamRef:
     teams = visible_teams(state.visitor.scope)
     if slug not in teams:
         raise Http404("no such team")
-    leave_out_foreign(state, teams, f"Here is {teams[slug].name}.")
+    leave_out_foreign(state, teams, f"{teams[slug].name} is shown instead.")
     return teams[slug]
 
 

@@ -124,7 +124,7 @@ def _spend_sentence(
     tail = f" {running[0]} is still running." if running else ""
     found = plots.extremes([totals[i] for i in over])
     if found is None:
-        return f"No whole {state.step} yet.{tail}"
+        return f"No complete {state.step} yet.{tail}"
     high, low = (
         f"{steps[over[i]].name} ({units.money_round(totals[over[i]], state.currency)})"
         for i in found

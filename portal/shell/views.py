@@ -79,7 +79,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         return _changes_csv(state)
     if not state.visitor.scope.sees_all and len(teams) == 1:
         return _only_team(request, state, next(iter(teams.values())))
-    leave_out_foreign(state, teams, "Here are your teams." if teams else "")
+    leave_out_foreign(state, teams, "Your teams are shown instead." if teams else "")
     selection = state.selection()
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
@@ -130,7 +130,9 @@ def overview(request: HttpRequest) -> HttpResponse:
 def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpResponse:
     """Redirect to the visitor's only team, with a warning where the link names another."""
     if foreign := foreign_teams(state, {team.slug}):
-        messages.warning(request, words_about(foreign, f"Here is {team.name}."))
+        messages.warning(
+            request, words_about(foreign, f"{team.name} is shown instead.")
+        )
     leave_out_foreign(state, {team.slug}, "")
     return redirect(state.link(tables.team_url(team), team=""))
 

@@ -279,7 +279,7 @@ def test_setting_a_price_shows_what_it_changes_first(
     page.get_by_label("Rate per GPU-hour").fill("0.85")
     page.get_by_label("Valid from").fill(f"{story.since:%Y-%m-%d}")
     page.get_by_label("Reason").fill("The A10 got a price at last")
-    page.get_by_role("button", name="Show what it changes").click()
+    page.get_by_role("button", name="Preview changes").click()
     effect = page.locator(
         "section", has=page.get_by_role("heading", name="What this will do")
     )
@@ -296,10 +296,10 @@ def test_a_price_is_changed_from_its_row(sign_in: SignIn, story: Story) -> None:
     page.get_by_label("Cluster").select_option(story.cluster.name)
     page.get_by_label("Rate per GPU-hour").fill("1.25")
     page.get_by_label("Reason").fill("Small instances cost less at night")
-    page.get_by_role("button", name="Show what it changes").click()
+    page.get_by_role("button", name="Preview changes").click()
     expect(page.get_by_text("has no profile 1g.12gb; it has 1g.10gb")).to_be_visible()
     page.get_by_label("MIG profile").fill("1g.10gb")
-    page.get_by_role("button", name="Show what it changes").click()
+    page.get_by_role("button", name="Preview changes").click()
     page.get_by_role("button", name="Save this price").click()
     page.wait_for_url("**/prices")
     row = page.locator("tbody tr", has_text="1g.10gb")
@@ -317,7 +317,7 @@ def test_a_wrong_form_says_what_is_wrong(sign_in: SignIn) -> None:
     page.get_by_label("Team", exact=True).select_option("sandbox")
     page.get_by_label("Reason").fill("Scratch belongs to the sandbox")
     page.get_by_role("button", name="Try it").click()
-    expect(page.get_by_text("A rule on a label needs the label's key.")).to_be_visible()
+    expect(page.get_by_text("A label rule requires a label key.")).to_be_visible()
     assert page.get_by_label("Label key").get_attribute("aria-invalid") == "true"
 
 
@@ -342,13 +342,13 @@ def test_a_tall_row_of_the_audit_log_begins_at_its_top(sign_in: SignIn) -> None:
 def test_a_token_is_shown_once(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/account")
     page.get_by_label("Name").fill("monthly sheet")
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Create token").click()
     secret = page.locator("#secret").inner_text()
     assert len(secret) > 40
     page.goto(page.url.replace("/tokens", ""))
     assert secret not in page.content()
     page.get_by_role("button", name="Revoke monthly sheet").click()
-    expect(page.get_by_text("The token has ended.")).to_be_visible()
+    expect(page.get_by_text("The token is revoked.")).to_be_visible()
 
 
 def test_rows_can_be_compact(sign_in: SignIn) -> None:

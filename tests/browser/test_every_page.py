@@ -43,7 +43,7 @@ PAGES = {
     f"/gpus/{GPU}": GPU,
     f"/gpus/{GPU}?range=today": GPU,
     "/data-health": "Data health",
-    "/data-health/proofs": "Does it add up?",
+    "/data-health/proofs": "Consistency checks",
     f"/data-health/kube-state-job?cluster=north&job={SECOND_JOB}": (
         "Accept a job of kube-state-metrics"
     ),

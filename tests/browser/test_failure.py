@@ -33,9 +33,7 @@ def test_the_page_of_a_failure_has_our_look_and_an_id(
     answer = page.goto(visit.address + "/fails?team=vision")
     assert answer is not None
     assert answer.status == 500
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Something failed on our side"
-    )
+    expect(page.get_by_role("heading", level=1)).to_have_text("Something went wrong")
     ground = {"light": "rgb(246, 247, 249)", "dark": "rgb(11, 15, 20)"}[theme]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ground
     assert "Inter" in page.evaluate("getComputedStyle(document.body).fontFamily")

@@ -44,9 +44,7 @@ def test_the_grid_becomes_a_timeline_and_its_table(sign_in: SignIn) -> None:
 
 def test_a_stretch_of_a_gpu_is_explained(sign_in: SignIn) -> None:
     page = sign_in("ana").open(f"/gpus/{GPU}?range=today")
-    rows = page.get_by_role("region", name="What each pod was charged").locator(
-        "tbody tr"
-    )
+    rows = page.get_by_role("region", name="Charge by pod").locator("tbody tr")
     charge = rows.first.locator("a[data-explain]")
     shown = charge.inner_text().split(",")[0].strip("€")
     charge.click()

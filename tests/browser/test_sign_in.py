@@ -42,17 +42,17 @@ def edit(page: Page) -> None:
     """A form with a text, a choice and boxes, sent."""
     form = page.locator("form[action='/account/tokens']")
     form.get_by_label("Name").fill("monthly sheet")
-    form.get_by_label("Ends after").select_option("180")
+    form.get_by_label("Expires after").select_option("180")
     form.get_by_label("read:usage").uncheck()
     form.get_by_label("read:ledger").check()
-    form.get_by_role("button", name="Make token").click()
+    form.get_by_role("button", name="Create token").click()
 
 
 def is_filled_in(page: Page) -> None:
     form = page.locator("form[action='/account/tokens']")
     expect(page.get_by_text("Your edits are filled in again")).to_be_visible()
     expect(form.get_by_label("Name")).to_have_value("monthly sheet")
-    expect(form.get_by_label("Ends after")).to_have_value("180")
+    expect(form.get_by_label("Expires after")).to_have_value("180")
     expect(form.get_by_label("read:usage")).not_to_be_checked()
     expect(form.get_by_label("read:ledger")).to_be_checked()
 

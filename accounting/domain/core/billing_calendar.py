@@ -156,9 +156,9 @@ def unit_of(days: DayRange) -> str:
 
 COMPARISONS = {
     "prev": "Previous period",
-    "weekdays": "Same weekdays before",
-    "month": "Same days a month earlier",
-    "year": "Same days a year earlier",
+    "weekdays": "Same weekdays, previous weeks",
+    "month": "Same days, previous month",
+    "year": "Same days, previous year",
     "off": "No comparison",
 }
 

@@ -130,9 +130,7 @@ def _since(words: str, today: date) -> DayRange | None:
     if found is None:
         return None
     if found.first > today:
-        raise RangeError(
-            f"{found.first} is in the future: nothing has been used since."
-        )
+        raise RangeError(f"{found.first} is in the future.")
     return DayRange(found.first, today + DAY)
 
 

@@ -118,7 +118,7 @@ def explain(selection: Selection, figure: str, places: int = 2) -> Explanation:
 
 _TITLES = {
     "charge": "Charge",
-    "idle_charge": "Idle cost: paid for and not used",
+    "idle_charge": "Idle cost",
     "allocated": "Allocated GPU-hours",
     "busy_share": "Busy share",
     "coverage": "Coverage",
@@ -190,8 +190,8 @@ def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:
         ("Idle", _exactly(row.idle_ms)),
         ("No data", _exactly(row.unknown_ms)),
         ("Samples used", f"{row.samples_used:,}"),
-        ("Samples expected, at least", f"{row.samples_expected:,}"),
-        ("Divided by rule", "yes" if row.estimated else "no"),
+        ("Samples expected (at least)", f"{row.samples_expected:,}"),
+        ("Shared by rule", "yes" if row.estimated else "no"),
     )
 
 

@@ -83,7 +83,7 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
         SelectionError: a filter by anything but GPU_FILTERS.
     """
     if not selection.scope.sees_all:
-        raise HiddenError("GPUs of all teams are for finance and admins")
+        raise HiddenError("only finance and administrators can see GPUs of all teams")
     refuse_others(selection, GPU_FILTERS, "GPUs")
     period = selection.period or stored_period() or Interval(0, 1)
     names = {"cluster": "clusters", "model": "models", "node": "nodes", "gpu": "uuids"}

@@ -36,7 +36,7 @@ def gpu_events(selection: Selection, uuid: str) -> list[GpuEvent]:
         HiddenError: the scope does not see everything.
     """
     if not selection.scope.sees_all:
-        raise HiddenError("GPUs of all teams are for finance and admins")
+        raise HiddenError("only finance and administrators can see GPUs of all teams")
     presences = list(
         GpuPresence.objects.filter(gpu__uuid=uuid)
         .select_related("node", "gpu")
@@ -58,7 +58,7 @@ def _places(presences: list[GpuPresence]) -> Iterator[GpuEvent]:
         elif last.node_id != presence.node_id:
             yield GpuEvent(at, "Moved", f"from {last.node.name} to {name}")
         else:
-            yield GpuEvent(at, "Came back", f"on {name}")
+            yield GpuEvent(at, "Present again", f"on {name}")
         if presence.end_ms is not None:
             yield GpuEvent(to_instant(presence.end_ms), "Gone", f"from {name}")
         last = presence
@@ -100,7 +100,9 @@ def _changes(before: NodeFact, after: NodeFact) -> Iterator[GpuEvent]:
     if before.labels.get("unschedulable") != after.labels.get("unschedulable"):
         is_cordoned = after.labels.get("unschedulable") == "true"
         title = "Node cordoned" if is_cordoned else "Node schedulable again"
-        yield GpuEvent(at, title, "New pods are kept away" if is_cordoned else "")
+        yield GpuEvent(
+            at, title, "No new pods are scheduled on it" if is_cordoned else ""
+        )
     if before.lifecycle != after.lifecycle:
         yield GpuEvent(
             at, "Lifecycle changed", f"{before.lifecycle} → {after.lifecycle}"

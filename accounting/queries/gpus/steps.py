@@ -86,11 +86,11 @@ def gpu_steps(selection: Selection, step_ms: int) -> list[GpuStep]:
         SelectionError: not one GPU, or another filter than the cluster.
     """
     if not selection.scope.sees_all:
-        raise HiddenError("GPUs of all teams are for finance and admins")
+        raise HiddenError("only finance and administrators can see GPUs of all teams")
     refuse_others(selection, ("cluster", "gpu"), "steps of a GPU")
     uuids = selection.filters.get("gpu", ())
     if len(uuids) != 1:
-        raise SelectionError("name one GPU: gpu=<uuid>", parameter="gpu")
+        raise SelectionError("specify one GPU: gpu=<uuid>", parameter="gpu")
     period = selection.period or stored_period() or Interval(0, 1)
     asked = {
         "gpu": uuids[0],

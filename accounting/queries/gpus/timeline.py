@@ -219,7 +219,7 @@ def presences(
         HiddenError: the scope does not see everything.
     """
     if not selection.scope.sees_all:
-        raise HiddenError("GPUs of all teams are for finance and admins")
+        raise HiddenError("only finance and administrators can see GPUs of all teams")
     text = _PRESENT.format(
         instance="w.instance" if by_instance else "(-1)::smallint", known=_KNOWN
     )  # column names of this project

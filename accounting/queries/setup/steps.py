@@ -92,7 +92,7 @@ def is_complete(steps: Sequence[SetupStep]) -> bool:
 
 
 def _administrator(names: str | None) -> SetupStep:
-    looked_for = "An active account with the role admin and a password."
+    looked_for = "At least one active account with the role admin and a password."
     if not names:
         return SetupStep(
             "An administrator can sign in",
@@ -109,57 +109,57 @@ def _administrator(names: str | None) -> SetupStep:
 
 def _source(found: tuple[int, int, str | None]) -> SetupStep:
     active, answering, errors = found
-    looked_for = "A source that was read without an error, in the list of sources."
+    looked_for = "At least one source was read without an error."
     if not active:
         return SetupStep(
-            "A source answers",
+            "A metrics source responds",
             "todo",
             "No source is configured.",
             looked_for,
             "manage.py configure gpu-ledger.yaml",
-            "Name a Prometheus, the exporters or a metrics file under clusters: sources.",
+            "Add a Prometheus server, exporters or a metrics file under clusters: sources.",
         )
     if errors or answering < active:
         return SetupStep(
-            "A source answers",
+            "A metrics source responds",
             "bad" if errors else "todo",
             errors or f"{answering} of {active} sources have been read.",
             looked_for,
             "up",
-            "Check the address, the token and the network between the two.",
+            "Check the address, the token and the network connection.",
         )
     return SetupStep(
-        "A source answers",
+        "A metrics source responds",
         "done",
-        f"{answering} of {active} sources answer.",
+        f"{answering} of {active} sources respond.",
         looked_for,
     )
 
 
 def _gpu_metrics(gpus: int, placeholders: int, present: int) -> SetupStep:
     looked_for = (
-        "Samples with a GPU's UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else "
+        "Samples with a GPU UUID: DCGM_FI_PROF_GR_ENGINE_ACTIVE, else "
         "DCGM_FI_DEV_GPU_UTIL."
     )
     query = 'count by (modelName) ({__name__=~"DCGM_FI_(PROF_GR_ENGINE_ACTIVE|DEV_GPU_UTIL)"})'
     if gpus:
-        more = f"; {placeholders:,} are known from nodes only" if placeholders else ""
+        more = f"; {placeholders:,} are reported by nodes only" if placeholders else ""
         return SetupStep(
-            "GPU metrics are seen",
+            "GPU metrics are scraped",
             "done",
-            f"{present:,} GPUs are there now, {gpus:,} have been sampled at some time{more}.",
+            f"{present:,} GPUs are present now, {gpus:,} were sampled in total{more}.",
             looked_for,
             query,
         )
     state = "bad" if placeholders else "todo"
-    found = f"{placeholders:,} GPUs are known from nodes, none from an exporter."
+    found = f"{placeholders:,} GPUs are reported by nodes, none by an exporter."
     return SetupStep(
-        "GPU metrics are seen",
+        "GPU metrics are scraped",
         state,
         found if placeholders else "No GPU has been sampled.",
         looked_for,
         query,
-        "Run dcgm-exporter on the GPU nodes and let it be scraped.",
+        "Run dcgm-exporter on the GPU nodes and configure Prometheus to scrape it.",
     )
 
 
@@ -168,32 +168,33 @@ def _kube_state(scrapers: int, holds: int) -> SetupStep:
     query = 'kube_pod_container_resource_requests{resource=~"nvidia_com_.*|amd_com_.*"}'
     if scrapers:
         return SetupStep(
-            "kube-state-metrics is seen",
+            "kube-state-metrics is scraped",
             "done",
             f"{holds:,} GPU allocations of pods are known.",
             looked_for,
             query,
         )
     return SetupStep(
-        "kube-state-metrics is seen",
+        "kube-state-metrics is scraped",
         "todo",
-        "No scrape of kube-state-metrics. Which pods hold GPUs is not known, so time is dark.",
+        "No samples of kube-state-metrics. Pods that hold GPUs are not known, so GPU time counts "
+        "as dark.",
         looked_for,
         query,
-        "Install kube-state-metrics and let the same source scrape it.",
+        "Install kube-state-metrics and let the same Prometheus scrape it.",
     )
 
 
 def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> SetupStep:
     held, unmapped = week[0], week[1]
     looked_for = (
-        "Held time of the last seven days of data whose namespace or label has a rule."
+        "The share of held GPU time in the last seven days that a rule maps to a team."
     )
     if not teams:
         return SetupStep(
-            "Namespaces belong to teams",
+            "Namespaces are mapped to teams",
             "todo",
-            "No team yet.",
+            "No teams yet.",
             looked_for,
             "manage.py configure gpu-ledger.yaml",
             "List teams and bindings in the setup file.",
@@ -201,26 +202,26 @@ def _mapped(teams: int, week: tuple[int, int, int, int, str | None]) -> SetupSte
         )
     if not held:
         return SetupStep(
-            "Namespaces belong to teams",
+            "Namespaces are mapped to teams",
             "todo",
-            f"{teams} teams; nothing was held yet.",
+            f"{teams} teams; no GPU time was held yet.",
             looked_for,
             route="attribution",
         )
     share = 1 - float(unmapped / held)
     if unmapped:
         return SetupStep(
-            "Namespaces belong to teams",
+            "Namespaces are mapped to teams",
             "bad" if share < 0.5 else "todo",
-            f"{share:.1%} of held time has a team.",
+            f"{share:.1%} of held GPU time is mapped to a team.",
             looked_for,
-            advice="Map the namespaces that are left.",
+            advice="Map the remaining namespaces.",
             route="attribution",
         )
     return SetupStep(
-        "Namespaces belong to teams",
+        "Namespaces are mapped to teams",
         "done",
-        f"All held time belongs to one of {teams} teams.",
+        f"All held GPU time is mapped to {teams} teams.",
         looked_for,
         route="attribution",
     )
@@ -231,13 +232,13 @@ def _priced(week: tuple[int, int, int, int, str | None]) -> SetupStep:
     looked_for = "A price for each GPU model of the last seven days of data."
     if everything and not unpriced:
         return SetupStep("Prices are set", "done", "Every GPU has a price.", looked_for)
-    found = f"No price for {models}." if unpriced else "No hour to price yet."
+    found = f"No price for {models}." if unpriced else "No usage to price yet."
     return SetupStep(
         "Prices are set",
         "todo",
         found,
         looked_for,
-        advice="Add a price; hours are computed again, metrics are not read again."
+        advice="Add a price. Hours are recomputed; metrics are not read again."
         if unpriced
         else "",
         route="prices",
@@ -245,12 +246,12 @@ def _priced(week: tuple[int, int, int, int, str | None]) -> SetupStep:
 
 
 def _computed(newest: datetime | None) -> SetupStep:
-    looked_for = "An hour in the rollups."
+    looked_for = "At least one hour of rolled-up usage."
     if newest is None:
         return SetupStep(
             "The first hour is computed",
             "todo",
-            "No hour yet. The first is computed within minutes of the first samples.",
+            "No hour yet. The first hour is computed within minutes of the first samples.",
             looked_for,
         )
     return SetupStep(

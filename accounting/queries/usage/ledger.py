@@ -36,7 +36,9 @@ def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
         SelectionError: an unknown dimension, or facts that have expired.
     """
     if not selection.scope.sees_all:
-        raise HiddenError("the ledger of all GPUs is for finance and admins")
+        raise HiddenError(
+            "only finance and administrators can see the ledger of all GPUs"
+        )
     for name in by:
         check_word("by", name, LEDGER_DIMENSIONS)
     return _priced(_fetch(selection, by), list(key_columns(by)))

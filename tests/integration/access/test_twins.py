@@ -119,7 +119,7 @@ def test_costs_are_for_those_who_see_bills(sign_in: SignIn, story: Story) -> Non
         is_told = name in ("fin", "ana")
         assert (">Cost<" in page) == is_told
         assert any(row["cost_per_gpu_hour"] for row in shown) == is_told
-        assert ("No price in force for" in page) == is_told  # names the whole fleet
+        assert ("No current price for" in page) == is_told  # names the whole fleet
         for row in shown:
             assert row["model"] in page
 

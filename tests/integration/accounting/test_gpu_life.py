@@ -140,7 +140,7 @@ def test_the_life_of_a_gpu_is_listed(tmp_path: Path) -> None:
     ]
     assert ("10:50", "Moved", "from n1 to n2") in found
     assert ("10:30", "Driver changed", "550.54.15 → 570.86.10") in found
-    assert ("10:30", "Node cordoned", "New pods are kept away") in found
+    assert ("10:30", "Node cordoned", "No new pods are scheduled on it") in found
     assert ("10:45", "Node schedulable again", "") in found
     assert (
         "10:10",

@@ -126,7 +126,7 @@ def test_all_prices_are_listed_and_add_up_to_the_figure(
     assert sum(amounts) == money(total[3]) == headline(page)
     assert amounts == sorted(amounts, reverse=True)
     assert [line[3] for line in lines].count("No price") == 2
-    assert "GPU-h have no price: no amount includes them" in page
+    assert "GPU-h have no price and are not included in any amount" in page
 
 
 def test_the_figure_is_that_of_tables_and_of_the_api(client: Client) -> None:

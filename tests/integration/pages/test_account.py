@@ -31,7 +31,7 @@ def test_names_of_tokens_are_unique_to_a_person(sign_in: SignIn) -> None:
     client.post("/account/tokens", TOKEN)
     second = client.post("/account/tokens", TOKEN)
     assert second.status_code == 422
-    assert "You have a token called &#x27;sheet&#x27;" in html_of(second)
+    assert "You already have a token named &#x27;sheet&#x27;" in html_of(second)
     assert sign_in("luis").post("/account/tokens", TOKEN).status_code == 302
     assert ApiToken.objects.filter(name="sheet").count() == 2
 

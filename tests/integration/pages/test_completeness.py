@@ -97,7 +97,7 @@ def test_data_health_says_what_each_share_is_of(sign_in: SignIn, story: Story) -
     title = f"{units.day(days.first)}: 85.7% of samples, {held} of held time observed"
     assert f"<title>{title}</title>" in html
     shown = text_of(client, f"/?from={days.first}&to={days.after}")
-    assert f"coverage of held time {held}" in shown
+    assert f"coverage {held}" in shown
 
 
 def test_data_health_does_not_call_a_day_with_some_data_whole(sign_in: SignIn) -> None:

@@ -18,8 +18,8 @@ def test_every_page_of_an_empty_ledger_says_what_to_do() -> None:
         page = html_of(client.get(path))
         assert "No usage has been read yet" in page
         assert "Connect a source" in page
-    assert "No price yet" in html_of(client.get("/prices"))
-    assert "No rule yet" in html_of(client.get("/attribution"))
+    assert "No prices yet" in html_of(client.get("/prices"))
+    assert "No rules yet" in html_of(client.get("/attribution"))
     steps = client.get("/setup").context["steps"]
     assert [step.state for step in steps] == ["done"] + ["todo"] * 6
     assert client.get("/teams").status_code == 200

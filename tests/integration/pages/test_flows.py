@@ -72,7 +72,7 @@ def test_a_price_from_tomorrow_changes_nothing_that_is_shown(
     later = story.until + timedelta(days=2)
     values = PRICE | {"valid_from": f"{later:%Y-%m-%d}"}
     page = html_of(sign_in("ana").post("/prices/new", values))
-    assert "No hour that is already computed changes" in page
+    assert "No computed hour changes" in page
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,14 @@ def test_a_trial_tells_what_saving_moves_from_the_last_days(
     assert whole.recent is not None
     assert whole.since is not None
     assert whole.since.allocated_ms > 4 * whole.recent.allocated_ms
-    words = f"Saving it moves {gpu_hours(whole.since.allocated_ms)} GPU-h"
+    words = f"Saving the rule moves {gpu_hours(whole.since.allocated_ms)} GPU-h"
     assert words in html_of(long_ago)
     day = f"{story.until + timedelta(days=1):%Y-%m-%d}"
     later = client.post("/attribution/new", RULE | {"valid_from": day})
     (none,) = later.context["trial"].moves
     assert none.recent == whole.recent
     assert none.since is None
-    assert "moves nothing that is already computed" in html_of(later)
+    assert "changes nothing that is already computed" in html_of(later)
 
 
 def test_a_rule_says_what_is_known_of_its_namespace(sign_in: SignIn) -> None:
@@ -213,7 +213,7 @@ def test_a_first_price_begins_with_its_model(sign_in: SignIn, story: Story) -> N
     assert priced["valid_from"].initial > story.until.date()
     late = client.post("/prices/new", PRICE | {"valid_from": "2026-11-10"})
     assert late.context["doubts"].unpriced_ms > 0
-    assert "GPU-h of this model before that day stay without a price" in (html_of(late))
+    assert "GPU-h of this model before that day have no price" in (html_of(late))
     whole = client.post("/prices/new", PRICE | {"valid_from": f"{first}"})
     assert whole.context["doubts"].unpriced_ms == 0
 
@@ -235,7 +235,7 @@ def test_a_rule_offers_what_is_there_and_chooses_no_team(sign_in: SignIn) -> Non
     assert '<option value="" selected>Choose a team</option>' in html_of(form)
     refused = client.post("/attribution/new", RULE | {"team": ""})
     assert refused.status_code == 422
-    assert "Choose the team that gets the usage." in html_of(refused)
+    assert "Select the team that receives the usage." in html_of(refused)
 
 
 def test_a_price_offers_the_tiers_that_held_gpus(sign_in: SignIn) -> None:
@@ -279,7 +279,7 @@ def test_preferences_are_kept_and_checked(sign_in: SignIn) -> None:
         "none",
     )
     zone = client.post("/account/preferences", {"timezone": "Mars/Base"}, follow=True)
-    assert "no time zone called Mars/Base" in html_of(zone)
+    assert "Mars/Base is not a valid time zone" in html_of(zone)
     client.post("/account/preferences", {"timezone": "Asia/Tokyo"})
     assert "Asia/Tokyo" in html_of(client.get("/account"))
 
@@ -314,17 +314,17 @@ def test_the_setup_counts_the_gpus_as_the_page_of_gpus_does(sign_in: SignIn) -> 
     client = sign_in("ana")
     shown = client.get("/gpus").context["fleet"].gpus
     steps = client.get("/setup").context["steps"]
-    [found] = [step.found for step in steps if step.name == "GPU metrics are seen"]
-    assert found.startswith(f"{shown} GPUs are there now, ")
-    assert "have been sampled at some time" in found
+    [found] = [step.found for step in steps if step.name == "GPU metrics are scraped"]
+    assert found.startswith(f"{shown} GPUs are present now, ")
+    assert "were sampled in total" in found
 
 
 def test_the_setup_steps_see_what_is_there(sign_in: SignIn) -> None:
     answer = sign_in("ana").get("/setup", headers={"HX-Request": "true"})
     states = {step.name: step.state for step in answer.context["steps"]}
-    assert states["A source answers"] == "done"
-    assert states["GPU metrics are seen"] == "done"
-    assert states["kube-state-metrics is seen"] == "todo"
+    assert states["A metrics source responds"] == "done"
+    assert states["GPU metrics are scraped"] == "done"
+    assert states["kube-state-metrics is scraped"] == "todo"
     assert states["Prices are set"] == "todo"
     assert states["The first hour is computed"] == "done"
     assert "NVIDIA-A10" in html_of(answer)

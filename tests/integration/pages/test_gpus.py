@@ -176,8 +176,8 @@ def test_a_gpu_that_nobody_held_says_so(sign_in: SignIn, story: Story) -> None:
     bare = Gpu.objects.exclude(pk__in=held).order_by("uuid")[0]
     answer = sign_in("ana").get(f"/gpus/{bare.uuid}?range=last-7-days")
     page = html_of(answer)
-    assert "Nobody held it in this time" in page
-    assert "Nothing was measured in this time" in page
+    assert "No pod held this GPU in this period" in page
+    assert "No measurements for this time" in page
     (row, errors) = answer.context["lanes"].rows
     assert {bar.look for bar in row.bars} == {"free"}
     assert errors.words == "none seen"
@@ -209,7 +209,7 @@ def test_a_long_range_is_cut_and_says_so(sign_in: SignIn) -> None:
 def test_a_range_whose_facts_are_gone_says_so(sign_in: SignIn, story: Story) -> None:
     client = sign_in("ana")
     gone = "from=2026-10-15&to=2026-10-20"
-    words = "Detail by GPU is kept for 35 days; it begins on 19 Nov 2026"
+    words = "Detail by GPU is kept for 35 days, from 19 Nov 2026"
     grid = html_of(client.get(f"/gpus?{gone}"))
     assert words in grid
     assert "No data" not in grid
@@ -270,7 +270,7 @@ def test_money_of_very_many_gpus_does_not_sort(
 ) -> None:
     monkeypatch.setattr(fleet, "MOST_PRICED", 3)
     answer = sign_in("ana").get("/gpus?sort=-earned")
-    assert "Money sorts up to 3 GPUs: filter first." in html_of(answer)
+    assert "To sort by an amount, filter to at most 3 GPUs." in html_of(answer)
     lines = answer.context["page"].lines
     assert [line.node for line in lines] == sorted(line.node for line in lines)
     assert all(line.money is not None for line in lines)

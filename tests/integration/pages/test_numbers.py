@@ -151,7 +151,7 @@ def test_a_comparison_up_to_the_same_hour_says_so(sign_in: SignIn) -> None:
     page = " ".join(html_of(client.get("/?range=last-7-days")).split())
     assert "vs 7\u201313 Nov 2026 to 15:00" in page
     assert "on 7\u201313 Nov 2026 to 15:00 (" in page
-    assert "Change is against 7\u201313 Nov 2026 to 15:00." in page
+    assert "Change is compared with 7\u201313 Nov 2026 to 15:00." in page
     assert (
         "Charge against 7\u201313 Nov 2026 to 15:00, the same hour as the newest"
         in page
@@ -192,7 +192,7 @@ def test_an_exact_range_is_half_open_and_shareable(sign_in: SignIn) -> None:
 def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
     page = text_of(sign_in("ana"), "/?from=2020-01-01&to=2020-01-05")
     assert "Nothing was held in 1–4 Jan 2020" in page
-    assert "Data are there from" in page
+    assert "Data is available from" in page
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_a_link_about_another_team_says_so_to_who_has_one(sign_in: SignIn) -> No
         assert address == "/teams/vision?range=last-week&model=NVIDIA-L40S"
         assert words == (
             f'This link is about the team "{slug}", which is not one of your teams. '
-            "Here is Vision."
+            "Vision is shown instead."
         )
         assert said(client, address)[1] == ""  # once
 
@@ -59,7 +59,7 @@ def test_a_link_about_another_team_says_so_to_who_has_two(
         words = said(client, f"{path}?team={slug}")[1]
         assert words == (
             f'This link is about the team "{slug}", which is not one of your teams. '
-            "Here are your teams."
+            "Your teams are shown instead."
         )
         answer = client.get(f"{path}?team={slug}&team=speech")
         assert [line.key for line in answer.context["teams"].lines] == ["speech"]
