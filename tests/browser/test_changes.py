@@ -118,7 +118,7 @@ def test_five_seconds_to_think_again_then_applied_and_undone(
         "data-state", "applied", timeout=LONG_MS
     )
     assert desk.hard("vision-prod") == {"requests.nvidia.com/gpu": "20"}
-    page.get_by_label("Why undo it").fill("It was a slip of the hand.")
+    page.get_by_label("Reason for undoing").fill("It was a slip of the hand.")
     page.get_by_role("button", name="Plan the undo").click()
     expect(page.locator("h1")).to_contain_text("Undo of")
     page.get_by_role("button", name="Apply 2 changes").click(timeout=LONG_MS)
@@ -143,7 +143,7 @@ def apply(page: Page) -> None:
 def undo(page: Page, address: str) -> None:
     """Take a change back from its page."""
     page.goto(address)
-    page.get_by_label("Why undo it").fill("It was a slip of the hand.")
+    page.get_by_label("Reason for undoing").fill("It was a slip of the hand.")
     page.get_by_role("button", name="Plan the undo").click()
     expect(page.locator("h1")).to_contain_text("Undo of")
     apply(page)
@@ -209,7 +209,7 @@ def test_two_quotas_and_a_tier_are_one_change_set(
 
     page = visit.open("/tiers")
     page.get_by_role("link", name="Edit tier urgent").click()
-    into = page.get_by_label("Goes into")
+    into = page.get_by_label("Add to")
     shown = into.locator("option:checked").evaluate("option => option.text")
     assert shown == f"{name.group()} (planned, 2 edits)"
     assert violations(page) == []
@@ -219,7 +219,7 @@ def test_two_quotas_and_a_tier_are_one_change_set(
     expect(page.locator(".asked > li")).to_have_count(3)
 
     page = visit.open("/quotas")
-    expect(page.get_by_label("Goes into")).to_have_count(1)
+    expect(page.get_by_label("Add to")).to_have_count(1)
     assert violations(page) == []
     page.get_by_role("textbox", name="Quota of Vision").fill("23")
     page.get_by_role("button", name="Review plan").click()
@@ -341,7 +341,7 @@ def test_a_lead_asks_an_admin_declines_and_the_lead_reads_why(
     page.get_by_role("link", name="Vision: 24 → 40 GPUs").first.click()
     page.get_by_text("Decline…").click()
     assert violations(page) == []
-    page.get_by_label("Why it is declined").fill("No node is free before December.")
+    page.get_by_label("Reason for declining").fill("No node is free before December.")
     page.get_by_role("button", name="Decline").click()
     expect(page.locator("#change")).to_have_attribute("data-state", "declined")
     assert violations(page) == []

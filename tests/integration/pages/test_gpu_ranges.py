@@ -167,16 +167,16 @@ def test_gpus_now_are_told_from_those_of_the_range(
     words = " ".join(re.sub("<[^>]+>", "", answer.content.decode()).split())
     assert "95 GPUs on 12 nodes now" in words
     assert (
-        "95 GPUs are there now: 79 whole, 8 shared as 32 units, "
-        "8 divided into 56 parts. 96 were there at some time in the last 24 hours."
+        "95 GPUs are present now: 79 whole, 8 shared as 32 units, "
+        "8 divided into 56 parts. 96 were present at some time in the last 24 hours."
     ) in words
     [part] = client.get("/quotas").context["parts"]
     assert part.fleet == fleet
     assert fleet.units == 79 + 32 + 56
     assert part.capacity == fleet.units + 1  # the node of the GPU that left reports 8
     quotas = " ".join(re.sub("<[^>]+>", "", html_of(client.get("/quotas"))).split())
-    assert "95 GPUs are there now: 79 whole, 8 shared as 32 units" in quotas
-    assert "Capacity is what nodes report, 168 in all: a shared GPU counts" in quotas
+    assert "95 GPUs are present now: 79 whole, 8 shared as 32 units" in quotas
+    assert "Capacity: what nodes report, 168 in total. A shared GPU counts" in quotas
     [cluster] = client.get("/api/v1/clusters").json()["rows"]
     assert (cluster["nodes"], cluster["gpus"]) == (12, 95)
     free = answer.context["free"]

@@ -83,8 +83,8 @@ def test_a_joined_edit_of_the_same_quota_replaces_the_earlier_in_sight(
     change.refresh_from_db()
     assert [edit["gpus"] for edit in change.edits] == [20, 14]
     page = text(ana.get(f"/changes/{change.pk}"))
-    assert "may hold 14 GPUs instead of 16, asked before" in page
-    assert page.count("asked before") == 2  # said, and in the button's own name
+    assert "may hold 14 GPUs instead of 16, requested before" in page
+    assert page.count("requested before") == 2  # said, and in the button's own name
     desk.work()
     act(ana, change, "leave-out", edit="1")
     assert [edit["gpus"] for edit in change.edits] == [20]

@@ -100,7 +100,7 @@ def test_two_edits_are_planned_reviewed_applied_and_undone(
     act(ana, undo, "apply")
     desk.work()
     assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "24"}
-    assert "goes back to what was there" in text(ana.get(f"/changes/{change.pk}"))
+    assert "restores the previous state" in text(ana.get(f"/changes/{change.pk}"))
 
 
 def test_what_stays_is_no_edit(desk: Office, sign_in: SignIn) -> None:
@@ -230,7 +230,7 @@ def test_a_cluster_that_changed_refuses_the_plan_and_the_rest_can_be_planned(
     page = text(ana.get(f"/changes/{change.pk}"))
     assert "1 applied, 1 refused" in page
     assert "since this plan" in page
-    assert "Plan what is left" in page
+    assert "Plan remaining objects" in page
 
 
 def test_a_cluster_that_is_away_is_named(
@@ -306,7 +306,7 @@ def test_a_lead_asks_and_an_admin_decides(desk: Office, sign_in: SignIn) -> None
     change = ChangeSet.objects.get(pk=answer.headers["Location"].rsplit("/")[-1])
     assert (change.state, change.plan_wanted_at) == ("draft", None)
     page = text(luis.get(f"/changes/{change.pk}"))
-    assert "An administrator plans it and decides" in page
+    assert "An administrator plans the change and decides" in page
     for verb in ("plan", "approve", "apply", "undo", "again", "force"):
         assert luis.post(f"/changes/{change.pk}/{verb}").status_code == 403
     act(ana, change, "plan")
@@ -369,7 +369,7 @@ def test_a_request_shows_the_numbers_of_now_and_comes_second(
     )
     assert f'<option value="north|{RESOURCE}|batch">GPUs, tier batch: quota 8' in page
     assert page.index("Quotas of Vision") < page.index('id="ask"')
-    assert page.index('id="ask"') < page.index("How it was changed")
+    assert page.index('id="ask"') < page.index("Quota history")
     assert 'id="ask"' not in html_of(sign_in("mia").get("/teams/vision/quota"))
 
 

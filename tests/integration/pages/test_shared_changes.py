@@ -63,7 +63,7 @@ def test_a_shared_change_opens_with_the_own_lines_only(
     shown = page.replace(f"CS-{change.pk}", "")
     for other in ("earch", "anguage", "urgent", "batch", "OPS-4812", "Committed"):
         assert other not in shown, other
-    assert "its reason is shown to administrators and finance" in page
+    assert "The reason is shown to administrators and finance" in page
 
 
 def test_the_api_cuts_a_shared_change_as_the_page_does(

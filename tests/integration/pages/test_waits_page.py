@@ -38,7 +38,7 @@ def test_what_waits_stands_with_the_schedulers_words(
     del desk
     luis, ana = sign_in("luis"), sign_in("ana")
     page = text(luis.get("/teams/vision/quota"))
-    assert "What waits, and why" in page
+    assert "Pending pods and jobs" in page
     assert "vision-train Pod in vision-prod on north" in page
     assert "2 GPUs" in page
     assert f"Not enough free GPUs on the nodes that fit {WORDS}" in page
