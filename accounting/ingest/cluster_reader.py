@@ -179,7 +179,7 @@ def _of_jobs(source: Source, reading: Reading) -> Reading:
         (
             "foreign_job",
             f"{source.name}: {job or 'no job'}",
-            f"Its samples are not counted: the source allows {', '.join(allowed)}.",
+            f"Its samples are ignored: the source allows {', '.join(allowed)}.",
         )
         for job in sorted(foreign)
     )

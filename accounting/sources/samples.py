@@ -24,10 +24,8 @@ from accounting.sources.catalogue import (
 )
 from accounting.sources.exposition import RawSeries
 
-TOO_LONG = (
-    "Its value is longer than any name of its kind can be: its series are left out."
-)
-ODD = "Its value has characters that no name has: its series are left out."
+TOO_LONG = "Its value is longer than names of this kind can be. Its series are ignored."
+ODD = "Its value has characters that are not valid in a name. Its series are ignored."
 
 
 @dataclass(frozen=True, slots=True, eq=False)

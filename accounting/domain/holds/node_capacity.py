@@ -204,8 +204,8 @@ def _beyond(
         yield Issue(
             code="gpu_beyond_capacity",
             subject=uuid,
-            message=f"Sampled on the node {node}, which never had room for more than {room}"
-            f" GPU{'' if room == 1 else 's'}: it is in no bill.",
+            message=f"Sampled on the node {node}, whose capacity was never more than {room}"
+            f" GPU{'' if room == 1 else 's'}. It is not billed.",
             first_ms=left[0].start_ms,
             last_ms=left[-1].end_ms,
             at_stake_ms=sum(part.length_ms for part in left),

@@ -32,7 +32,7 @@ def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
                 yield Issue(
                     code="unknown_profile",
                     subject=f"{subject} {resource}",
-                    message="No GPU of this node can have such a part: it is not booked.",
+                    message="No GPU of this node can have this partition. It is not booked.",
                     advice="Check the node's model label and the name of the resource.",
                     first_ms=pod.first_ms,
                     last_ms=pod.last_ms,
@@ -44,8 +44,8 @@ def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
             yield Issue(
                 code="share_above_one",
                 subject=subject,
-                message=f"Its annotations ask for {float(share):g} of one GPU.",
-                advice="Nothing is booked for it. Ask for several devices instead.",
+                message=f"Its annotations request {float(share):g} of one GPU.",
+                advice="It is not booked. Request several devices instead.",
                 first_ms=pod.first_ms,
                 last_ms=pod.last_ms,
                 at_stake_ms=at_stake_ms,
@@ -56,9 +56,9 @@ def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
                 yield Issue(
                     code="claim_without_device",
                     subject=f"{subject} {record.name}",
-                    message="It has a resource claim, of which no device is known.",
-                    advice="Let the portal read the Kubernetes API, or have the exporter "
-                    "show claims (KUBERNETES_ENABLE_DRA).",
+                    message="The device of its resource claim is not known.",
+                    advice="Give the portal access to the Kubernetes API, or configure the "
+                    "exporter to report claims (KUBERNETES_ENABLE_DRA).",
                     first_ms=pod.first_ms,
                     last_ms=pod.last_ms,
                     at_stake_ms=at_stake_ms,
@@ -86,8 +86,8 @@ def _unknown_instances(inventory: Inventory, period: Interval) -> Iterable[Issue
                     yield Issue(
                         code="unknown_profile",
                         subject=f"{uuid} {kind}",
-                        message="No GPU of this model has such an instance: its time is "
-                        "stranded.",
+                        message="GPUs of this model do not have such instances. The time counts "
+                        "as stranded.",
                         advice="Check the exporter's labels GPU_I_PROFILE and modelName.",
                         first_ms=max(at, period.start_ms),
                         last_ms=min(end, period.end_ms),

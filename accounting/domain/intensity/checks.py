@@ -45,10 +45,10 @@ def checked(
             Issue(
                 code="intensity_out_of_range" if is_ratio else "impossible_scale",
                 subject=f"{names[n][0]} {metric}",
-                message="A share of activity outside 0 to 1: up to 1.1 it counts as 1,"
-                " else as no data."
+                message="Activity ratio outside 0 to 1. Values up to 1.1 count as 1, larger "
+                "values as no data."
                 if is_ratio
-                else f"More than {most:g}: no GPU has that; counted as no data.",
+                else f"More than {most:g}, which is not possible for a GPU. Counted as no data.",
                 first_ms=int(times[0]),
                 last_ms=int(times[-1]),
                 at_stake_ms=lost_ms,
@@ -101,6 +101,6 @@ def energy_issues(
 
 
 _ENERGY_MESSAGES = {
-    "energy_reset": "Its energy counter went back: what it had counted is not all known.",
-    "energy_scale": "Its energy counter rises faster than any GPU can draw: left out.",
+    "energy_reset": "The energy counter decreased. Energy of this time is a lower bound.",
+    "energy_scale": "The energy counter increased faster than any GPU can consume. Ignored.",
 }

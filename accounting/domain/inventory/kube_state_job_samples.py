@@ -257,11 +257,11 @@ _REQUESTS = "kube_pod_container_resource_requests"
 
 def _message(role: JobRole, leading: str, shared: str) -> str:
     if role is JobRole.SHARD:
-        return f"It shows only objects that {leading} does not show, so it counts."
+        return f"It is used, because it reports only objects that {leading} does not report."
     if role is JobRole.TOOK_OVER:
-        return f"{leading} was silent for an hour, so it counts instead."
-    what = f" It shows {shared}, as {leading} does." if shared else ""
-    return f"Nothing of it counts.{what}"
+        return f"It is used instead of {leading}, which sent nothing for an hour."
+    what = f" It reports {shared}, which {leading} also reports." if shared else ""
+    return f"Its samples are ignored.{what}"
 
 
 def _bounds(

@@ -14,19 +14,19 @@ from accounting.domain.core.issue import Issue
 from accounting.domain.samples.series import Reading, Series
 
 _XIDS = {  # NVIDIA's list of XID errors, the ones that operators meet
-    13: "graphics engine exception, mostly the program's fault",
-    31: "memory page fault, mostly the program's fault",
-    43: "the GPU stopped processing, mostly the program's fault",
-    45: "cleaned up after another error",
+    13: "graphics engine exception, usually caused by the program",
+    31: "memory page fault, usually caused by the program",
+    43: "the GPU stopped processing, usually caused by the program",
+    45: "cleanup after another error",
     48: "double-bit memory error",
-    63: "a row of memory was remapped",
-    64: "a row of memory could not be remapped",
+    63: "memory row remapped",
+    64: "memory row remapping failed",
     74: "NVLink error",
     79: "the GPU has fallen off the bus",
     92: "many single-bit memory errors",
     94: "contained memory error",
     95: "uncontained memory error",
-    119: "the GPU's firmware does not answer",
+    119: "GPU firmware does not respond",
 }
 _CODES = {
     "xid": ("gpu_xid", "error"),
@@ -56,7 +56,7 @@ def conditions(readings: Sequence[Reading], period: Interval) -> list[Issue]:
 
 def _condition(uuid: str, metric: str, code: int, first_ms: int, last_ms: int) -> Issue:
     name, severity = _CODES[metric]
-    subject, message = uuid, "Shown by its exporter."
+    subject, message = uuid, "Reported by its exporter."
     if metric == "xid":
         subject = f"{uuid} XID {code}"
         meaning = _XIDS.get(code)
@@ -93,7 +93,7 @@ def told_twice(readings: Sequence[Reading], period: Interval) -> list[Issue]:
         Issue(
             code="metric_twice",
             subject=what,
-            message="One measure under two names in one scrape: it is counted once.",
+            message="One measurement under two names in the same scrape. It is counted once.",
             first_ms=min(low for low, _ in spans),
             last_ms=max(high for _, high in spans),
             at_stake_ms=sum(high - low for low, high in spans),

@@ -15,8 +15,8 @@ def samples_note(used: int, expected: int, unknown_ms: int) -> str:
         return ""
     if used > expected:
         return (
-            "The number expected is rounded down in each five-minute window, so more can be "
-            "used than expected."
+            "The expected number is rounded down in each five-minute window, so the number used "
+            "can be larger."
         )
     if unknown_ms:
         return (

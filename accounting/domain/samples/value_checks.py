@@ -54,7 +54,7 @@ def wrong_scales(
                 Issue(
                     code="utilization_scale",
                     subject=name,
-                    message=f"{name} carries values above 1: percent under a ratio's name.",
+                    message=f"{name} has values above 1: percent values in a ratio metric.",
                     advice=f"Declare `scales: {{{name}: percent}}` for this source.",
                     first_ms=inside[0],
                     last_ms=inside[-1] + WINDOW_MS,
@@ -117,7 +117,8 @@ def _out_of_range_of(series: Series, period: Interval) -> list[Issue]:
         Issue(
             code="utilization_out_of_range",
             subject=f"{series.gpu.uuid} {series.name}",
-            message="Utilization outside 0 to 1: up to 1.1 it counts as 1, else as no data.",
+            message="Utilization outside 0 to 1. Values up to 1.1 count as 1, larger values as "
+            "no data.",
             first_ms=int(times[0]),
             last_ms=int(times[-1]),
             at_stake_ms=int(np.count_nonzero(lost)) * step_ms,
@@ -146,7 +147,8 @@ def differing_samples(
         Issue(
             code="samples_differ",
             subject=uuid,
-            message=f"{count} samples of one series differ at one time; the smaller counts.",
+            message=f"{count} samples of one series have different values at the same time. The "
+            f"smaller value is used.",
             first_ms=int(inside[0]),
             last_ms=int(inside[-1]),
             at_stake_ms=count * step_ms,

@@ -137,7 +137,7 @@ def fault_of(name: str, model: str) -> str:
     """Why no instance of a GPU model can have this profile, in words; empty where one can."""
     profile = parse(name)
     if profile is None:
-        return f"{name!r} is no MIG profile; one looks like 1g.10gb or 1g.10gb+me."
+        return f"{name!r} is not a valid MIG profile. Examples: 1g.10gb, 1g.10gb+me."
     if shape_of(name, model) is not None:
         return ""
     rows = _rows(model)

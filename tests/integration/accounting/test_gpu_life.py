@@ -144,7 +144,7 @@ def test_the_life_of_a_gpu_is_listed(tmp_path: Path) -> None:
     assert ("10:45", "Node schedulable again", "") in found
     assert (
         "10:10",
-        "A GPU reported an error (XID)",
+        "GPU error (XID)",
         "XID 79: the GPU has fallen off the bus.",
     ) in found
     assert found[-1] == ("10:00", "First seen", "on n1")

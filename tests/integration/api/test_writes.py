@@ -189,7 +189,7 @@ WRONG: tuple[tuple[str, str, object, str], ...] = (
     ("bindings", "reason", ABSENT, "required"),
     ("bindings", "reason", LONG, "200"),
     ("prices", "model", "", "blank"),
-    ("prices", "profile", "half", "no MIG profile"),
+    ("prices", "profile", "half", "not a valid MIG profile"),
     ("prices", "profile", "9g.90gb", "more than one"),
     ("prices", "model", LONG, "200"),
     ("prices", "rate_per_gpu_hour", ABSENT, "required"),

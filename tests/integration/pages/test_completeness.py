@@ -109,9 +109,13 @@ def test_data_health_does_not_call_a_day_with_some_data_whole(sign_in: SignIn) -
 @pytest.mark.parametrize(
     ("used", "unknown", "note"),
     [
-        ("samples_expected + 3", "unknown_ms", "so more can be used than expected"),
-        ("samples_expected - 3", "unknown_ms", "Time that no sample covers is No data"),
-        ("samples_expected - 3", "0", "Samples are missing, but no time is"),
+        ("samples_expected + 3", "unknown_ms", "so the number used can be larger"),
+        (
+            "samples_expected - 3",
+            "unknown_ms",
+            "Time without a valid sample is No data",
+        ),
+        ("samples_expected - 3", "0", "Samples are missing, but no time is missing"),
     ],
 )
 def test_an_explanation_says_why_samples_are_not_those_expected(
@@ -217,7 +221,7 @@ def test_a_gpu_says_why_its_samples_are_not_those_expected(
     answer = client.get(f"/gpus/{uuid}")
     assert answer.context["used"] < answer.context["expected"]
     page = text_of(client, f"/gpus/{uuid}")
-    assert "Time that no sample covers is No data." in page
+    assert "Time without a valid sample is No data." in page
     assert "Driver Not reported" in page
     taken = {gpu.pk for held in story.held for gpu in held.gpus}
     free = Gpu.objects.exclude(pk__in=taken).order_by("uuid")[0]

@@ -83,7 +83,7 @@ def test_a_price_from_tomorrow_changes_nothing_that_is_shown(
         ("rate_per_gpu_hour", "much", "Enter a number"),
         ("valid_from", "soon", "Enter a valid date"),
         ("model", "", "This field is required"),
-        ("profile", "half", "is no MIG profile; one looks like 1g.10gb"),
+        ("profile", "half", "is not a valid MIG profile. Examples: 1g.10gb"),
         ("profile", "9g.10gb", "9g.10gb is more than one NVIDIA-A10."),
         ("cluster", "nowhere", "not one of the available choices"),
     ],

@@ -45,7 +45,7 @@ def test_share_of_activity_is_believed_up_to_one_tenth_above_one() -> None:
     assert values == [0.0, 1.0, 1.05, 1.1, 0.5]
     assert (issue.code, issue.subject) == ("intensity_out_of_range", "G sm_active")
     assert (issue.first_ms, issue.last_ms, issue.severity) == (60_000, 150_000, "info")
-    assert issue.message.startswith("A share of activity")
+    assert issue.message.startswith("Activity ratio")
 
 
 def test_zero_and_one_are_no_fault() -> None:

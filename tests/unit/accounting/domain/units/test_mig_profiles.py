@@ -135,7 +135,11 @@ def test_compute_slices_of_a_gpu() -> None:
     ("profile", "model", "words"),
     [
         ("1G.10GB.ME", A100, ""),
-        ("gpu", A100, "'gpu' is no MIG profile; one looks like 1g.10gb or 1g.10gb+me."),
+        (
+            "gpu",
+            A100,
+            "'gpu' is not a valid MIG profile. Examples: 1g.10gb, 1g.10gb+me.",
+        ),
         ("2G.12GB", "NVIDIA-A30", ""),
         (
             "3G.20GB",
