@@ -45,7 +45,7 @@ def reach(name: str) -> None:
     """
     global _passed  # noqa: PLW0603  # one process, one armed place
     if name not in (*NAMES, *RETIREMENT_NAMES, *PLAN_NAMES, *PUSH_NAMES):
-        raise ValueError(f"no failpoint is called {name!r}")
+        raise ValueError(f"{name!r} is not a failpoint")
     armed, _, what = _ARMED.partition(":")
     if armed != name:
         return
@@ -67,5 +67,5 @@ def _wait_for(path: Path) -> None:
     end = time.monotonic() + PATIENCE_S
     while not path.exists():
         if time.monotonic() > end:
-            raise FailpointError(f"{path} was not there for {PATIENCE_S:.0f} s")
+            raise FailpointError(f"{path} did not appear within {PATIENCE_S:.0f} s")
         time.sleep(0.05)

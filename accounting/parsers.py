@@ -68,7 +68,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise BodyError(f"The member {_shown(name)!r} is given twice.")
+            raise BodyError(f"Duplicate member {_shown(name)!r}.")
         found[name] = value
     return found
 
@@ -105,7 +105,7 @@ def _check(pointer: str, value: Any) -> None:
                 f"{pointer}: the character {code} cannot be stored.", pointer
             )
     elif isinstance(value, int | float) and not -WIDEST <= value < WIDEST:
-        raise BodyError(f"{pointer}: a number has at most 64 bits.", pointer)
+        raise BodyError(f"{pointer}: numbers can have at most 64 bits.", pointer)
 
 
 def _shown(name: str) -> str:

@@ -122,7 +122,7 @@ def _members(pointer: str, detail: Any) -> Iterator[Fault]:
 
 def _detail(error: Exception, data: Any, faults: list[Fault]) -> str:
     if isinstance(error, IntegrityError):
-        return "This contradicts what is stored already."
+        return "This conflicts with existing data."
     if faults and "pointer" in faults[0] and not isinstance(error, BodyError):
         return "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults)
     return str(data["detail"]) if isinstance(data, dict) else str(data)
@@ -130,19 +130,19 @@ def _detail(error: Exception, data: Any, faults: list[Fault]) -> str:
 
 def _title(status: int) -> str:
     return {
-        400: "Wrong use",
-        401: "Not signed in",
-        403: "Not allowed",
-        404: "Not found",
-        405: "Method not allowed",
-        406: "Format not offered",
-        409: "Not possible now",
-        410: "No longer there",
-        412: "Changed meanwhile",
-        413: "Too large",
-        415: "Format not understood",
-        422: "Key used before",
-        428: "If-Match needed",
-        429: "Too many requests",
+        400: "Bad Request",
+        401: "Unauthorized",
+        403: "Forbidden",
+        404: "Not Found",
+        405: "Method Not Allowed",
+        406: "Not Acceptable",
+        409: "Conflict",
+        410: "Gone",
+        412: "Precondition Failed",
+        413: "Content Too Large",
+        415: "Unsupported Media Type",
+        422: "Idempotency key already used",
+        428: "Precondition Required",
+        429: "Too Many Requests",
         500: "Internal Server Error",
     }.get(status, "Error")

@@ -59,7 +59,7 @@ def ingest(cluster_id: int) -> None:
 )
 def forget_attempts() -> None:
     """Remove counts of sign-in attempts that no limit needs any more (beat: every hour)."""
-    log.info("attempts forgotten", keys=sign_in.remove_old_limits())
+    log.info("sign-in attempts deleted", keys=sign_in.remove_old_limits())
 
 
 @shared_task(

@@ -19,7 +19,7 @@ CANNOT_RUN = 3  # beside 0 success, 1 a finding, 2 wrong use
 MIGRATING = frozenset(
     {"migrate", "prepare_database", "makemigrations", "showmigrations", "sqlmigrate"}
 )
-AGAIN = "What was done is kept: run the command again"
+AGAIN = "Completed work is kept. Run the command again"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -35,7 +35,9 @@ def run(arguments: Sequence[str]) -> int:
         execute_from_command_line(list(arguments))
     except (OperationalError, InterfaceError) as error:
         reason = first_reason(error)
-        sys.stderr.write(f"gpu-ledger: the database went away: {reason}. {AGAIN}\n")
+        sys.stderr.write(
+            f"gpu-ledger: the database connection was lost: {reason}. {AGAIN}\n"
+        )
         return CANNOT_RUN
     return 0
 

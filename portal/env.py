@@ -48,7 +48,9 @@ class NamedFiles(PydanticBaseSettingsSource):
             return None, field_name, False
         if os.environ.get(field_name.upper()):
             name = field_name.upper()
-            raise ConfigurationError(f"{name} and {name}_FILE are both set: give one")
+            raise ConfigurationError(
+                f"{name} and {name}_FILE are both set: set only one"
+            )
         try:
             return Path(path).read_text().rstrip("\r\n"), field_name, False
         except (OSError, UnicodeDecodeError) as error:
@@ -133,7 +135,7 @@ class Environment(BaseSettings):
     ) -> list[IPv4Network | IPv6Network]:
         """Where everybody is a proxy, everybody chooses the address that is counted."""
         if any(network.prefixlen == 0 for network in value):
-            raise ValueError("names every address: name your proxies only")
+            raise ValueError("includes all addresses: list only your proxies")
         return value
 
     @field_validator("allowed_hosts")
@@ -141,7 +143,7 @@ class Environment(BaseSettings):
     def refuse_wildcards(cls, value: list[str]) -> list[str]:
         """A portal that answers to any name can be made to send links to any name."""
         if "*" in value:
-            raise ValueError("* is not accepted: name the hosts")
+            raise ValueError("* is not accepted: list the hosts")
         return value
 
     @field_validator("secret_key")
@@ -168,7 +170,7 @@ class Environment(BaseSettings):
             name = database_settings(value.get_secret_value())["USER"]
             if not ROLE.fullmatch(name):
                 raise ValueError(
-                    "names no role of small letters, digits and underscores:"
+                    "must contain a role of lowercase letters, digits and underscores:"
                     " postgres://ROLE:password@host:5432/name"
                 )
         return value
@@ -269,7 +271,7 @@ def database_settings(url: str) -> dict[str, Any]:
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ValueError("must begin with postgres:// or postgresql://")
     if not parts.path.strip("/"):
-        raise ValueError("names no database: postgres://user@host:5432/NAME")
+        raise ValueError("must contain a database name: postgres://user@host:5432/NAME")
     options = dict(parse_qsl(parts.query))
     return {
         "ENGINE": "django.db.backends.postgresql",

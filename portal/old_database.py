@@ -66,7 +66,8 @@ def how_to_keep() -> str:
     """How to keep the embedded database aside and begin with a new one."""
     folder = settings.HOME.postgres
     return (
-        f"Stop what uses it and keep it aside: `mv '{folder}' '{folder}-old'`. Then fill a"
+        f"Stop all processes that use it and move it away: `mv '{folder}' '{folder}-old'`. Then "
+        "fill a"
         " new one with `manage.py configure` and `manage.py import_metrics`"
     )
 
@@ -75,7 +76,7 @@ def _refusal(found: list[str]) -> str:
     """What was found, and what to do with a database of this kind, in one line."""
     if is_demo():
         place = f"the demo in {settings.HOME.home}"
-        remedy = "`make demo` deletes it and begins anew"
+        remedy = "`make demo` deletes it and starts again"
     elif settings.ENVIRONMENT.database_url is None:
         place = f"the database in {settings.HOME.home}"
         remedy = how_to_keep()

@@ -55,7 +55,7 @@ class MinuteThrottle(SimpleRateThrottle):
             except redis.RedisError as error:
                 MinuteThrottle._silent_until = time.monotonic() + ASK_AGAIN_S
                 log.warning(
-                    "rate limits count in each process: Redis does not answer",
+                    "Redis does not respond: rate limits are counted per process",
                     error=str(error),
                 )
         return _increased(caches[OWN], key, self.duration)

@@ -33,7 +33,7 @@ class ReasonForm(AccessibleForm):
         min_length=10,
         max_length=200,
         help_text=REASON,
-        error_messages={"required": "Give a reason of 10 to 200 characters."},
+        error_messages={"required": "Enter a reason of 10 to 200 characters."},
     )
 
 
@@ -53,7 +53,7 @@ class EditsForm(ReasonForm):
         """Given, or not needed."""
         reason: str = self.cleaned_data["reason"]
         if not reason and not self.data.get("into"):
-            raise forms.ValidationError("Give a reason of 10 to 200 characters.")
+            raise forms.ValidationError("Enter a reason of 10 to 200 characters.")
         return reason
 
 
@@ -82,19 +82,19 @@ class RequestForm(ReasonForm):
         label="Pool",
         error_messages={
             "required": "Choose a resource.",
-            "invalid_choice": "This resource is not offered. Choose one of the list.",
+            "invalid_choice": "This resource is not available. Select one from the list.",
         },
     )
     gpus = forms.CharField(
         label="New quota",
-        error_messages={"required": "Write how many, for example 32."},
+        error_messages={"required": "Enter a number, for example 32."},
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
     ends_at = forms.DateTimeField(
         required=False,
         label="Until",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
-        error_messages={"invalid": "Choose a date and a time."},
+        error_messages={"invalid": "Select a date and a time."},
     )
     field_order = ("what", "gpus", "ends_at", "reason")
 
@@ -118,12 +118,12 @@ class RequestForm(ReasonForm):
         text = str(self.cleaned_data["gpus"]).strip().replace(",", "")
         if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
             raise forms.ValidationError(
-                f"{text[:20]} is not a whole number of units. Write a number such as 32."
+                f"{text[:20]} is not a whole number. Enter a number such as 32."
             )
         number = int(text)
         if self.numbers.get(self.cleaned_data.get("what", "")) == number:
             raise forms.ValidationError(
-                f"The quota is {number:,} already. Write another number."
+                f"The quota is already {number:,}. Enter a different number."
             )
         return number
 
@@ -133,31 +133,31 @@ class TierForm(EditsForm):
 
     name = forms.CharField(
         max_length=63,
-        help_text="Small letters, digits and dashes. Pods name its PriorityClass, "
-        "which is versioned: batch-v2.",
+        help_text="Lowercase letters, digits and dashes. Pods use its PriorityClass, whose name "
+        "has a version: batch-v2.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     value = forms.IntegerField(
         min_value=LEAST,
         max_value=MOST,
-        help_text=f"Larger goes first; at most {MOST:,}.",
+        help_text=f"Higher values have priority. At most {MOST:,}.",
     )
     preempts = forms.BooleanField(
         required=False,
-        label="May preempt lower tiers",
-        help_text="Without it, its pods wait. They can still be preempted.",
+        label="Can preempt lower tiers",
+        help_text="If not selected, its pods wait instead. They can still be preempted.",
     )
     is_default = forms.BooleanField(
         required=False,
-        label="For pods that name no class",
-        help_text="One tier of a cluster.",
+        label="Default for pods without a class",
+        help_text="A cluster can have one default tier.",
     )
     description = forms.CharField(max_length=500, required=False)
     in_place = forms.BooleanField(
         required=False,
-        label="Replace the class under its own name",
-        help_text="Deletes it and creates it again, instead of a new version. Pods keep "
-        "the number they have; between the two, pods that name it are refused.",
+        label="Replace the class and keep its name",
+        help_text="Deletes and recreates the class instead of creating a new version. Running "
+        "pods keep their value. In between, new pods that use the class are rejected.",
     )
 
     def edit(self, version: int | None) -> Values:

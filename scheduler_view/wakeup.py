@@ -23,4 +23,4 @@ def _ring(cluster_id: int) -> None:
     try:
         current_app.send_task(WORK, (cluster_id,), expires=RING_S, retry=False)
     except OperationalError as error:  # the clock finds the work within 15 seconds
-        log.warning("no bell", cluster=cluster_id, error=str(error))
+        log.warning("Redis is not available", cluster=cluster_id, error=str(error))

@@ -43,7 +43,7 @@ def accept(
         known = set(row.kube_state_jobs)
         if job not in known_jobs(cluster.pk).names:
             raise ValidationError(
-                {"job": f"no job {job!r} sent kube-state-metrics of {cluster.name}"}
+                {"job": f"job {job!r} sent no kube-state-metrics of {cluster.name}"}
             )
         wanted = known | {job} if is_accepted else known - {job}
         return set_accepted(cluster, wanted, actor=actor, reason=reason)

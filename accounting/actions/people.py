@@ -81,7 +81,7 @@ def save_person(
             changes.append(f"{name} has a new password")
         if had_administrator and not administrators():
             raise PersonError(
-                f"{name} is the only administrator: make somebody else one first"
+                f"{name} is the only administrator: give another person this role first"
             )
     return changes
 
@@ -145,9 +145,7 @@ def _set_team(user: User, slug: str, kind: TeamRole | None, changes: list[str]) 
     team = Team.objects.filter(slug=slug).first()
     if team is None:
         known = ", ".join(Team.objects.order_by("slug").values_list("slug", flat=True))
-        raise PersonError(
-            f"there is no team {slug!r}; the teams are {known or 'none yet'}"
-        )
+        raise PersonError(f"{slug!r} is not a team; known teams: {known or 'none'}")
     membership = Membership.objects.filter(user=user, team=team).first()
     if kind is None:
         if membership is not None:

@@ -1,4 +1,4 @@
-"""The twins of `manage.py report`, and clusters: lists that nobody edits here."""
+"""Read-only lists: the reports of `manage.py report`, and clusters."""
 
 from functools import partial
 
@@ -45,14 +45,14 @@ from accounting.serializers.usage import (
 
 
 class UsageView(RowsView):
-    """Held time and its money, by any dimensions."""
+    """Allocated GPU time and its charge, by any dimensions."""
 
     subject = "usage"
     parameters = ("by", "only", "columns", *REPORT)
 
     @lists(UsageRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Rows of `report usage`."""
+        """List usage, as `report usage` does."""
         selection, by = self.selection(request), self.by(request, "team")
         rows = with_hardness(usage_rows(selection, by), selection, by)
         found = only_pointless(rows, request.query_params.get("only"))
@@ -65,9 +65,7 @@ class UsageView(RowsView):
         if text is None:
             return rows
         if not isinstance(request.accepted_renderer, CsvRenderer):
-            raise SelectionError(
-                "columns are those of a CSV file; add format=csv", parameter="columns"
-            )
+            raise SelectionError("'columns' requires format=csv", parameter="columns")
         names = list(dict.fromkeys(text.split(",")))
         for name in names:
             check_word("columns", name, USAGE_MEASURES)
@@ -81,7 +79,7 @@ class UsageView(RowsView):
 
 
 class LedgerView(RowsView):
-    """The seven states of every GPU and their money."""
+    """The seven states of every GPU and their charges."""
 
     subject = "ledger"
     right = WHOLE_FLEET
@@ -89,13 +87,13 @@ class LedgerView(RowsView):
 
     @lists(LedgerRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Rows of `report ledger`, for finance and admins."""
+        """List the ledger, as `report ledger` does. For finance and administrators."""
         rows = ledger_rows(self.selection(request), self.by(request, "cluster"))
         return self.listed(request, rows, LedgerRowSerializer)
 
 
 class HoldsView(RowsView):
-    """Each hold of a pod."""
+    """GPU allocations of pods."""
 
     subject = "holds"
     parameters = (*PERIOD, *HOLD_FILTERS)
@@ -108,7 +106,7 @@ class HoldsView(RowsView):
 
 
 class GpusView(RowsView):
-    """Every GPU: where, who holds it now, how it was used, and what it earned."""
+    """GPUs: location, current holder, use and charges."""
 
     subject = "gpus"
     right = WHOLE_FLEET
@@ -116,13 +114,13 @@ class GpusView(RowsView):
 
     @lists(GpuRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """GPUs that were there in the period, for finance and admins."""
+        """List GPUs that were present in the period. For finance and administrators."""
         selection = self.selection(request)
         return self.listed(request, priced_gpus(selection), GpuRowSerializer)
 
 
 class GpuHoldersView(RowsView):
-    """Who had which GPU from when to when, to the five minutes."""
+    """Holders of GPUs over time, in five-minute windows."""
 
     subject = "gpu-holders"
     parameters = (*PERIOD, *HOLDER_FILTERS)
@@ -135,7 +133,7 @@ class GpuHoldersView(RowsView):
 
 
 class GpuStepsView(RowsView):
-    """One GPU through time: its seven states, and what its exporter measured."""
+    """One GPU over time: its seven states and measurements."""
 
     subject = "gpu-steps"
     right = ONE_GPU
@@ -143,7 +141,8 @@ class GpuStepsView(RowsView):
 
     @lists(GpuStepSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Steps of one GPU, for finance and admins, while five-minute facts are kept."""
+        """List steps of one GPU, as long as five-minute data is kept. For finance and
+        administrators."""
         step = request.query_params.get("step", "hour")
         check_word("step", step, tuple(STEPS))
         rows = gpu_steps(self.selection(request), STEPS[step])
@@ -151,7 +150,7 @@ class GpuStepsView(RowsView):
 
 
 class IssuesView(RowsView):
-    """Faults in the data, open ones unless `state` says otherwise."""
+    """Data issues; open issues unless `state` is set."""
 
     subject = "data-issues"
     right = DATA_ISSUES
@@ -159,7 +158,7 @@ class IssuesView(RowsView):
 
     @lists(IssueSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Rows of `report issues`, for finance and admins."""
+        """List data issues, as `report issues` does. For finance and administrators."""
         found = issue_rows(
             self.selection(request), request.query_params.get("state", OPEN)
         )
@@ -167,7 +166,7 @@ class IssuesView(RowsView):
 
 
 class AuditView(RowsView):
-    """What people changed."""
+    """Audit log."""
 
     subject = "audit"
     right = AUDIT
@@ -175,7 +174,7 @@ class AuditView(RowsView):
 
     @lists(AuditSerializer, parameters)
     def get(self, request: Request) -> HttpResponseBase:
-        """Changes, newest first, for finance and admins; a cursor never grows stale."""
+        """List changes, newest first. For finance and administrators. Cursors do not expire."""
         wish = self._wish(request)
         if isinstance(request.accepted_renderer, CsvRenderer):
             rows = AuditSerializer.each(audit_rows(wish))
@@ -194,7 +193,7 @@ class AuditView(RowsView):
         if what:
             check_word("what", what, kinds())
         if about and not (about.isascii() and about.isdigit() and len(about) < 18):
-            raise SelectionError("object is a number", parameter="object")
+            raise SelectionError("object must be a number", parameter="object")
         return AuditFilter(
             what=what,
             actor=query.get("actor", ""),
@@ -205,12 +204,12 @@ class AuditView(RowsView):
 
 
 class ClustersView(RowsView):
-    """Clusters and what they have now."""
+    """Clusters and their current resources."""
 
     subject = "clusters"
 
     @lists(ClusterSerializer)
     def get(self, request: Request) -> Response:
-        """Every cluster."""
+        """List clusters."""
         rows = cluster_rows(scope_of(request.user))
         return self.listed(request, rows, ClusterSerializer)

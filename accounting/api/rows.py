@@ -96,7 +96,7 @@ class Negotiation(DefaultContentNegotiation):
 class HasScope(BasePermission):
     """A token never can do more than its owner; its scopes narrow it further."""
 
-    message = "This token's scopes do not allow it."
+    message = "This token's scopes do not allow this request."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """True for sessions, and for tokens with the scope that the view needs."""
@@ -197,7 +197,7 @@ class RowsView(ApiView):
                     allowed=allowed,
                 )
             if len(values) > 1 and name not in REPEATABLE:
-                raise SelectionError(f"{name} is given twice", parameter=name)
+                raise SelectionError(f"{name} is used more than once", parameter=name)
 
     def keyset_page(
         self,
@@ -295,5 +295,5 @@ def admin_of(request: Request) -> Any:
     """Who asks; refuses everyone but admins."""
     user = request.user
     if not scope_of(user).is_admin:
-        raise exceptions.PermissionDenied("Only admins may change this.")
+        raise exceptions.PermissionDenied("Only administrators can change this.")
     return user

@@ -38,16 +38,17 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 PERIOD = ("from", "to")
 REPORT = (*PERIOD, *FILTERS)
 _TEXTS = {
-    "from": "ISO 8601 time with offset on a five-minute border, or a billing day",
-    "to": "the first moment that is not included, written as `from`",
+    "from": "start of the period: an ISO 8601 time with an offset that aligns to a five-minute "
+    "boundary, or a billing day",
+    "to": "end of the period (exclusive), in the same format as `from`",
     "by": "dimensions, separated by commas",
-    "columns": "of a CSV file, after its dimensions, separated by commas; all without it",
-    "only": "`pointless`: rows that were busy without tensor or memory work",
-    "state": "of an issue; open ones without it",
-    "step": "how long a row is: an hour without it",
-    "limit": f"rows a page: 1 to {LARGEST}, {LIMIT} without it; CSV has all rows",
-    "cursor": "`next` of the answer before; 410 when the rows have changed since",
-    "format": "instead of the Accept header",
+    "columns": "columns of a CSV file after its dimensions, separated by commas; default: all",
+    "only": "`pointless`: only rows that were busy without tensor or memory activity",
+    "state": "state of the issues; default: open",
+    "step": "length of a row; default: one hour",
+    "limit": f"rows per page: 1 to {LARGEST}, default {LIMIT}; CSV files contain all rows",
+    "cursor": "`next` of the previous response; 410 if the rows have changed since",
+    "format": "response format, overrides the Accept header",
 }
 _ENUMS = {
     **{name: one.values for name, one in BY_NAME.items() if one.values},
@@ -57,17 +58,18 @@ _ENUMS = {
     "format": ("json", "csv"),
 }
 REFUSALS = {
-    400: "Wrong use: `errors` names each parameter or member, and what it may be.",
-    401: "Not signed in.",
-    403: "Not allowed for this person, or not by this token's scopes.",
-    404: "Not there, or not theirs.",
-    406: "A form that is not offered; of a write, nothing was written.",
-    409: "Its state, or somebody else's change, does not allow it; says what to do.",
-    410: "The rows have changed since the cursor was given.",
-    412: "Another version is there than If-Match names: read it again.",
-    413: "A body of more than 2.5 MB.",
-    415: "A body that is not JSON in UTF-8.",
-    422: "An idempotency key that came with another request.",
+    400: "Bad request. `errors` lists each parameter or member and its valid values.",
+    401: "Authentication is missing or not valid.",
+    403: "This person's role or this token's scopes do not allow the request.",
+    404: "The object does not exist, or this person cannot see it.",
+    406: "The requested format is not available. Nothing was written.",
+    409: "The object's state or another person's change does not allow the request. `detail` "
+    "describes what to do.",
+    410: "The rows have changed since the cursor was issued.",
+    412: "The version does not match If-Match. Read the object again.",
+    413: "The body is larger than 2.5 MB.",
+    415: "The body is not JSON in UTF-8.",
+    422: "The idempotency key was used for a different request.",
     428: "If-Match is missing.",
     429: "Too many requests.",
 }
@@ -78,7 +80,7 @@ RETRY_AFTER = OpenApiParameter(
     int,
     OpenApiParameter.HEADER,
     response=[429],
-    description="seconds until the next request may come",
+    description="seconds until the next request is allowed",
 )
 _TIME = {  # of `from` and `to` (N30)
     "oneOf": [
@@ -96,7 +98,7 @@ def _parameter(name: str) -> OpenApiParameter:
         _TYPES.get(name, str),
         many=name in FILTERS,
         enum=_ENUMS.get(name),
-        description=_TEXTS.get(name, f"only this {name}; may be repeated"),
+        description=_TEXTS.get(name, f"only rows with this {name}; can be repeated"),
     )
 
 

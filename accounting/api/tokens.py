@@ -1,4 +1,4 @@
-"""Sign-in of programs: `Authorization: Bearer ...`."""
+"""Authentication of API clients: `Authorization: Bearer ...`."""
 
 from typing import Any
 

@@ -154,7 +154,7 @@ def keep_files(
         )
         if spooled.first_ms is None or spooled.last_ms is None:
             raise FileError(
-                f"{', '.join(map(str, paths))}: no metric of a GPU or of kube-state in it"
+                f"{', '.join(map(str, paths))}: contains no GPU or kube-state-metrics series"
             )
         if not is_new:
             refuse_known_gpus(cluster_name, spooled)

@@ -72,15 +72,15 @@ def _check(cluster_id: int, at: datetime) -> None:
     at_ms = to_ms(at)
     if stored(cluster_id).has_expired(at) and at_ms % HOUR_MS:
         raise RetirementError(
-            f"{shown}: the five-minute facts of that time have expired, so the end must"
-            f" align to an hour: {to_instant(at_ms - at_ms % HOUR_MS):%Y-%m-%dT%H:%MZ}"
+            f"{shown}: the five-minute data of that time has expired, so the end must align to "
+            f"an hour: {to_instant(at_ms - at_ms % HOUR_MS):%Y-%m-%dT%H:%MZ}"
         )
     if at_ms % WINDOW_MS and not window_schedule.is_at_hand(
         cluster_id, window_of(at_ms)
     ):
         raise RetirementError(
-            f"{shown}: the samples of that time are gone, so the end must align to a"
-            f" five-minute boundary: {window_of(at_ms).start:%Y-%m-%dT%H:%MZ}"
+            f"{shown}: the samples of that time are deleted, so the end must align to a "
+            f"five-minute boundary: {window_of(at_ms).start:%Y-%m-%dT%H:%MZ}"
         )
 
 

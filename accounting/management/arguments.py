@@ -26,8 +26,8 @@ def clusters_named(name: str | None) -> Sequence[Cluster]:
     every = list(Cluster.objects.all())
     if not every:
         raise WrongUse(
-            "no cluster is configured; write a set-up file (see docs/example/ledger.yaml) "
-            "and run `manage.py configure FILE`"
+            "no cluster is configured; write a setup file (see docs/example/ledger.yaml) and run "
+            "`manage.py configure FILE`"
         )
     found = [cluster for cluster in every if name in (None, cluster.name)]
     if not found:
@@ -49,17 +49,17 @@ def ended_range(start: str | None, end: str | None) -> Interval | None:
     if start is None and end is None:
         return None
     if start is None or end is None:
-        raise WrongUse("--from and --to belong together: give both, or none")
+        raise WrongUse("--from and --to must be used together")
     try:
         period = parse_selection(EVERYTHING, start, end, {}).period
     except SelectionError as error:
         raise WrongUse(str(error)) from error
     if period is None:
-        raise WrongUse("--from and --to are empty")
+        raise WrongUse("the range from --from to --to is empty")
     now_ms = to_ms(database_now())
     end_ms = min(period.end_ms, now_ms - now_ms % WINDOW_MS)
     if end_ms <= period.start_ms:
-        raise WrongUse(f"--from ({start}) lies in the future")
+        raise WrongUse(f"--from ({start}) is in the future")
     return Interval(period.start_ms, end_ms)
 
 

@@ -20,10 +20,10 @@ def interval_line(
     """
     shown = _by_job(concluded)
     if declared_s is None:
-        return f"interval: {shown}, concluded from the samples"
+        return f"interval: {shown}, derived from the samples"
     if shown == _seconds(declared_s * 1000):
         return f"interval: {shown}, declared"
-    return f"interval: {declared_s} s, declared; the samples come every {shown}"
+    return f"interval: {declared_s} s, declared; the samples arrive every {shown}"
 
 
 def _by_job(concluded: Mapping[Sampler, int | None]) -> str:
@@ -54,5 +54,5 @@ def _of_job(found: Mapping[str, list[str]]) -> str:
 def _seconds(gap_ms: int | None) -> str:
     """Rounded to tenths: scrapes are never exactly on time."""
     if gap_ms is None:
-        return f"{DEFAULT_STEP_MS / 1000:g} s for want of samples"
+        return f"{DEFAULT_STEP_MS / 1000:g} s (default, no samples)"
     return f"{round(min(gap_ms, MAX_STEP_MS) / 1000, 1):g} s"

@@ -124,7 +124,7 @@ def limit_of(text: str | None) -> int:
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST))
     if not is_number or not 1 <= int(text) <= LARGEST:
         raise SelectionError(
-            f"limit is a number from 1 to {LARGEST}", parameter="limit"
+            f"limit must be a number from 1 to {LARGEST}", parameter="limit"
         )
     return int(text)
 
@@ -133,8 +133,8 @@ def _start(cursor: str, question: str, rows: Sequence[Row]) -> int:
     start, state = _opened(cursor, question)
     if state != _digest(rows):
         raise StaleError(
-            "the rows have changed since this cursor was given; begin again without it, "
-            "with a `to` that lies in the past",
+            "the rows have changed since this cursor was issued; start again without it, with a "
+            "`to` in the past",
             parameter="cursor",
         )
     return int(start)
@@ -157,14 +157,14 @@ def _opened(cursor: str, question: str) -> Sequence[Any]:
 
 def _foreign() -> SelectionError:
     return SelectionError(
-        "this cursor is not one of ours; use `next` of the answer before",
+        "not a valid cursor; use `next` of the previous response",
         parameter="cursor",
     )
 
 
 def _of_another_question() -> SelectionError:
     return SelectionError(
-        "this cursor belongs to other parameters; ask with those of the first page",
+        "this cursor belongs to other parameters; use the parameters of the first page",
         parameter="cursor",
     )
 

@@ -36,11 +36,11 @@ def _fault_of_parts(url: str, parts: SplitResult, host: str, port: int | None) -
     if parts.scheme not in ("http", "https"):
         return f"{url!r} must start with http:// or https://"
     if not host or port == 0:
-        return f"{url!r} names no host or port; {EXAMPLE}"
+        return f"{url!r} has no host or port; {EXAMPLE}"
     if "@" in parts.netloc:
-        return f"{host!r}: give credentials as username and password_file, not in the address"
+        return f"{host!r}: specify credentials as username and password_file, not in the address"
     if _is_metadata(host):
-        return f"{host!r} is link-local or a metadata service, which is never a source"
+        return f"{host!r} is link-local or a metadata service and is not allowed as a source"
     return ""
 
 

@@ -62,14 +62,16 @@ def checked(body: bytes, address: str, kind: str) -> Answer:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         start = body[:80].decode(errors="replace")
         raise InvalidSourceResponse(
-            f"{address}: not an answer of Prometheus ({error}); it starts {start!r}; "
+            f"{address}: not a Prometheus response ({error}); it starts with {start!r}; "
             "check the address"
         ) from error
     if answer.errorType in ("timeout", "execution"):
         raise TooMuch(f"{address}: {answer.errorType}: {answer.error}")
     if answer.status != "success" or answer.data is None:
         what = (
-            f"{answer.errorType}: {answer.error}" if answer.error else "no data in it"
+            f"{answer.errorType}: {answer.error}"
+            if answer.error
+            else "it contains no data"
         )
         raise InvalidSourceResponse(f"{address}: status {answer.status[:40]!r}, {what}")
     if answer.data.resultType != kind:
@@ -84,7 +86,7 @@ def _decoded(body: bytes) -> Answer:
         return _decode(body)
     except msgspec.ValidationError:
         for value in _VALUE.finditer(body):
-            float(value[1].decode())  # says which one is no number
+            float(value[1].decode())  # says which one is not a valid number
         if not _INFINITE.search(body):
             raise
     return _decode(_INFINITE.sub(b'"Inf"', body))
@@ -100,7 +102,7 @@ def labels_of(metric: bytes | msgspec.Raw) -> dict[str, str]:
         return _labels(metric)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidSourceResponse(
-            f"the labels of a series are wrong: {error}"
+            f"the labels of a series are not valid: {error}"
         ) from error
 
 

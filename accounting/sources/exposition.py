@@ -101,7 +101,7 @@ class Parser:
                 yield sample
         if is_openmetrics and not ended:
             raise ExpositionError(
-                f"line {self.line}: the text ends without # EOF: it is cut off"
+                f"line {self.line}: the text ends without # EOF and is truncated"
             )
 
     def _sample(
@@ -139,7 +139,9 @@ class Parser:
         if "#" in text:  # an exemplar, or a label value that looks like one
             match = _HEAD.match(text)
             if match is None:
-                raise self._fault(f"labels broken in {text[:80]!r}", 'expected {a="b"}')
+                raise self._fault(
+                    f"labels not valid in {text[:80]!r}", 'expected {a="b"}'
+                )
             return match[0], text[match.end() :]
         brace = text.rfind("}")
         if brace >= 0:
@@ -152,7 +154,7 @@ class Parser:
         name, brace, body = head.partition("{")
         if not _NAME.fullmatch(name):
             raise self._fault(
-                f"{name[:80]!r} is no metric name", "is this metrics text?"
+                f"{name[:80]!r} is not a valid metric name", "is this metrics text?"
             )
         labels = self._labels(body.removesuffix("}")) if brace else ()
         self.names.add(name)
@@ -175,7 +177,7 @@ class Parser:
             match = _LABEL.match(body, position)
             if match is None:
                 raise self._fault(
-                    f"labels broken at {body[position : position + 40]!r}",
+                    f"labels not valid at {body[position : position + 40]!r}",
                     'expected key="value"',
                 )
             value = match[2]
@@ -184,7 +186,7 @@ class Parser:
             found.append((match[1], value))
             position = match.end()
         if len({key for key, _ in found}) != len(found):
-            raise self._fault("a label appears twice", "give each label once")
+            raise self._fault("duplicate label", "use each label once")
         return tuple(found)
 
     def _value(self, word: str) -> float:
@@ -192,7 +194,7 @@ class Parser:
             return float(word) if word[:2].lower() != "0x" else float(int(word, 16))
         if word.lower() in {"nan", "inf", "+inf", "-inf"}:
             return float(word)
-        raise self._fault(f"{word[:40]!r} is no number", "expected a value")
+        raise self._fault(f"{word[:40]!r} is not a valid number", "expected a value")
 
     def _plain(self, word: str) -> float | None:
         """What a word means that is a plain number; None where it may be anything else."""
@@ -202,25 +204,27 @@ class Parser:
 
     def _time(self, word: str, *, is_openmetrics: bool) -> int:
         if not _TIME.fullmatch(word):
-            raise self._fault(f"{word[:40]!r} is no time", "expected a Unix time")
+            raise self._fault(
+                f"{word[:40]!r} is not a valid time", "expected a Unix time"
+            )
         at = to_milliseconds(word) if is_openmetrics else round(Decimal(word))
         if at < 0:
             raise self._fault(
-                f"time {word} lies before 1970", "check the exporter's clock"
+                f"time {word} is before 1970", "check the exporter's clock"
             )
         if not is_openmetrics and at < FIRST_TEXT_MS:
             raise self._fault(
-                f"time {word} looks like seconds, and Prometheus text has milliseconds",
-                "an OpenMetrics text ends with # EOF: is it cut off?",
+                f"time {word} appears to be in seconds; Prometheus text uses milliseconds",
+                "OpenMetrics text must end with # EOF: is it truncated?",
             )
         if at < EARLIEST_MS:
             raise self._fault(
-                f"time {word} lies before 2000", "check the exporter's clock"
+                f"time {word} is before 2000", "check the exporter's clock"
             )
         if self.latest_ms is not None and at > self.latest_ms:
             unit = "seconds" if is_openmetrics else "milliseconds"
             raise self._fault(
-                f"time {word} lies in the future",
+                f"time {word} is in the future",
                 f"times are {unit} in this format; check clock and format",
             )
         return at
@@ -228,8 +232,8 @@ class Parser:
     def _now(self) -> int:
         if self.default_ms is None:
             raise self._fault(
-                "a sample without a time",
-                "a file to import needs a time on every sample",
+                "a sample without a timestamp",
+                "files to import need a timestamp for every sample",
             )
         return self.default_ms
 
@@ -249,7 +253,7 @@ def to_milliseconds(seconds: str) -> int:
     """A decimal text of seconds in whole milliseconds, half-even.
 
     Raises:
-        ExpositionError: it is no number.
+        ExpositionError: it is not a valid number.
     """
     whole, _, fraction = seconds.partition(".")
     is_plain = whole.isdecimal() and (fraction.isdecimal() or not fraction)
@@ -258,7 +262,9 @@ def to_milliseconds(seconds: str) -> int:
     try:
         return round(Decimal(seconds) * 1000)
     except ArithmeticError as error:
-        raise ExpositionError(f"{seconds[:40]!r} is no time in seconds") from error
+        raise ExpositionError(
+            f"{seconds[:40]!r} is not a valid time in seconds"
+        ) from error
 
 
 def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:

@@ -76,7 +76,7 @@ def fetch(
         SourceError: one of its kinds, by what happened.
     """
     if fault := fault_of(url):  # of a source that was stored before this was checked
-        raise InvalidSourceResponse(f"{fault}; configure it anew")
+        raise InvalidSourceResponse(f"{fault}; run `manage.py configure` again")
     deadline = time.monotonic() + access.timeout_s
     timeout = (min(CONNECT_TIMEOUT_S, access.timeout_s), access.timeout_s)
     try:
@@ -91,16 +91,16 @@ def fetch(
             body = _read(answer, deadline, access.max_bytes, url)
     except (requests.ReadTimeout, urllib3.exceptions.ReadTimeoutError) as error:
         raise TooMuch(
-            f"{url}: no answer within {access.timeout_s:g} s; "
-            "is it overloaded, or timeout_s too short?"
+            f"{url}: no response within {access.timeout_s:g} s; "
+            "check its load, or increase timeout_s"
         ) from error
     except urllib3.exceptions.ProtocolError as error:
         raise Unavailable(
-            f"{url}: the answer was cut off ({_root(error)}); it is asked again"
+            f"{url}: the response was truncated ({_root(error)}); retrying"
         ) from error
     except requests.ConnectionError as error:
         raise Unavailable(
-            f"{url}: cannot be reached ({_root(error)}); does it run at this address?"
+            f"{url}: cannot be reached ({_root(error)}); check that it runs at this address"
         ) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise InvalidSourceResponse(
@@ -120,11 +120,11 @@ def _read(
         parts.append(part)
         size += len(part)
         if size > max_bytes:
-            raise TooMuch(f"{url}: the answer is larger than {max_bytes} bytes")
+            raise TooMuch(f"{url}: the response is larger than {max_bytes} bytes")
         if time.monotonic() > deadline:
             raise TooMuch(
-                f"{url}: the answer came too slowly and was cut off; "
-                "is it overloaded, or timeout_s too short?"
+                f"{url}: the response was too slow and was stopped; check its load, or increase "
+                "timeout_s"
             )
     return b"".join(parts)
 
@@ -139,14 +139,12 @@ def check_status(answer: requests.Response, body: bytes, url: str) -> None:
     if status in (401, 403):
         error = AccessRefused(f"{url}: {status}, access denied; check the credentials")
     elif status == 422 or (status >= 500 and _QUERY_TIMEOUT.search(body)):
-        error = TooMuch(f"{url}: {status} {text}; less is asked at a time")
+        error = TooMuch(f"{url}: {status} {text}; retrying with smaller requests")
     elif status == 429 or status >= 500:
-        error = Unavailable(
-            f"{url}: {status} {text}; it is asked again", _retry_after(answer)
-        )
+        error = Unavailable(f"{url}: {status} {text}; retrying", _retry_after(answer))
     elif 300 <= status < 400:
         error = InvalidSourceResponse(
-            f"{url}: redirects are not followed; give the final address"
+            f"{url}: redirects are not followed; use the final address"
         )
     else:
         error = InvalidSourceResponse(

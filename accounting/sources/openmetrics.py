@@ -156,9 +156,9 @@ def _no_room(folder: Path) -> str:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, EOFError):
-        return "the gzip file is cut off; copy it again"
+        return "the gzip file is truncated; copy it again"
     if isinstance(error, gzip.BadGzipFile | zlib.error):
-        return f"not a sound gzip file ({error}); copy it again"
+        return f"not a valid gzip file ({error}); copy it again"
     return str(error)
 
 
@@ -206,4 +206,4 @@ def _read(
         rows["id"] = np.array(ids, np.int32)[rows["id"]]
         result.write(rows)
     if not parser.names:
-        raise FileError(f"{path}: no sample in it; nothing was imported")
+        raise FileError(f"{path}: the file contains no samples; nothing was imported")

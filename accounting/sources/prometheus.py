@@ -152,7 +152,7 @@ class Prometheus:
                 continue
             except ValueError as error:
                 raise InvalidSourceResponse(
-                    f"{self.url}: a value is wrong: {error}"
+                    f"{self.url}: a value is not valid: {error}"
                 ) from error
             start_ms = part.end_ms
 

@@ -122,7 +122,7 @@ def _parsed(
     start = body[:200].lstrip().lower()
     if start.startswith((b"<!doctype", b"<html")):
         raise InvalidSourceResponse(
-            f"{target.url}: answered a web page, not metrics text"
+            f"{target.url}: returned a web page, not metrics text"
         )
     is_openmetrics = body.rstrip().endswith(b"# EOF")
     try:

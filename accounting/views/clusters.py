@@ -45,7 +45,7 @@ def cluster_retire(request: HttpRequest) -> HttpResponse:
     messages.success(
         request,
         f"The cluster {cluster.name} {state}. Workers recompute the affected data within "
-        f"minutes, one day at a time.",
+        "minutes, one day at a time.",
     )
     return redirect("data-health")
 

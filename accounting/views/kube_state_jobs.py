@@ -34,7 +34,7 @@ def kube_state_job(request: HttpRequest) -> HttpResponse:
         messages.success(
             request,
             f"{row.job or 'Samples without a job'} of {row.cluster}: the job {word}. The "
-            f"affected windows are recomputed within minutes.",
+            "affected windows are recomputed within minutes.",
         )
         return redirect("data-health")
     context = {"form": form, "row": row}

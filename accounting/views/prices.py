@@ -77,7 +77,7 @@ def price_add(request: HttpRequest) -> HttpResponse:
     messages.success(
         request,
         f"The price of {form.cleaned_data['model']} is saved. The affected hours are recomputed "
-        f"within minutes. Metrics are not read again.",
+        "within minutes. Metrics are not read again.",
     )
     return redirect("prices")
 

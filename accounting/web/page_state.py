@@ -112,7 +112,7 @@ class PageState(Address):
         try:
             return preset_range(self.preset, self.today)
         except ValueError as error:
-            raise RangeError(f'No range is called "{self.preset}".') from error
+            raise RangeError(f'"{self.preset}" is not a valid range.') from error
 
     def chosen_url(self, days: DayRange, preset: str) -> str:
         """This page for days that were typed or picked; by name where they have one."""

@@ -52,7 +52,7 @@ def server_account(process: Path = OURSELVES) -> UnixAccount | None:
     try:
         found = pwd.getpwnam(UNPRIVILEGED)
     except KeyError:
-        raise ServicesError(_refusal("there is no such account")) from None
+        raise ServicesError(_refusal("the account does not exist")) from None
     if missing := _missing_rights(process):
         raise ServicesError(_refusal(f"root lacks {', '.join(missing)}"))
     if not _is_mapped(found.pw_uid, process):

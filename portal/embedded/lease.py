@@ -53,7 +53,7 @@ def acquire(home: Path, *, is_temporary: bool = False) -> HomePaths:
     except OSError as error:
         raise ServicesError(
             f"{places.home} cannot be used ({error}): set GPU_LEDGER_HOME to a folder"
-            " of your own"
+            " that you own"
         ) from None
     _held[places.home] = lock
     try:
@@ -135,7 +135,7 @@ def _lock_shared(places: HomePaths) -> IO[bytes]:
         except BlockingIOError:
             file.close()
             if time.monotonic() > deadline:
-                message = f"the services in {places.home} do not finish stopping"
+                message = f"the services in {places.home} did not stop in time"
                 raise ServicesError(f"{message}: see {places.log('keeper')}") from None
             time.sleep(POLL)
             places.home.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
@@ -169,5 +169,5 @@ def _start_keeper(places: HomePaths, *, is_temporary: bool) -> None:
         answer = keeper.stdout.read().decode().strip()
     if answer != "ready":
         keeper.wait()
-        raise ServicesError(answer or f"no reason given: see {places.log('keeper')}")
+        raise ServicesError(answer or f"no reason reported: see {places.log('keeper')}")
     _started[places.home] = keeper

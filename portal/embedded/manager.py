@@ -72,7 +72,7 @@ def keep(places: HomePaths, *, is_temporary: bool) -> int:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _answer("another keeper has just started")
+        return _answer("another manager has just started")
     servers: list[Postgres | Redis] = [
         Postgres(places, is_temporary=is_temporary),
         Redis(places),
@@ -85,7 +85,7 @@ def keep(places: HomePaths, *, is_temporary: bool) -> int:
     except ServicesError as error:
         return _answer(str(error))
     except Exception as error:
-        logger.exception("a fault of the keeper itself")
+        logger.exception("an internal error of the manager")
         return _answer(f"{error!r}: see {places.log('keeper')}")
     finally:
         for server in reversed(servers):
@@ -102,7 +102,7 @@ def _watch(places: HomePaths, watches: list[Watch]) -> None:
             for watch in watches:
                 watch.look(time.monotonic())
             time.sleep(POLL)
-        logger.info("nobody uses the services any more")
+        logger.info("the services are no longer used")
         _until_we_end.append(os.dup(users.fileno()))
 
 

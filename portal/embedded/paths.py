@@ -112,7 +112,7 @@ def fault_of_owner(home: Path) -> str:
         return ""
     return (
         f"{home} belongs to {_name_of(owner)}, and this runs as"
-        f" {_name_of(os.geteuid())}: set GPU_LEDGER_HOME to a folder of your own"
+        f" {_name_of(os.geteuid())}: set GPU_LEDGER_HOME to a folder that you own"
     )
 
 

@@ -142,7 +142,7 @@ class Postgres:
                 return True
             if time.monotonic() > deadline:
                 self.stop()
-                raise ServicesError(f"PostgreSQL does not answer: see {log}")
+                raise ServicesError(f"PostgreSQL does not respond: see {log}")
             time.sleep(RETRY)
         self.process = None
         with log.open("rb") as file:
@@ -200,8 +200,8 @@ class Postgres:
         if free < needed:
             raise ServicesError(
                 f"the disk of {self.places.home} is full: {free // 1024**2} MB free,"
-                f" at least {needed // 1024**2} MB are needed. Make room, or set"
-                " GPU_LEDGER_HOME to another disk"
+                f" at least {needed // 1024**2} MB are needed. Free some space, or set "
+                "GPU_LEDGER_HOME to another disk"
             )
 
     def _command(self, sockets: int) -> list[str]:
@@ -230,7 +230,9 @@ class Postgres:
         log = self.places.log(self.name)
         told = told or launch.last_lines(log, 20)
         if "No space left on device" in told:
-            return f"the disk of {self.places.home} is full: make room and try again"
+            return (
+                f"the disk of {self.places.home} is full: free some space and try again"
+            )
         if "database files are incompatible" in told:
             return (
                 f"{self.places.postgres} was made by another PostgreSQL version:"

@@ -160,7 +160,7 @@ def _require_safe(base: Path) -> None:
         if found.st_uid not in {0, os.geteuid()}:
             raise OSError(errno.EPERM, f"{folder} belongs to another user")
         if is_shared and not found.st_mode & stat.S_ISVTX:
-            raise OSError(errno.EPERM, f"others may rename what is in {folder}")
+            raise OSError(errno.EPERM, f"other users can rename files in {folder}")
 
 
 def _sweep(base: Path) -> None:

@@ -129,7 +129,7 @@ class Supervisor:
             try:
                 child.process.wait(max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
-                self.say(f"{child.name} does not stop: killed")
+                self.say(f"{child.name} did not stop and was killed")
             child.signal_group(signal.SIGKILL)  # also what outlived its head
             child.process.wait()
             child.wait_for_group()
@@ -159,7 +159,7 @@ class Supervisor:
             )
         pause = min(FIRST_PAUSE * 2 ** (child.deaths - 1), LONGEST_PAUSE)
         child.again_at = now + pause
-        self.say(f"{child.name} ended with {code}: it starts again")
+        self.say(f"{child.name} exited with {code} and is restarted")
 
 
 @contextmanager

@@ -33,6 +33,6 @@ def _with_page(
     request: HttpRequest, answer: HttpResponseNotAllowed
 ) -> HttpResponseBase:
     method = request.method if (request.method or "").isalnum() else "This method"
-    page = refusal(request, 405, f"{method} is not possible at this address.")
+    page = refusal(request, 405, f"{method} is not allowed at this address.")
     page.headers["Allow"] = answer.headers["Allow"]
     return page

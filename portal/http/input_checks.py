@@ -68,7 +68,7 @@ def _check_headers(request: HttpRequest) -> None:
 def _too_large() -> InputError:
     megabytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
     return InputError(
-        413, f"The body is larger than {megabytes:g} MB. Send less at once."
+        413, f"The body is larger than {megabytes:g} MB. Send smaller requests."
     )
 
 
@@ -93,7 +93,7 @@ def _check_form(request: HttpRequest) -> None:
     except SuspiciousOperation as error:
         raise InputError(400, "The form has too many fields.") from error
     except (MultiPartParserError, UnreadablePostError) as error:
-        raise InputError(400, "The form could not be read to its end.") from error
+        raise InputError(400, "The form is incomplete.") from error
     _check_values(fields, "field")
 
 

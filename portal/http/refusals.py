@@ -54,7 +54,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def failure(request: HttpRequest) -> HttpResponse:
     """500 for programs: the request id finds the error in the logs."""
     number = get_contextvars().get("request_id", "")
-    detail = "The server failed. Its log names this error by the request ID."
+    detail = "Internal server error. The log contains this error under the request ID."
     return _problem(request, 500, detail, request_id=number)
 
 

@@ -165,7 +165,7 @@ def _store_once(held: ApplyLease) -> None:
     try:
         store(change_set)
     except LostUpdate as error:
-        note = f"Applied, but overtaken: {error}"
+        note = f"Applied, but changed since: {error}"
         ChangeSet.objects.filter(pk=change_set.pk).update(error=note)
         return
     ChangeSet.objects.filter(pk=change_set.pk).update(
@@ -199,7 +199,7 @@ def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> No
 
 
 def _refuse_rest(held: ApplyLease, outcome: PushResult, at: datetime) -> None:
-    unknown = "It was sent and no answer came; read the object. "
+    unknown = "It was sent, but no response arrived. Check the object. "
     with _acting(held):
         held.renew(at)
         for row in held.change_set.steps.filter(state__in=_OPEN):
@@ -237,7 +237,7 @@ def _finish(held: ApplyLease, at: datetime) -> None:
 
 
 def _why(change_set: ChangeSet, state: str) -> str:
-    if change_set.error.startswith("Applied, but overtaken"):
+    if change_set.error.startswith("Applied, but changed since"):
         return change_set.error
     if state == ChangeState.APPLIED:
         return ""

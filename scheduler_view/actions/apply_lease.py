@@ -97,7 +97,7 @@ def _is_too_late(row: ChangeSet, at: datetime) -> bool:
         and expires is not None
         and (row.apply_wanted_at or at) > expires
     ):
-        text = "its plan had grown old before it was applied: plan again"
+        text = "the plan expired before it was applied: plan again"
         columns = {"state": ChangeState.EXPIRED, "error": text}
     else:
         return False

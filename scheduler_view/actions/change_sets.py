@@ -177,7 +177,9 @@ def request_apply(
         Refused: not approved, or its plan has grown old.
     """
     if change_set.state == ChangeState.SCHEDULED:
-        raise ChangeRefused(f"{change_set} begins by itself at {change_set.starts_at}")
+        raise ChangeRefused(
+            f"{change_set} starts automatically at {change_set.starts_at}"
+        )
     if change_set.state == ChangeState.APPROVED:
         _check_fresh(change_set, at)
     with act(actor, f"apply {change_set}"):
@@ -199,7 +201,7 @@ def undo(
         )
     under_way = change_set.undos.exclude(state__in=CAME_TO_NOTHING).first()
     if under_way is not None:
-        raise ChangeRefused(f"{under_way} undoes {change_set} already")
+        raise ChangeRefused(f"{under_way} already undoes {change_set}")
     edits = [replace(stored_edit(one), version=None) for one in change_set.reverse]
     draft = Draft(edits, reason)
     return create(
@@ -261,7 +263,7 @@ def check_draft(draft: Draft, at: datetime) -> None:
     for name in ("starts_at", "ends_at"):
         value = getattr(draft, name)
         if value is not None and not at < value < at + LONGEST_WAIT:
-            faults[name] = "lies in the past, or more than a year ahead"
+            faults[name] = "is in the past or more than one year ahead"
     if draft.ends_at and draft.starts_at and draft.ends_at <= draft.starts_at:
         faults["ends_at"] = "is not after starts_at"
     if faults:
@@ -273,7 +275,7 @@ def reason_fault(given: str) -> str:
     reason = given.strip()
     if SHORTEST_REASON <= len(reason) <= LONGEST_REASON and reason.isprintable():
         return ""
-    return f"give a reason of {SHORTEST_REASON} to {LONGEST_REASON} characters"
+    return f"'reason' must have {SHORTEST_REASON} to {LONGEST_REASON} characters"
 
 
 def name_of(actor: Actor) -> str:

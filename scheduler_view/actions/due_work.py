@@ -65,7 +65,7 @@ def expire(cluster_id: int, at: datetime) -> int:
     with act(SYSTEM, "a plan is valid for ten minutes"):
         return rows.update(
             state=ChangeState.EXPIRED,
-            error="its plan had grown old: plan again",
+            error="the plan expired: plan again",
             version=F("version") + 1,
         )
 
@@ -85,8 +85,8 @@ def give_up_plans(cluster_id: int, at: datetime) -> int:
         return rows.update(
             plan_wanted_at=None,
             retry_at=None,
-            error="no worker ended this plan within an hour: plan again, and read the "
-            "workers' log where it happens again",
+            error="no worker finished this plan within an hour: plan again, and check the "
+            "workers' log if it happens again",
             version=F("version") + 1,
         )
 

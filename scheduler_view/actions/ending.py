@@ -28,7 +28,9 @@ def discard(
         Refused: somebody else made it, or it was applied or ended.
     """
     if name_of(actor) != change_set.author_name:
-        raise ChangeRefused(f"{change_set} is not yours: decline it, with a reason")
+        raise ChangeRefused(
+            f"{change_set} belongs to another person: decline it with a reason"
+        )
     _end(change_set, version, ChangeState.DISCARDED, actor, reason, at)
     return change_set
 
@@ -44,7 +46,7 @@ def decline(
         ValidationError: a reason that cannot be.
     """
     if name_of(actor) == change_set.author_name:
-        raise ChangeRefused(f"{change_set} is your own: discard it")
+        raise ChangeRefused(f"{change_set} is your own change: discard it")
     if fault := reason_fault(reason):
         raise ValidationError({"reason": fault})
     _end(change_set, version, ChangeState.DECLINED, actor, reason.strip(), at)

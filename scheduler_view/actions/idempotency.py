@@ -52,7 +52,7 @@ def once(
     except IntegrityError:
         known = IdempotencyKey.objects.filter(user_id=user_id, key=key).first()
     if known is None or known.change_set is None:
-        raise KeyReused("this key is in use: send the request again")
+        raise KeyReused("a request with this key is running: send the request again")
     if known.digest != digest:
-        raise KeyReused("this key came with another request: use a new one")
+        raise KeyReused("this key was used for a different request: use a new key")
     return known.change_set, False

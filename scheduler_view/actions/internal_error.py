@@ -13,5 +13,5 @@ def internal_error_message(what: str, error: Exception) -> str:
     name = type(error).__name__
     return (
         f"GPU Ledger could not {what}: {name}{f': {said}' if said else ''}. "
-        "The workers' log has more; tell whoever runs GPU Ledger."
+        "See the workers' log, or ask an administrator of GPU Ledger."
     )

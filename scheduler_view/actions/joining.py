@@ -53,8 +53,8 @@ def join(
     laid += new.values()
     if len(laid) > MOST_EDITS:
         raise ChangeRefused(
-            f"{change_set} would have {len(laid):,} edits, more than {MOST_EDITS:,}: "
-            "make a new change set"
+            f"{change_set} would have {len(laid):,} edits, more than {MOST_EDITS:,}: create a "
+            "new change set"
         )
     _write(change_set, laid, reason, version, actor, at)
     asked = {one.key: one for one in edits}
@@ -75,7 +75,7 @@ def leave_out(
         raise ChangeRefused(f"{change_set} has no edit {index + 1}")
     if len(edits) == 1:
         raise ChangeRefused(
-            f"it is the only edit of {change_set}: discard that instead"
+            f"it is the only edit of {change_set}: discard the change set instead"
         )
     left = edits.pop(index)
     _write(change_set, edits, "", version, actor, at)
@@ -85,14 +85,14 @@ def leave_out(
 def _check_open(change_set: ChangeSet, version: int) -> None:
     if change_set.undoes_id is not None:
         raise ChangeRefused(
-            f"{change_set} leads back from CS-{change_set.undoes_id} and keeps its edits: "
-            "make a new change set"
+            f"{change_set} undoes CS-{change_set.undoes_id} and keeps its edits: create "
+            "a new change set"
         )
     if change_set.state not in OPEN:
         state = change_set.get_state_display().lower()
         raise ChangeRefused(
-            f"{change_set} is {state}: only a draft, or what is planned and not yet "
-            "approved, takes other edits; make a new change set"
+            f"{change_set} is {state}: edits can be added only to drafts and to plans that are "
+            "not approved yet; create a new change set"
         )
     if change_set.version != version:
         raise ChangedMeanwhile(

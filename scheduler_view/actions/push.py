@@ -67,7 +67,7 @@ def settled(
         text = f"The cluster changed since this plan: {why}. Plan again."
         return PushResult(Fate.REFUSED, text)
     if step.action == Action.KEEP:
-        return PushResult(Fate.UNCHANGED, "as it should be; nothing was written")
+        return PushResult(Fate.UNCHANGED, "unchanged; nothing was written")
     if step.blocked:
         return PushResult(Fate.REFUSED, step.blocked)
     return None

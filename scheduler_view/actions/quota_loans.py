@@ -48,7 +48,7 @@ def end_loans(cluster_id: int, at: datetime) -> list[ChangeSet]:
 
 
 def is_return(change_set: ChangeSet) -> bool:
-    """True for what leads back from a loan by itself."""
+    """True for what undoes a loan by itself."""
     lent = change_set.undoes
     return (
         lent is not None
@@ -88,7 +88,7 @@ def _give_up(back: ChangeSet, why: str) -> None:
             pk=back.pk, version=back.version, state=ChangeState.PLANNED
         ).update(
             state=ChangeState.REFUSED,
-            error=f"{back.undoes} does not return by itself: undo it yourself. {why}",
+            error=f"{back.undoes} does not revert automatically: undo it manually. {why}",
             version=F("version") + 1,
         )
 
@@ -137,4 +137,4 @@ def _changed_since(lent: ChangeSet, edits: list[Edit]) -> str:
     if not others:
         return ""
     names = ", ".join(f"CS-{number}" for number in others)
-    return f"{names} changed the same since the loan: plan the return yourself"
+    return f"{names} changed the same objects since: plan the revert manually"

@@ -76,7 +76,7 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
     reach("plan_tried")
     silent = [tried for tried in found.steps if tried.is_temporary]
     if silent and is_return(change_set):
-        text = f"{cluster} cannot be asked: {silent[0].message}"
+        text = f"{cluster} does not respond: {silent[0].message}"
         return _later(change_set, version, text, at)
     log.info("planned", change_set=change_set.pk, steps=len(found.steps))
     return _keep(change_set, version, found, at)

@@ -36,14 +36,14 @@ from scheduler_view.wakeup import ring
 
 
 class ChangesView(RowsView):
-    """The list, and its first entry."""
+    """Change sets."""
 
     subject = "change-sets"
     parameters = ("cluster", "team", "state")
 
     @lists(serializers.ChangeRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Change sets, newest first: all, or those about the asker's teams only."""
+        """List change sets, newest first. Team members see those of their teams."""
         filters = self.selection(request).filters
         state = request.query_params.get("state", "")
         if state:
@@ -61,7 +61,7 @@ class ChangesView(RowsView):
 
     @makes(serializers.NewChangeBodySerializer)
     def post(self, request: Request) -> Response:
-        """Make a draft. Leads may ask for quotas of teams that they lead."""
+        """Create a draft. Team leads can request quotas for their teams."""
         scope = _may_ask(request)
         body = checked(serializers.NewChangeBodySerializer, request)
         draft = _draft(body)
@@ -78,7 +78,7 @@ class ChangesView(RowsView):
         return _answer(request, change_set, status.HTTP_201_CREATED)
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Say what cannot be done."""
+        """Map errors to responses."""
         return super().handle_exception(translated(exc))
 
 
@@ -88,7 +88,7 @@ class OneView(ApiView):
     subject = "change-sets"
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Say what cannot be done."""
+        """Map errors to responses."""
         return super().handle_exception(translated(exc))
 
 
@@ -97,12 +97,12 @@ class ChangeView(OneView):
 
     @reads_one
     def get(self, request: Request, number: int) -> Response:
-        """With its plan and what became of each object."""
+        """Get a change set with its plan and the result for each object."""
         return _answer(request, _found(request, number), status.HTTP_200_OK)
 
     @acts(serializers.ChangeBodySerializer, status.HTTP_200_OK)
     def put(self, request: Request, number: int) -> Response:
-        """Replace what a draft asks for; its plan is void."""
+        """Replace the edits of a draft. Its plan is discarded."""
         scope = _may_ask(request)
         change_set = _own(request, scope, number, "edit")
         draft = _draft(checked(serializers.ChangeBodySerializer, request))
@@ -118,7 +118,8 @@ class ChangeView(OneView):
 
     @acts(serializers.JoinBodySerializer, status.HTTP_200_OK)
     def patch(self, request: Request, number: int) -> Response:
-        """Add edits to an open change set; of two about one object the new one stands."""
+        """Add edits to an open change set. A new edit replaces an existing edit of the same
+        object."""
         scope = _may_ask(request)
         change_set = _own(request, scope, number, "edit")
         body = checked(serializers.JoinBodySerializer, request)
@@ -136,11 +137,11 @@ class ChangeView(OneView):
 
 
 class PlanView(OneView):
-    """Asks for a plan."""
+    """Planning."""
 
     @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
     def post(self, request: Request, number: int) -> Response:
-        """The worker looks at the cluster and tries the change without writing."""
+        """Plan a change set: a worker reads the cluster and checks the change with a dry run."""
         change_set = _as_admin(request, number, "plan")
         actions.request_plan(
             change_set,
@@ -153,11 +154,11 @@ class PlanView(OneView):
 
 
 class ApproveView(OneView):
-    """Agrees to a plan."""
+    """Approval."""
 
     @acts(serializers.NoBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
-        """Above the cluster's limit by another admin than the author."""
+        """Approve a plan. Above the cluster's limit, the approver must not be the author."""
         change_set = _as_admin(request, number, "approve")
         actions.approve(
             change_set,
@@ -169,11 +170,11 @@ class ApproveView(OneView):
 
 
 class ApplyView(OneView):
-    """Asks for it to be done."""
+    """Applying."""
 
     @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
     def post(self, request: Request, number: int) -> Response:
-        """The worker sends it, object by object."""
+        """Apply a plan: a worker sends it, object by object."""
         change_set = _as_admin(request, number, "apply")
         actions.request_apply(
             change_set,
@@ -186,11 +187,11 @@ class ApplyView(OneView):
 
 
 class UndoView(OneView):
-    """Leads back."""
+    """Undo."""
 
     @makes(serializers.ReasonBodySerializer)
     def post(self, request: Request, number: int) -> Response:
-        """Make a new draft that leads back to what was there before."""
+        """Create a draft that restores the previous state."""
         change_set = _as_admin(request, number, "undo")
         body = checked(serializers.ReasonBodySerializer, request)
         back = _once(
@@ -206,11 +207,11 @@ class UndoView(OneView):
 
 
 class DiscardView(OneView):
-    """Takes back."""
+    """Discarding."""
 
     @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
-        """Take back one's own that was not applied; it stays on record."""
+        """Discard your own change set that was not applied. It stays in the list."""
         change_set = _own(request, _may_ask(request), number, "discard")
         body = checked(serializers.ReasonBodySerializer, request)
         ending.discard(
@@ -224,11 +225,11 @@ class DiscardView(OneView):
 
 
 class DeclineView(OneView):
-    """Answers no."""
+    """Declining."""
 
     @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
-        """Decline what somebody else asked for; its author reads the reason."""
+        """Decline another person's change set. The reason is shown to its author."""
         change_set = _as_admin(request, number, "decline")
         body = checked(serializers.ReasonBodySerializer, request)
         ending.decline(
@@ -259,7 +260,7 @@ def _found(request: Request, number: int) -> ChangeSet:
 def _as_admin(request: Request, number: int, verb: str) -> ChangeSet:
     change_set = _found(request, number)
     if not may_act(verb, scope_of(request.user), is_author=_wrote(request, change_set)):
-        raise exceptions.PermissionDenied("Only admins may do this.")
+        raise exceptions.PermissionDenied("Only administrators can do this.")
     return change_set
 
 
@@ -271,7 +272,9 @@ def _own(request: Request, scope: Scope, number: int, verb: str) -> ChangeSet:
     """An admin's, or the asker's own."""
     change_set = _found(request, number)
     if not may_act(verb, scope, is_author=_wrote(request, change_set)):
-        raise exceptions.PermissionDenied("Only its author and admins may do this.")
+        raise exceptions.PermissionDenied(
+            "Only its author and administrators can do this."
+        )
     _check_teams(scope, [stored_edit(one) for one in change_set.edits])
     return change_set
 
@@ -279,7 +282,9 @@ def _own(request: Request, scope: Scope, number: int, verb: str) -> ChangeSet:
 def _may_ask(request: Request) -> Scope:
     scope = scope_of(request.user)
     if not scope.is_admin and not scope.lead_of:
-        raise exceptions.PermissionDenied("Only admins and team leads may do this.")
+        raise exceptions.PermissionDenied(
+            "Only administrators and team leads can do this."
+        )
     return scope
 
 
@@ -289,7 +294,7 @@ def _check_teams(scope: Scope, edits: "list[Edit] | Any") -> None:
     led = led_slugs(scope)
     if not all(isinstance(e, QuotaEdit) and e.team in led for e in edits):
         raise exceptions.PermissionDenied(
-            "Leads ask for quotas of teams that they lead, and for nothing else."
+            "Team leads can request only quotas, and only for their teams."
         )
 
 
@@ -307,11 +312,11 @@ def _version(request: Request) -> int:
     given = request.headers.get("If-Match", "").strip()
     if not given:
         raise PreconditionRequired(
-            "If-Match is missing: give the ETag of the change set that you read"
+            "If-Match is missing. Pass the ETag of the change set."
         )
     number = given.strip('"')
     if not (number.isascii() and number.isdigit() and len(number) < 10):
-        raise exceptions.ParseError('If-Match is not an ETag of ours, such as "3"')
+        raise exceptions.ParseError('If-Match is not a valid ETag, such as "3".')
     return int(number)
 
 

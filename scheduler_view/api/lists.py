@@ -13,28 +13,28 @@ from scheduler_view.queries.tiers import tier_rows
 
 
 class QuotasView(RowsView):
-    """What teams may hold."""
+    """Team quotas."""
 
     subject = "quotas"
     parameters = ("cluster", "team")
 
     @lists(serializers.QuotaRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Quotas of the teams that the asker may read."""
+        """List quotas of the teams that you can see."""
         found = quota_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
         return self.listed(request, rows, serializers.QuotaRowSerializer)
 
 
 class TiersView(RowsView):
-    """Who goes first."""
+    """Priority tiers."""
 
     subject = "tiers"
     parameters = ("cluster",)
 
     @lists(serializers.TierRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Every tier, highest first; people without a team see none."""
+        """List tiers, highest first. People without a team see none."""
         scope = scope_of(request.user)
         filters = self.selection(request).filters
         rows = among(tier_rows() if scope.sees_any else [], filters)

@@ -15,13 +15,13 @@ _IF_MATCH = OpenApiParameter(
     {"type": "string", "pattern": '^"?[0-9]{1,9}"?$'},
     OpenApiParameter.HEADER,
     required=True,
-    description="the ETag of the change set that was read",
+    description="the ETag of the change set",
 )
 _KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "maxLength": LONGEST_KEY},
     OpenApiParameter.HEADER,
-    description="a text of yours: the same request with it is done once",
+    description="a unique text of your choice: repeated requests with the same key run once",
 )
 
 
@@ -31,7 +31,7 @@ def _etag(code: int) -> OpenApiParameter:
         str,
         OpenApiParameter.HEADER,
         response=[code],
-        description="its version, for If-Match",
+        description="version of the change set, for If-Match",
     )
 
 

@@ -1,4 +1,4 @@
-"""What waits and why, what queues say, and who was pushed out: lists, nothing to change."""
+"""Read-only lists: pending pods and jobs, queues, preemptions."""
 
 from functools import partial
 
@@ -27,27 +27,27 @@ class QueuesView(RowsView):
 
     @lists(QueueRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Every queue; teams share them, so only those who see all teams are told."""
+        """List queues. Teams share queues, so only finance and administrators can see them."""
         rows = among(all_queue_rows(), self.selection(request).filters)
         return self.listed(request, rows, QueueRowSerializer)
 
 
 class WaitingView(RowsView):
-    """What waits now."""
+    """Pending pods and jobs."""
 
     subject = "waiting"
     parameters = ("cluster", "team")
 
     @lists(serializers.PendingPodRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Pods on no node, and controllers that a quota refuses; the longest first."""
+        """List unscheduled pods and controllers whose pods a quota rejects, longest wait first."""
         found = held_up_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
         return self.listed(request, rows, serializers.PendingPodRowSerializer)
 
 
 class PreemptionsView(RowsView):
-    """Who was pushed out."""
+    """Preemptions."""
 
     subject = "preemptions"
     parameters = ("cluster", "team")

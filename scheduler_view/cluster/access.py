@@ -70,19 +70,21 @@ def access_of(
     given = settings.get(role.value)
     place = f"cluster {cluster!r}: kubernetes.{role.value}"
     if not given:
-        raise NotConfigured(f"{place} is not set: there is no access to its API")
+        raise NotConfigured(
+            f"{place} is not set, so the API of the cluster is not accessible"
+        )
     if not isinstance(given, Mapping) or not any(set(given) <= way for way in _WAYS):
         raise NotConfigured(
             f"{place} is `in_cluster: true`, or `kubeconfig` and `context`, "
             "or `server`, `token_file` and `ca_file`"
         )
     if not all(isinstance(value, str | bool) for value in given.values()):
-        raise NotConfigured(f"{place}: values are texts, but `in_cluster: true`")
+        raise NotConfigured(f"{place}: values must be texts, except `in_cluster: true`")
     access = ClusterAccess(
         cluster, role, timeout_s=_timeout_s(place, settings), **given
     )
     if not (access.in_cluster is True or access.kubeconfig or access.server):
-        raise NotConfigured(f"{place} names neither `kubeconfig` nor `server`")
+        raise NotConfigured(f"{place} has neither `kubeconfig` nor `server`")
     if access.server:
         _check_server(place, access)
     return access
@@ -93,8 +95,8 @@ def _timeout_s(place: str, settings: Mapping[str, Any]) -> float:
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if not is_number or not 0 < given <= LONGEST_TIMEOUT_S:
         raise NotConfigured(
-            f"{place}: timeout_s is a number of seconds above 0, "
-            f"at most {LONGEST_TIMEOUT_S:g}"
+            f"{place}: timeout_s must be a number of seconds greater than 0 and at most "
+            f"{LONGEST_TIMEOUT_S:g}"
         )
     return float(given)
 
@@ -106,4 +108,4 @@ def _check_server(place: str, access: ClusterAccess) -> None:
         url.scheme == "http" and url.hostname in _LOOPBACK
     )
     if not is_safe or not url.hostname:
-        raise NotConfigured(f"{place}.server must begin with https://")
+        raise NotConfigured(f"{place}.server must start with https://")

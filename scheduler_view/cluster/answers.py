@@ -54,7 +54,7 @@ def decode(body: bytes, as_type: type[Answer]) -> Answer:
 def wrong_answer(body: bytes) -> InvalidServerResponse:
     """What came was not what an API server says."""
     return InvalidServerResponse(
-        f"not an answer of a Kubernetes API server: {_text_of(body)!r}"
+        f"not a response of a Kubernetes API server: {_text_of(body)!r}"
     )
 
 

@@ -68,5 +68,5 @@ def written(kind: str) -> ObjectKind:
         ValueError: this kind is never written.
     """
     if not KINDS[kind].is_written:
-        raise ValueError(f"{kind} objects are not changed by us")
+        raise ValueError(f"{kind} objects are read-only for GPU Ledger")
     return KINDS[kind]

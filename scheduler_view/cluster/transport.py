@@ -40,7 +40,9 @@ def read(answer: urllib3.HTTPResponse, deadline: float, timeout_s: float) -> byt
         parts.append(part)
         size += len(part)
         if size > MOST_BYTES:
-            raise InvalidServerResponse(f"the answer is larger than {MOST_BYTES} bytes")
+            raise InvalidServerResponse(
+                f"the response is larger than {MOST_BYTES} bytes"
+            )
         if time.monotonic() > deadline:
             answer.close()
             raise late(timeout_s)
@@ -57,7 +59,7 @@ def lines(answer: urllib3.HTTPResponse) -> Iterator[bytes]:
 
 def late(timeout_s: float) -> Unreachable:
     """No whole answer within the time of one call."""
-    return Unreachable(f"no answer within {timeout_s:g} s", "timeout")
+    return Unreachable(f"no response within {timeout_s:g} s", "timeout")
 
 
 def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
@@ -65,9 +67,9 @@ def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
     root = _root(error)
     match error:
         case SSLError():
-            return TlsFailure(f"no connection can be trusted: {root}")
+            return TlsFailure(f"the TLS connection failed: {root}")
         case NameResolutionError():
-            found = Unreachable(f"the host is not known: {root}", "name")
+            found = Unreachable(f"unknown host: {root}", "name")
         case NewConnectionError():
             found = Unreachable(f"cannot be reached: {root}", "refused")
         case ConnectTimeoutError():  # nothing was sent
@@ -76,11 +78,11 @@ def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
         case ReadTimeoutError() | TimeoutError():
             found = late(timeout_s)
         case ProtocolError() | ConnectionError():
-            found = Unreachable(f"the connection was cut: {root}", "reset")
+            found = Unreachable(f"the connection was closed: {root}", "reset")
         case OSError():
-            return TlsFailure(f"a file of the credentials cannot be read: {error}")
+            return TlsFailure(f"a credentials file cannot be read: {error}")
         case _:
-            return InvalidServerResponse(f"no usable answer: {root}")
+            return InvalidServerResponse(f"no usable response: {root}")
     return found
 
 

@@ -63,14 +63,14 @@ def standing_of(
     if wanted is None:
         return None if live is None else _unasked(live, added)
     if live is None:
-        message = "It was removed, or has not been made yet."
+        message = "It was removed, or has not been created yet."
         return DriftStatus(DriftState.DIFFERS, _removed(key, wanted), message=message)
     changes = _changes(key, wanted, live)
     if not changes:
         return DriftStatus(DriftState.IN_SYNC)
     who, when = writers(live, [change.field for change in changes])
     if not is_ours(live):
-        owner = git_owner(live) or who or "somebody else"
+        owner = git_owner(live) or who or "another manager"
         message = f"An object of this name is managed by {owner}."
         return DriftStatus(DriftState.OTHER, changes, owner, when, message)
     return DriftStatus(
@@ -95,7 +95,9 @@ def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
 
 def _unasked(live: Manifest, added: Added) -> DriftStatus | None:
     if is_ours(live):
-        message = "It carries our label, and nothing of it is wanted any more."
+        message = (
+            "It has the label of GPU Ledger but is no longer part of the desired state."
+        )
         return DriftStatus(DriftState.DIFFERS, message=message)
     keys = ((live.get("spec") or {}).get("hard") or {}).keys()
     if not any(resource_of(key, added) for key in keys):
@@ -103,7 +105,7 @@ def _unasked(live: Manifest, added: Added) -> DriftStatus | None:
     owner = git_owner(live)
     if owner:
         return DriftStatus(DriftState.OTHER, who=owner, message=f"{owner} manages it.")
-    return DriftStatus(DriftState.NOT_MANAGED, message="Nobody asked us to manage it.")
+    return DriftStatus(DriftState.NOT_MANAGED, message="Not managed by GPU Ledger.")
 
 
 def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange, ...]:

@@ -99,13 +99,13 @@ def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
     for index, edit in enumerate(edits):
         if isinstance(edit, QuotaEdit):
             if edit.team not in teams:
-                text = f"no team has the slug {edit.team!r}"
+                text = f"{edit.team!r} is not a team slug"
                 faults.append(EditFault(index, "team", text))
             if edit.tier and edit.tier not in tiers:
-                text = f"no tier is called {edit.tier!r} in {cluster}"
+                text = f"{edit.tier!r} is not a tier in {cluster}"
                 faults.append(EditFault(index, "tier", text))
         elif edit.remove and edit.key not in versions:
-            text = f"no tier is called {edit.spec.name!r} in {cluster}"
+            text = f"{edit.spec.name!r} is not a tier in {cluster}"
             faults.append(EditFault(index, "name", text))
     if faults:
         raise EditsRefused(faults)

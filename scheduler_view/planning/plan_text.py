@@ -178,8 +178,8 @@ def _tier_effects(cluster: Cluster, plan: Computed) -> list[Effect]:
 def _removed(edit: TierEdit, pods: int) -> list[Effect]:
     verb = "keeps its" if pods == 1 else "keep their"
     text = (
-        f"{counted(pods, 'running GPU pod')} of tier {edit.spec.name} {verb} priority; "
-        "new pods that name its class are refused."
+        f"{counted(pods, 'running GPU pod')} of tier {edit.spec.name} {verb} priority. "
+        "New pods that use its class are rejected."
     )
     return [Effect(EffectCode.PRIORITY_KEPT, text)]
 

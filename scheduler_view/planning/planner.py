@@ -254,7 +254,7 @@ def _try(
     if not is_sent or step.body is None:
         return DryRunResult(step, before)
     if step.body.get("globalDefault") and not default_is_free:
-        note = "not tried: another class stops being the default in the same change"
+        note = "not checked: another class loses the default in the same change"
         return DryRunResult(replace(step, note=note), before)
     try:
         pusher.apply(step.body, dry_run=True, force=step.force, uid=step.pin.uid)

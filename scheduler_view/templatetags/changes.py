@@ -26,13 +26,13 @@ _SIGNS = {
     "keep": "=",
 }
 _WAITS = {
-    "quota": "No room in its quota",
-    "held_back": "Held back by a queue",
-    "no_free_gpu": "Not enough free GPUs on the nodes that fit",
-    "no_fitting_node": "No node fits its rules",
-    "volume": "Its volume is not to be had there",
-    "other": "Another reason",
-    "not_tried": "No scheduler has looked at it yet",
+    "quota": "Quota exceeded",
+    "held_back": "Waiting in a queue",
+    "no_free_gpu": "Not enough free GPUs on matching nodes",
+    "no_fitting_node": "No node matches its scheduling rules",
+    "volume": "No node can attach its volume",
+    "other": "Other reason",
+    "not_tried": "Not scheduled yet",
 }
 _WORDS = {
     "create": "created",
@@ -191,7 +191,7 @@ def room_message(row: QuotaRow) -> str:
             parts.append(f"{sum(rest):,} in {len(rest)} more")
         text = f"{row.left:,} left: {', '.join(parts)}"
         less = sum(row.rooms.values()) < row.left
-    return f"{text}; another quota there allows less" if less else text
+    return f"{text}; another quota allows less" if less else text
 
 
 @register.filter

@@ -67,7 +67,7 @@ def propose(
         raise Unfit([f"{text[:1].upper()}{text[1:]}."]) from None
     except LostUpdate as error:
         raise Unfit(
-            [f"{text}. Read the page again." for text in error.differences]
+            [f"{text}. Reload the page." for text in error.differences]
         ) from None
     except ValidationError as error:
         raise Unfit(
@@ -100,10 +100,10 @@ def _joined(
         .first()
     )
     if found is None:
-        raise ChangeRefused(f"CS-{number} is not an open change of yours on {cluster}")
+        raise ChangeRefused(f"CS-{number} is not one of your open changes on {cluster}")
     if asked.starts_at is not None or asked.ends_at is not None:
         raise ChangeRefused(
-            f"{found} keeps its own times: make a new change set for others"
+            f"{found} has its own times: create a new change set to use other times"
         )
     join(
         found,
@@ -122,7 +122,7 @@ _WORDS = {"reason": "Reason", "starts_at": "Begins", "ends_at": "Ends"}
 def _fault(asked: Asked, index: int, field: str, text: str) -> str:
     """What is wrong with one edit: `Vision, GPUs: the number is missing; ...`."""
     if not asked.edits:
-        return "Nothing was changed: write another number first."
+        return "No changes. Edit a quota first."
     edit = asked.edits[index]
     if edit.get("kind") == "tier":
         parts = [f"Tier {edit.get('name', '')}"]

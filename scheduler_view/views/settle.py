@@ -50,7 +50,7 @@ def settle(request: HttpRequest) -> HttpResponse:
     return redirect("change", number=made.pk)
 
 
-_SAID = {"restore": "Put back", "adopt": "Keep"}
+_SAID = {"restore": "Restore", "adopt": "Keep"}
 
 
 def _restored(target: QuotaTarget) -> dict[str, Any]:

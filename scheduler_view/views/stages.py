@@ -167,11 +167,11 @@ def _approval(change: ChangeRow) -> Approval:
 def state_message(change: ChangeRow, *, is_stale: bool = False) -> str:
     """The state in words, for badges."""
     if change.is_planning:
-        return "Being planned"
+        return "Planning"
     if is_stale:
         return "Plan expired"
     found = {
-        ChangeState.DRAFT: "Cannot be planned"
+        ChangeState.DRAFT: "Planning failed"
         if change.error
         else "Waiting for an administrator",
         ChangeState.PLANNED: "Waiting for approval"

@@ -79,7 +79,7 @@ def propose(request: HttpRequest) -> HttpResponse:
         form.add_error(None, ValidationError(error.faults))
         return _form(request, cluster, form, row)
     begun = "has one more edit" if asked.into else "is begun"
-    messages.success(request, f"{made} {begun}; nothing is sent before you apply it.")
+    messages.success(request, f"{made} {begun}. Nothing is sent before you apply it.")
     return redirect("change", number=made.pk)
 
 

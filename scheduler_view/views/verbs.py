@@ -40,7 +40,7 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
         raise PermissionDenied("administrators")
     version = request.POST.get("version", "")
     if not version.isdecimal() or len(version) > 9:
-        messages.error(request, "The page was not whole: read it again.")
+        messages.error(request, "The form is incomplete. Reload the page.")
         return redirect("change", number=number)
     change_set = ChangeSet.objects.select_related("cluster").get(pk=number)
     try:
@@ -169,7 +169,7 @@ def _force(
 def _reason(request: HttpRequest) -> str:
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        raise ChangeRefused("give a reason of 10 to 200 characters")
+        raise ChangeRefused("enter a reason of 10 to 200 characters")
     reason: str = form.cleaned_data["reason"]
     return reason
 

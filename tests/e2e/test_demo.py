@@ -182,7 +182,7 @@ def test_page_sign_in_live_samples_stop_and_again(start: Start) -> None:
         again.wait_for_page()
     assert again.address == run.address
     assert f":{run.port + 1}/" not in again.targets()
-    assert "Going on with the demo" in again.text
+    assert "Continuing the demo" in again.text
     assert "Importing" not in again.text  # that is what makes it faster
     kept = again.ask("SELECT min(window_start), count(*) FROM usage_window")
     assert str(kept[0][0]) <= str(facts[0][0])  # history went on until the stop

@@ -170,7 +170,7 @@ def test_the_page_leads_from_nothing_to_the_first_charge(
     file = yaml.replace("http://prometheus:9090", source)
     (ledger.folder / "ledger.yaml").write_text(file)
     check, apply = configure.strip().splitlines()
-    assert "nothing wrong" in ledger.type(check)
+    assert "is valid" in ledger.type(check)
     assert "cluster north" in ledger.type(apply)
 
     backfill, report = ingest.strip().splitlines()

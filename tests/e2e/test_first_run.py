@@ -220,7 +220,7 @@ def demo(person: Person, checkout: Path, log: Path) -> Iterator[Demo]:
         wait_until(found.is_up, FIRST_PAGE_S)
         yield found
         found.stop()
-        assert "Stopped; the next start goes on from here" in found.text
+        assert "Stopped. The next start continues from here" in found.text
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -71,7 +71,7 @@ def test_t25d_mig_is_not_covered_by_a_quota_of_gpus(office: Office) -> None:
     [
         ({"type": "Container", "max": {RESOURCE: "4"}}, "gets 4"),
         ({"type": "Container", "max": {RESOURCE: "4"}, "default": {RESOURCE: "0"}}, ""),
-        ({"type": "Pod", "max": {RESOURCE: "4"}}, "refuses pods that ask for no"),
+        ({"type": "Pod", "max": {RESOURCE: "4"}}, "rejects pods that request no"),
     ],
 )
 def test_t27_a_limit_range_is_predicted(

@@ -119,7 +119,7 @@ def preset_range(name: str, today: date) -> DayRange:
         "last-12-months": (months_later(month, -11), tomorrow),
     }
     if name not in ranges:
-        raise ValueError(f"no preset is called {name!r}")
+        raise ValueError(f"{name!r} is not a preset")
     return DayRange(*ranges[name])
 
 
@@ -189,7 +189,7 @@ def compared_with(days: DayRange, mode: str, unit: str = "") -> DayRange | None:
     if mode == "month":
         return _shifted(days, "month", -1)
     if mode != "prev":
-        raise ValueError(f"no comparison is called {mode!r}")
+        raise ValueError(f"{mode!r} is not a comparison")
     if unit := unit or unit_of(days):
         return _shifted(days, unit, -1)
     return DayRange(days.first - timedelta(days=days.days), days.first)

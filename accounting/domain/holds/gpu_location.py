@@ -92,7 +92,7 @@ def _twice(uuid: str, nodes: Spans, period: Interval) -> list[Issue]:
             code="gpu_in_two_places",
             subject=uuid,
             message=f"Sampled at the same time on {', '.join(sorted(names))}. It is booked where "
-            f"its samples began last.",
+            "its samples began last.",
             first_ms=min(part.start_ms for part in together),
             last_ms=max(part.end_ms for part in together),
             at_stake_ms=sum(part.length_ms for part in together),
@@ -109,7 +109,7 @@ def _foreign(
         code="foreign_gpu",
         subject=uuid,
         message=f"Its samples name the node {node or '(no name)'}, which kube-state-metrics does "
-        f"not report. No pod can hold it and no team is charged for it.",
+        "not report. No pod can hold it and no team is charged for it.",
         first_ms=first,
         last_ms=last,
         at_stake_ms=max(0, last - first),

@@ -148,7 +148,7 @@ def differing_samples(
             code="samples_differ",
             subject=uuid,
             message=f"{count} samples of one series have different values at the same time. The "
-            f"smaller value is used.",
+            "smaller value is used.",
             first_ms=int(inside[0]),
             last_ms=int(inside[-1]),
             at_stake_ms=count * step_ms,

@@ -44,7 +44,7 @@ def _silence(cluster: Cluster) -> Iterable[Issue]:
             code=SILENT,
             subject=cluster.name,
             message=f"{found.gpus} GPUs are present but no longer reported. Their time counts as "
-            f"dark, at full price.",
+            "dark, at full price.",
             first_ms=found.period.start_ms,
             last_ms=found.period.end_ms,
             at_stake_ms=found.at_stake_ms,
@@ -75,7 +75,7 @@ def _shared(cluster_id: int) -> Iterable[Issue]:
             code=SHARED,
             subject=shared.uuid,
             message=f"It is also in {', '.join(shared.others)} at the same time. That time is "
-            f"booked in each cluster.",
+            "booked in each cluster.",
             first_ms=shared.period.start_ms,
             last_ms=shared.period.end_ms,
             at_stake_ms=shared.at_stake_ms,

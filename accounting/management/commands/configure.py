@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     help = (
         "Set up billing, clusters, teams, bindings, prices, labels and resources from a "
-        "file. Running it again changes nothing."
+        "file. It is safe to run it again."
     )
     suppressed_base_arguments = HIDDEN
 
@@ -37,7 +37,9 @@ class Command(BaseCommand):
             "file", type=Path, metavar="FILE", help="see docs/example/ledger.yaml"
         )
         parser.add_argument(
-            "--check", action="store_true", help="only say what is wrong"
+            "--check",
+            action="store_true",
+            help="check the file without changing anything",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,7 +60,7 @@ class Command(BaseCommand):
                 self.stderr.write(f"{options['file']}: {fault}")
             sys.exit(WRONG_USE)
         if options["check"]:
-            self.stdout.write(f"{options['file']}: nothing wrong with it")
+            self.stdout.write(f"{options['file']}: the file is valid")
             return
         try:
             changes = apply_configuration(wanted, actor=SYSTEM)
@@ -71,7 +73,7 @@ class Command(BaseCommand):
         for change in changes:
             self.stdout.write(f"changed: {change}")
         if not changes:
-            self.stdout.write("nothing to change")
+            self.stdout.write("no changes")
 
     def _bring_about(self, cluster: Cluster) -> None:
         """What other jobs of kube-state, or another end, change in a cluster's past."""

@@ -26,33 +26,36 @@ class Command(BaseCommand):
     wrong or its GPUs are in another cluster (nothing was written then)."""
 
     help = (
-        "Import OpenMetrics or timestamped Prometheus text (also .gz), compute every window "
-        "that it covers and roll it up. Safe to repeat; files may come in any order."
+        "Import OpenMetrics or timestamped Prometheus text (also .gz), compute all windows that "
+        "it covers, and roll them up. It is safe to repeat. Files can be imported in any order."
     )
     suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The cluster and the files."""
         parser.add_argument(
-            "--cluster", metavar="NAME", required=True, help="made when it is unknown"
+            "--cluster",
+            metavar="NAME",
+            required=True,
+            help="the cluster of the samples; created if it does not exist",
         )
         parser.add_argument(
             "--new",
             action="store_true",
-            help="the cluster is one of its own, also if another one has its GPUs",
+            help="create the cluster even if another cluster has the same GPUs",
         )
         parser.add_argument(
             "--interval",
             metavar="SECONDS",
-            help="at which the samples were taken, 1 to 300; kept for this cluster's files. "
-            "Without it: what was declared before, else what the samples show",
+            help="scrape interval of the samples, 1 to 300; stored for this cluster's files. "
+            "Default: the stored value, otherwise the interval of the samples",
         )
         parser.add_argument(
             "files",
             nargs="+",
             type=Path,
             metavar="FILE",
-            help="all are checked before anything is written",
+            help="files to import; all are checked before anything is written",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -73,15 +76,15 @@ class Command(BaseCommand):
             sys.exit(WRONG_USE)
         except KeyboardInterrupt:
             self.stderr.write(
-                "import_metrics: stopped. Run the same command again: what is computed stays, "
-                "and the rest is done then."
+                "import_metrics: stopped. Computed windows are kept. Run the same command again "
+                "to compute the rest."
             )
             sys.exit(INTERRUPTED)
         self._say(options["cluster"], done)
         if done.waiting:
             self.stderr.write(
-                f"import_metrics: the samples are kept, but {done.waiting} windows wait for"
-                " another source of the cluster that does not answer: see `report issues`"
+                f"import_metrics: the samples are kept, but {done.waiting} windows wait for "
+                "another source of the cluster that does not respond: see `report issues`"
             )
             sys.exit(FINDING)
 
@@ -98,4 +101,4 @@ class Command(BaseCommand):
         )
         self.stdout.write(interval_line(done.interval_s, done.intervals))
         for name in done.unknown_names:
-            self.stdout.write(f"not in the catalogue, left out: {name}")
+            self.stdout.write(f"unknown metric, ignored: {name}")

@@ -33,15 +33,15 @@ class Command(BaseCommand):
     """Ingests; ends with 0, 1 when windows wait for their source, 2 for wrong use."""
 
     help = (
-        "Read the configured sources and compute every window that is due, then stop. "
-        "With --from and --to: compute that range again and nothing else."
+        "Read the configured sources, compute all due windows, then stop. With --from and --to, "
+        "recompute only that range."
     )
     suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Which cluster, which time, once or until stopped."""
         parser.add_argument(
-            "--cluster", metavar="NAME", help="one cluster; all without it"
+            "--cluster", metavar="NAME", help="only this cluster; default: all clusters"
         )
         parser.add_argument(
             "--from",
@@ -50,7 +50,7 @@ class Command(BaseCommand):
             help="start of the range: a date, or ISO 8601 with an offset",
         )
         parser.add_argument(
-            "--to", dest="end", metavar="TIME", help="end of the range, not included"
+            "--to", dest="end", metavar="TIME", help="end of the range (exclusive)"
         )
         parser.add_argument(
             "--follow",
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--new",
             action="store_true",
-            help="the cluster is one of its own, also if another one has its GPUs",
+            help="accept the cluster even if another cluster has the same GPUs",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -80,8 +80,8 @@ class Command(BaseCommand):
             failed = self._ingest(clusters, period, pause_s=pause_s)
         except KeyboardInterrupt:
             self.stderr.write(
-                "ingest: stopped. What was computed is kept; the same command goes on "
-                "where this one stopped."
+                "ingest: stopped. Computed windows are kept. Run the same command again to "
+                "continue."
             )
             sys.exit(INTERRUPTED)
         if failed:
@@ -110,7 +110,9 @@ class Command(BaseCommand):
         except (OperationalError, InterfaceError) as error:
             connection.close()
             reason = str(error).strip().splitlines()[0]
-            self.stderr.write(f"ingest: the database went away: {reason}; again soon")
+            self.stderr.write(
+                f"ingest: the database connection was lost: {reason}; retrying"
+            )
 
     def _catch_up(self, cluster: Cluster, *, is_quiet: bool = False) -> int:
         """Everything that is due, also what becomes due meanwhile."""
@@ -130,8 +132,8 @@ class Command(BaseCommand):
         asked, period = period, widened(cluster.pk, period)
         if period != asked:
             self.stdout.write(
-                f"{cluster.name}: five-minute facts of that time have expired; whole hours "
-                f"are computed, from {period.start:%Y-%m-%dT%H:%MZ} to "
+                f"{cluster.name}: five-minute data of that time has expired; full hours are "
+                f"computed, from {period.start:%Y-%m-%dT%H:%MZ} to "
                 f"{period.end:%Y-%m-%dT%H:%MZ}"
             )
         before = window_schedule.ask(
@@ -139,16 +141,15 @@ class Command(BaseCommand):
         )
         if before:
             self.stdout.write(
-                f"{cluster.name}: goes on; {before} windows of this range were computed "
-                "before"
+                f"{cluster.name}: continuing; {before} windows of this range are already computed"
             )
         done = self._compute(cluster, period)
         self._say(cluster, done)
         outside = backlog(cluster.pk, period, is_outside=True).due
         if outside:
             self.stdout.write(
-                f"{cluster.name}: {outside} windows outside this range are due; workers, "
-                "or `manage.py ingest` without a range, compute them"
+                f"{cluster.name}: {outside} windows outside this range are due; workers compute "
+                "them, or `manage.py ingest` without a range"
             )
         return self._say_left(cluster, done)
 
@@ -167,11 +168,11 @@ class Command(BaseCommand):
         found = done.ingested
         if not cluster.sources.filter(is_active=True).exists():
             self.stdout.write(
-                f"{cluster.name}: no source; name one in the set-up file, or import files "
-                "with `manage.py import_metrics`"
+                f"{cluster.name}: no source; add one to the setup file, or import files with "
+                "`manage.py import_metrics`"
             )
         if not found.windows and not done.hours and not done.left.failed:
-            self.stdout.write(f"{cluster.name}: 0 windows, nothing is due")
+            self.stdout.write(f"{cluster.name}: 0 windows, none are due")
             return
         self.stdout.write(
             f"{cluster.name}: {found.windows} windows, {found.rows_written} rows written, "
@@ -189,15 +190,15 @@ class Command(BaseCommand):
         if left.partial:
             self.stdout.write(
                 f"{cluster.name}: {left.partial} windows are incomplete, because the source "
-                "said that its answer was; they are read again later"
+                "returned incomplete data; they are read again later"
             )
         waiting = left.failed + left.due
         if not waiting:
             return 0
         why = f": {left.error}" if left.error else ""
         self.stderr.write(
-            f"ingest: {cluster.name}: {waiting} windows are not computed{why}. Workers try "
-            "again by themselves; without workers, run `manage.py ingest` again"
+            f"ingest: {cluster.name}: {waiting} windows are not computed{why}. Workers retry "
+            "automatically; without workers, run `manage.py ingest` again"
         )
         return waiting
 
@@ -225,14 +226,14 @@ def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Interval 
     if period is None:
         return None
     if options["follow"]:
-        raise WrongUse("--follow takes no range: leave --from and --to out")
+        raise WrongUse("--follow cannot be used with --from and --to")
     for cluster in clusters:
         lost = window_schedule.lost_before(cluster.pk, period)
         if lost is not None:
             raise WrongUse(
-                f"{cluster.name}: of the time before {lost:%Y-%m-%dT%H:%MZ} the samples of "
-                "files and scrapes are not kept; what is computed of it stays as it is. "
-                "Begin there"
+                f"{cluster.name}: samples of files and scrapes before "
+                f"{lost:%Y-%m-%dT%H:%MZ} are no longer stored, so that time cannot be "
+                "recomputed. Use this time for --from"
             )
     return period
 

@@ -28,20 +28,22 @@ class Command(BaseCommand):
     """Makes and changes people; ends with 0, or 2 for wrong use (nothing was changed)."""
 
     help = (
-        "Make a person or change one: role, teams, password, deactivation. "
-        "Without NAME: list everybody."
+        "Create or change a person: role, teams, password, deactivation. Without NAME, list all "
+        "people."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Who, and what changes; what is not named stays."""
         parser.add_argument("name", nargs="?", help="the user name")
-        parser.add_argument("--role", choices=list(ROLES), help="in the organization")
+        parser.add_argument(
+            "--role", choices=list(ROLES), help="role in the organization"
+        )
         parser.add_argument(
             "--team",
             action="append",
             default=[],
             metavar="SLUG[:lead]",
-            help="member of this team, or its lead; may be repeated",
+            help="make the person a member or the lead of this team; can be repeated",
         )
         parser.add_argument(
             "--leave", action="append", default=[], metavar="SLUG", help="ends it"
@@ -50,19 +52,19 @@ class Command(BaseCommand):
         state.add_argument(
             "--deactivate",
             action="store_true",
-            help="no sign-in any more; sessions end, tokens are revoked",
+            help="deactivate the account: sessions end and tokens are revoked",
         )
         state.add_argument("--activate", action="store_true")
         password = parser.add_mutually_exclusive_group()
         password.add_argument(
             "--password-file",
             metavar="FILE",
-            help="take the password from the first line of a file; -: standard input",
+            help="read the password from the first line of a file; - for standard input",
         )
         password.add_argument(
             "--link",
             action="store_true",
-            help="print a link to choose a password (printed for a new person anyway)",
+            help="print a link to choose a password (always printed for a new person)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -77,14 +79,14 @@ class Command(BaseCommand):
         except PersonError as error:
             self.stderr.write(f"person: {error}")
             sys.exit(WRONG_USE)
-        for change in changes or ["nothing to change"]:
+        for change in changes or ["no changes"]:
             self.stdout.write(change)
         write_rows([row.fields() for row in person_rows(name)], "table", self.stdout)
         if link:
             hours = settings.PASSWORD_RESET_TIMEOUT // 3600
             self.stdout.write(
-                f"\nTo choose a password, {name} opens this link within {hours} hours; "
-                f"it works once:\n{link}"
+                f"\nSend this link to {name} to choose a password. It is valid for {hours} hours "
+                f"and can be used once:\n{link}"
             )
 
     def _save(self, name: str, options: dict[str, Any]) -> list[str]:
@@ -94,8 +96,7 @@ class Command(BaseCommand):
         asked = (options["role"], options["team"], options["leave"], is_active)
         if not person_rows(name) and asked == (None, [], [], None):
             raise PersonError(
-                f"there is no person called {name!r}; give a --role or a --team to "
-                "make one"
+                f"{name!r} is not a person; use --role or --team to create an account"
             )
         return save_person(
             name,
@@ -127,11 +128,11 @@ def _teams(joined: list[str], left: list[str]) -> dict[str, TeamRole | None]:
         if colon and role not in TeamRole.values:
             raise PersonError(f"--team {text}: write SLUG or SLUG:lead")
         if slug in found:
-            raise PersonError(f"--team {slug} is given twice")
+            raise PersonError(f"--team {slug} is used more than once")
         found[slug] = TeamRole(role) if colon else TeamRole.VIEWER
     for slug in left:
         if slug in found:
-            raise PersonError(f"{slug} is given with --team and with --leave")
+            raise PersonError(f"{slug} is used with both --team and --leave")
         found[slug] = None
     return found
 

@@ -53,24 +53,26 @@ class Command(BaseCommand):
             "--from",
             dest="start",
             metavar="TIME",
-            help="a date, or ISO 8601 with an offset; all that is stored without it",
+            help="start of the time: a date, or ISO 8601 with an offset; default: all stored data",
         )
         parser.add_argument(
-            "--to", dest="end", metavar="TIME", help="end of the time, not included"
+            "--to", dest="end", metavar="TIME", help="end of the time (exclusive)"
         )
         parser.add_argument(
             "--format",
             choices=["table", "json", "csv"],
             default="table",
-            help="table without it",
+            help="output format; default: table",
         )
         parser.add_argument(
             "--state",
             metavar="STATE",
-            help="issues: open (without it), resolved or all",
+            help="for issues: open (default), resolved or all",
         )
         parser.add_argument(
-            "--only", choices=ONLY, help="usage: rows that were busy without work"
+            "--only",
+            choices=ONLY,
+            help="for usage: only rows that were busy without work",
         )
         for name in FILTERS:
             words = name.replace("_", " ")
@@ -119,12 +121,12 @@ def _rows(
     only: str | None,
 ) -> Iterable[Mapping[str, Any]]:
     if state is not None and what != "issues":
-        raise SelectionError(f"{what} have no state; leave --state out")
+        raise SelectionError(f"{what} do not support --state")
     if only is not None and what != "usage":
-        raise SelectionError(f"{what} know no intensity; leave --only out")
+        raise SelectionError(f"{what} do not support --only")
     default = {"usage": "team", "ledger": "cluster"}.get(what, "")
     if by is not None and not default:
-        raise SelectionError(f"{what} are not grouped; leave --by out")
+        raise SelectionError(f"{what} do not support --by")
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
         rows = with_hardness(usage_rows(selection, names), selection, names)
@@ -136,7 +138,9 @@ def _rows(
     if what == "queues":
         refuse_others(selection, ("cluster",), "queues")
         if selection.period is not None:
-            raise SelectionError("queues are shown as they are now; leave the time out")
+            raise SelectionError(
+                "queues are shown as of now and do not support --from and --to"
+            )
         chosen = selection.filters.get("cluster", ())
         found = queue_rows()
         return QueueRowSerializer.each(

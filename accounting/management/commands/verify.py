@@ -19,8 +19,8 @@ class Command(BaseCommand):
     """Verifies; ends with 0, 1 when an invariant is broken, 2 for wrong use."""
 
     help = (
-        "Check that time and money are conserved and that rollups are their facts. "
-        "Only reads; may run at any time."
+        "Check that time and amounts are conserved and that rollups match their facts. "
+        "Read-only; safe to run at any time."
     )
     suppressed_base_arguments = HIDDEN
 
@@ -30,16 +30,16 @@ class Command(BaseCommand):
             "--from",
             dest="start",
             metavar="TIME",
-            help="a date, or ISO 8601 with an offset; all that is stored without it",
+            help="start of the time: a date, or ISO 8601 with an offset; default: all stored data",
         )
         parser.add_argument(
-            "--to", dest="end", metavar="TIME", help="end of the time, not included"
+            "--to", dest="end", metavar="TIME", help="end of the time (exclusive)"
         )
         parser.add_argument(
             "--head",
             type=_head,
             metavar="LINKS:HASH",
-            help="the end of the audit chain that an earlier run printed",
+            help="the head of the audit chain that an earlier run printed",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         is_kept = self._write_head(options["head"])
         period = selection.period or stored_period()
         if period is None:
-            self.stdout.write("nothing is stored yet")
+            self.stdout.write("no data is stored yet")
             if not is_kept:
                 sys.exit(FINDING)
             return
@@ -76,13 +76,15 @@ class Command(BaseCommand):
     def _write_head(self, kept: Head | None) -> bool:
         """Print the end of the audit chain; False where a kept one is not in it."""
         now = head()
-        self.stdout.write(f"audit chain: {now.links}:{now.hash}, to be kept elsewhere")
+        self.stdout.write(
+            f"audit chain: {now.links}:{now.hash}(store this outside of the database)"
+        )
         if kept is None:
             return True
         is_there = has_head(kept)
         mark = "ok  " if is_there else "FAIL"
         self.stdout.write(
-            f"{mark} the audit chain goes on from the head that was kept (I17)"
+            f"{mark} the audit chain continues from the stored head (I17)"
         )
         return is_there
 

@@ -12,7 +12,7 @@ def audit_checks() -> list[Check]:
     """The invariants of the record."""
     return [
         Check(
-            "the audit chain holds (I17)",
+            "the audit chain is intact (I17)",
             "the hash of each audit entry covers the entry and the hash before it",
             """
             SELECT 'link ' || id, encode(hash, 'hex'), encode(wanted, 'hex')
@@ -24,7 +24,7 @@ def audit_checks() -> list[Check]:
             """,
         ),
         Check(
-            "links are filed as they were sealed (I17)",
+            "audit columns match the sealed entries (I17)",
             "the time, table, event and object of each audit entry match its sealed content",
             """
             SELECT 'link ' || id, filed::text, sealed::text
@@ -39,7 +39,7 @@ def audit_checks() -> list[Check]:
             """,
         ),
         Check(
-            "history is what was sealed (I17)",
+            "history matches the sealed entries (I17)",
             "each row of history is sealed in the audit log as it was written",
             " UNION ALL ".join(
                 _sealed(model._meta.db_table)  # noqa: SLF001  # Django's own name for it
@@ -47,7 +47,7 @@ def audit_checks() -> list[Check]:
             ),
         ),
         Check(
-            "what is in force was sealed (I17)",
+            "current rows match the sealed entries (I17)",
             "each row that people can change equals its newest sealed change",
             " UNION ALL ".join(map(_in_force, _histories())),
         ),

@@ -49,7 +49,7 @@ _OLDEST_WINDOW = oldest("usage_window", *_KEY)
 CHECKS: Sequence[Check] = (
     Check(
         "time is conserved (I3)",
-        "the states of each GPU in a window add up to the time it was there",
+        "the states of each GPU in a window add up to the time it was present",
         f"""
         WITH done AS (
             SELECT cluster_id, window_start,
@@ -83,7 +83,7 @@ CHECKS: Sequence[Check] = (
         """,
     ),
     Check(
-        "no window holds more than its length",
+        "no window exceeds its length",
         "the states of a GPU in a window are not negative and never exceed five minutes",
         f"""
         SELECT gpu_id || ' ' || window_start, sum({_ALL})::text, '300000'
@@ -95,8 +95,9 @@ CHECKS: Sequence[Check] = (
         """,
     ),
     Check(
-        "nobody's time is nobody's state",
-        "lines of pods have busy, idle and unknown time only, the platform's only the rest",
+        "platform states apply to the platform only",
+        "lines of pods have only busy, idle and unknown time; the platform's lines have the "
+        "other states",
         """
         SELECT gpu_id || ' ' || window_start, pod_id::text, 'its own states'
         FROM usage_window
@@ -116,7 +117,7 @@ CHECKS: Sequence[Check] = (
         """,
     ),
     Check(
-        "hours are their windows (I5)",
+        "hours match their windows (I5)",
         "every up-to-date hour is the sum of its five-minute facts",
         f"""
         WITH a AS (
@@ -141,7 +142,7 @@ CHECKS: Sequence[Check] = (
         """,
     ),
     Check(
-        "days are their hours (I5)",
+        "days match their hours (I5)",
         "every billing day whose hours are up to date is the sum of its hours",
         f"""
         WITH a AS (
@@ -165,7 +166,7 @@ CHECKS: Sequence[Check] = (
     ),
     *(
         Check(
-            f"the second column's {coarse}s are their {fine}s",
+            f"GPU activity: {coarse}s match their {fine}s",
             f"the GPU activity of every up-to-date {coarse} is the sum of its {fine}s",
             f"""
             WITH a AS (
@@ -236,7 +237,7 @@ CHECKS: Sequence[Check] = (
         """,
     ),
     Check(
-        "a GPU is in one place",
+        "each GPU is in one place",
         "no GPU is in two places at the same time",
         """
         SELECT g.uuid, a.start_ms::text, b.start_ms::text
@@ -248,8 +249,8 @@ CHECKS: Sequence[Check] = (
         """,
     ),
     Check(
-        "the window ledger counts its rows",
-        "every computed window has as many facts as the window ledger records",
+        "the window list matches the stored facts",
+        "every computed window has as many facts as its record states",
         f"""
         SELECT w.window_start::text, w.rows::text, count(u.gpu_id)::text
         FROM accounting_ingestwindow w

@@ -118,7 +118,7 @@ def pods_of_workload(
     """
     period = selection.period
     if period is None:
-        raise ValueError("a period is needed")
+        raise ValueError("a period is required")
     teams = selection.scope.team_ids
     parameters = {
         "namespace": namespace,

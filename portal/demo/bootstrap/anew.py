@@ -31,7 +31,7 @@ def begin_anew() -> None:
         )
     sys.stderr.write(
         f"gpu-ledger: the demo in {home} was made by a version before the first release,"
-        " which cannot be upgraded: it begins anew\n"
+        " which cannot be upgraded; starting again\n"
     )
     connection.close()
     lease.release(home)

@@ -93,7 +93,7 @@ def history() -> int:
 
     memory = Memory.load(HOME)
     if memory is None:
-        sys.stderr.write("the simulated cluster has not begun its story yet\n")
+        sys.stderr.write("the simulated cluster has not started yet\n")
         return 1  # it is started again
     sign_ins = set_up(memory.story, PORT, settings.SECRET_KEY)
     apply_configuration(read_configuration(SOURCES), actor=SYSTEM)

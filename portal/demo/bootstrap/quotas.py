@@ -23,13 +23,13 @@ from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.namespaces import namespaces_by_team
 
-REASON = "Takes over the quotas and tiers that are in force since"  # and the day
+REASON = "Adopts the quotas and tiers in use since"  # and the day
 UNDER_WAY = (ChangeState.DRAFT, ChangeState.PLANNED, ChangeState.APPROVED)
 _WORDS = {
-    "interactive": "notebooks that people wait for",
-    "serving": "services that customers wait for",
+    "interactive": "interactive notebooks",
+    "serving": "customer-facing services",
     "training": "jobs that run for hours",
-    "scavenger": "nightly work on what is free",
+    "scavenger": "nightly work on free GPUs",
 }
 
 
@@ -81,7 +81,7 @@ def look_now() -> None:
 def reason_of(story: Story) -> str:
     """Why the demo's first change set is of today, and its quotas are weeks old."""
     since = datetime.fromtimestamp(story.change_s, UTC)
-    return f"{REASON} {since:%d %b %Y}: from now on they are kept and changed here"
+    return f"{REASON} {since:%d %b %Y}: they are managed here from now on"
 
 
 def _edits(story: Story, at: datetime) -> list[Edit]:

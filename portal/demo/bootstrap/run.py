@@ -75,7 +75,7 @@ class Demo:
             f"\nGPU Ledger is at {address}/   ({time.monotonic() - began:.0f} s)\n"
         )
         self.say(table(sign_ins))
-        self.say(f"\nLive numbers move within {LIVE_AFTER}. Ctrl-C stops everything.")
+        self.say(f"\nLive numbers change within {LIVE_AFTER}. Ctrl-C stops everything.")
         if self.memory.missing or is_due():
             manage = [sys.executable, str(roles.MANAGE), "demo", "--fill"]
             log = plan.home / "logs" / "history.log"
@@ -130,7 +130,7 @@ class Demo:
         if found is not None and found != self._told:
             self._told = found
             done, total = found
-            self.say(f"History: {done} of {total} days are in")
+            self.say(f"History: {done} of {total} days are loaded")
         filler = self.filler
         if filler is None or filler.process is None:
             return
@@ -139,7 +139,7 @@ class Demo:
             return
         filler.process = None
         if code == 0:
-            self.say("History: all of it is in")
+            self.say("History: all days are loaded")
         elif filler.deaths < MOST_DEATHS:
             filler.deaths += 1  # it goes on with the stretch at which it ended
             filler.start(self.supervisor.environment)
@@ -160,14 +160,14 @@ def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
     if others:
         names = ", ".join(cluster.name for cluster in others)
         raise ServicesError(
-            f"this database has clusters of its own ({names}), and the demo does not mix"
-            " with them: set GPU_LEDGER_HOME to another folder, or unset DATABASE_URL"
+            f"this database has clusters of its own ({names}), which the demo does not use: set "
+            "GPU_LEDGER_HOME to another folder, or unset DATABASE_URL"
         )
     memory = Memory.load(plan.home)
     if memory is None or not Cluster.objects.filter(name=CLUSTER).exists():
         memory = Memory.first(plan.home, plan.story)
     else:
-        say(f"Going on with the demo in {plan.home} (remove it to begin anew)")
+        say(f"Continuing the demo in {plan.home} (remove this folder to start again)")
     ports = claim(
         plan.port,
         plan.cluster_port,
@@ -200,7 +200,7 @@ def _alone(home: Path) -> IO[bytes]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
-        raise ServicesError(f"the demo of {home} runs already") from None
+        raise ServicesError(f"the demo of {home} is already running") from None
     return file
 
 

@@ -54,7 +54,7 @@ class Memory:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise MemoryFault(
-                f"{path} is damaged ({error}): remove {home} to begin the demo anew"
+                f"{path} is damaged ({error}): remove {home} to start the demo again"
             ) from error
 
     @classmethod

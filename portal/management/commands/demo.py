@@ -29,26 +29,30 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Where it listens, and how large it is when it is started first."""
         parser.add_argument(
-            "--port", type=int, help="of the pages; default: the first free from 8000"
+            "--port",
+            type=int,
+            help="port of the pages; default: the first free port from 8000",
         )
         parser.add_argument(
             "--cluster-port",
             type=int,
-            help="of the simulated cluster, whose API takes the one behind it; default:"
-            " as at the last start, or the first two that are free behind --port",
+            help="port of the simulated cluster; its API uses the next port; default: the ports "
+            "of the last start, or the first two free ports after --port",
         )
-        parser.add_argument("--weeks", type=int, help="of history; default: 8")
+        parser.add_argument("--weeks", type=int, help="weeks of history; default: 8")
         parser.add_argument("--gpus", type=int, help=f"default: {WHOLE_FLEET}")
         parser.add_argument("--seed", type=int, default=7)
         parser.add_argument(
-            "--fast", action="store_true", help="one week and a small fleet, for tests"
+            "--fast",
+            action="store_true",
+            help="use one week and a small fleet, for tests",
         )
-        parser.add_argument("--fill", action="store_true", help="only load the history")
+        parser.add_argument("--fill", action="store_true", help="load only the history")
         parser.add_argument(
             "--compute",
             type=Path,
             metavar="HOME",
-            help="only compute what --fill brings in for this home",
+            help="compute only what --fill loads for this home",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -68,7 +72,7 @@ class Command(BaseCommand):
                 demo.watch()
         except Stopped:
             if not options["fill"] and not options["compute"]:
-                self._say("Stopped; the next start goes on from here")
+                self._say("Stopped. The next start continues from here")
         except (ServicesError, MemoryFault) as error:
             self.stderr.write(f"demo: {error}")
             sys.exit(CANNOT_RUN)

@@ -26,7 +26,7 @@ IN_FILE = "ledger_app"  # what the file calls the role
 class Command(BaseCommand):
     """Ends with 0; with an error in words where the role cannot be made."""
 
-    help = "Migrate, and give the services' database role its rights."
+    help = "Run migrations, and grant the services' database role its permissions."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Nothing: the environment says all of it."""
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         own = connection.settings_dict
         if app and (app["USER"] == own["USER"] or app["NAME"] != own["NAME"]):
             raise CommandError(
-                "APP_DATABASE_URL must name the database of DATABASE_URL, and another role"
+                "APP_DATABASE_URL must use the database of DATABASE_URL with another role"
             )
         call_command("migrate", interactive=False, verbosity=options["verbosity"])
         if app is None:
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"the role {app['USER']} cannot be made by {own['USER']}: {reason}"
             ) from None
-        self.stdout.write(f"{app['USER']} may do what the services do")
+        self.stdout.write(f"{app['USER']} has the permissions of the services")
 
 
 def make_role(name: str, password: str, path: Path) -> None:

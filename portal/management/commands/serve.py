@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--bind",
             metavar="ADDRESS:PORT",
-            help="where the pages listen; default: the address of PUBLIC_URL",
+            help="address and port of the web server; default: those of PUBLIC_URL",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -67,16 +67,16 @@ class Pin:
     def difference(self, now: "Pin") -> str:
         """Why a plan made at this pin does not fit what is there now; empty if it does."""
         if self.namespace_uid != now.namespace_uid:
-            return "the namespace was removed or made again since this plan"
+            return "the namespace was removed or recreated since this plan"
         if self.uid != now.uid:
             if self.is_absent:
-                return "the object was created by somebody since this plan"
+                return "the object was created since this plan"
             gone = "removed" if now.is_absent else "removed and created again"
             return f"the object was {gone} since this plan"
         if self.spec != now.spec:
             return "the object was changed since this plan"
         if self.managers != now.managers:
-            return "other managers have taken or left fields of it since this plan"
+            return "other managers have changed ownership of its fields since this plan"
         return ""
 
 

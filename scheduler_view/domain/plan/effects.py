@@ -118,8 +118,8 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
     if facts.after is None:
         say(
             EffectCode.UNLIMITED,
-            f"{who} holds {facts.in_use} {what}{of_tier} now; after this nothing limits "
-            "how many it may hold.",
+            f"{who} holds {facts.in_use} {what}{of_tier} now. After this change, the number is "
+            "not limited.",
         )
     elif facts.in_use > facts.after:
         say(
@@ -153,7 +153,9 @@ def _within(facts: QuotaFacts, after: int) -> str:
     who, of_tier = whose(facts.name), f" in tier {facts.tier}" if facts.tier else ""
     what = units(facts.resource, after)
     if facts.before is None:
-        first = f"{facts.name} gets a quota of {after} {what}{of_tier}; it had none."
+        first = (
+            f"{facts.name} gets a quota of {after} {what}{of_tier}; it had no quota."
+        )
     elif facts.before == after:
         first = f"{who} quota{of_tier} stays {after} {what}."
     else:
@@ -224,8 +226,8 @@ def class_effects(facts: ClassFacts) -> list[Effect]:
         found.append(
             Effect(
                 EffectCode.PRIORITY_KEPT,
-                f"{facts.old_class} stays for what names it; work that should have tier "
-                f"{facts.tier} names {facts.new_class} from now on.",
+                f"{facts.old_class} stays for what names it. New work for tier {facts.tier} must "
+                f"use {facts.new_class}.",
             )
         )
     return found

@@ -59,7 +59,7 @@ def edits_from(given: object, added: Added = NONE_ADDED) -> list[Edit]:
     """
     if not isinstance(given, list) or not given:
         raise EditsRefused(
-            [EditFault(0, "edits", "give a list with at least one edit")]
+            [EditFault(0, "edits", "must be a list with at least one edit")]
         )
     if len(given) > MOST_EDITS:
         raise EditsRefused([EditFault(0, "edits", f"more than {MOST_EDITS:,} edits")])
@@ -71,7 +71,7 @@ def edits_from(given: object, added: Added = NONE_ADDED) -> list[Edit]:
         if edit is None:
             continue
         if edit.key in seen:
-            text = f"edit {seen[edit.key] + 1} is about the same"
+            text = f"it is for the same object as edit {seen[edit.key] + 1}"
             faults.append(EditFault(index, "edits", text))
         seen.setdefault(edit.key, index)
         found.append(edit)
@@ -158,7 +158,7 @@ def _quota(reader: _EditReader, added: Added) -> QuotaEdit:
     except KeyRefused as error:
         reader.fail("resource", str(error))
     if "gpus" not in reader.values:
-        reader.fail("gpus", "is missing; null takes the quota away")
+        reader.fail("gpus", "is missing; use null to remove the quota")
     elif reader.values["gpus"] is not None:
         gpus = _gpus(reader, "gpus", reader.values["gpus"])
     rule = reader.text("rule", longest=20, default=SplitRule.EVENLY.value)

@@ -169,7 +169,7 @@ def _removal(wanted: DesiredObject, live: Manifest | None, pin: Pin) -> PlanStep
             "spec": {"hard": {}},
         }
         action = Action.CHANGE if changes else Action.KEEP
-        note = f"{_names(theirs)} stay: other managers set them"
+        note = f"{_names(theirs)} unchanged: set by other managers"
         return PlanStep(wanted.key, action, body, pin, changes, note=note)
     changes = tuple(FieldChange(name, value, None) for name, value in before.items())
     return PlanStep(wanted.key, Action.REMOVE, None, pin, changes)
@@ -179,18 +179,18 @@ def _place_fault(key: ObjectKey, observed: Observed) -> str:
     if not key.namespace or key.namespace in observed.namespaces:
         return ""
     if key.namespace in observed.going:
-        return f"namespace {key.namespace} is being removed"
+        return f"namespace {key.namespace} is being deleted"
     return f"namespace {key.namespace} does not exist in this cluster"
 
 
 def _foreign(live: Manifest, wanted: DesiredObject) -> str:
     if live["metadata"].get("deletionTimestamp"):
-        return "the object is being removed"
+        return "the object is being deleted"
     if is_ours(live) or wanted.force:
         return ""
     return (
-        "an object of this name is there and is not managed by GPU Ledger; it is not "
-        "touched unless you tick it"
+        "an object with this name exists and is not managed by GPU Ledger; it changes only if "
+        "you select it"
     )
 
 

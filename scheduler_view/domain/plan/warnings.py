@@ -58,8 +58,8 @@ def object_warnings(steps: Iterable[PlanStep], observed: Observed) -> list[PlanW
         tool = git_owner(live)
         if tool:
             text = (
-                f"{step.key} is kept by {tool}: it will put back what Git says. Change it "
-                "there as well."
+                f"{step.key} is managed by {tool}, which will restore the value from Git. Change "
+                "it there as well."
             )
             found.append(PlanWarning(WarningCode.GIT_OWNER, text, *place))
         for name, managers in step.others.items():
@@ -67,8 +67,8 @@ def object_warnings(steps: Iterable[PlanStep], observed: Observed) -> list[PlanW
             if change is None or tool:
                 continue
             text = (
-                f"{name} of {step.key} is also managed by {', '.join(managers)}, who "
-                f"says {change.before}: it is refused unless you tick the object."
+                f"{name} of {step.key} is also managed by {', '.join(managers)} with the value "
+                f"{change.before}. The change is rejected unless you select the object."
             )
             found.append(PlanWarning(WarningCode.OTHER_MANAGER, text, *place))
     return found
@@ -109,8 +109,8 @@ def namespace_warnings(
             is_tighter = number is not None and number < limited.get(resource, -1)
             if is_tighter and not is_ours(quota):
                 text = (
-                    f"{name} in {namespace}, which is not ours, allows only {number} of "
-                    f"{resource}; the least of all quotas counts."
+                    f"{name} in {namespace}, which GPU Ledger does not manage, allows only "
+                    f"{number} of {resource}. The lowest quota applies."
                 )
                 found.append(
                     PlanWarning(WarningCode.TIGHTER_QUOTA, text, name, namespace)
@@ -154,8 +154,8 @@ def second_default(classes: Iterable[Manifest]) -> list[PlanWarning]:
     return [
         PlanWarning(
             WarningCode.SECOND_DEFAULT,
-            f"{one['metadata']['name']} is the default class of the cluster already and "
-            "is not managed by GPU Ledger; Kubernetes allows one.",
+            f"{one['metadata']['name']} is already the cluster's default class and is not "
+            "managed by GPU Ledger. Kubernetes allows only one.",
             f"{CLASS} {one['metadata']['name']}",
         )
         for one in classes

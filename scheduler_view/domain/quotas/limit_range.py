@@ -67,14 +67,14 @@ def message(prediction: Prediction, namespace: str, resource: str) -> str:
     """The warning; empty for a harmless one."""
     if prediction.refused:
         return (
-            f"A LimitRange in {namespace} refuses pods that ask for no {resource}: "
+            f"A LimitRange in {namespace} rejects pods that request no {resource}: "
             f"{prediction.refused}"
         )
     if prediction.gets:
         return (
-            f"A LimitRange in {namespace} has a maximum or default for {resource}: every "
-            f"container there that asks for none gets {prediction.gets}, and they count "
-            "against the quota. An explicit default of 0 ends that."
+            f"A LimitRange in {namespace} has a maximum or default for {resource}: each "
+            f"container without a request gets {prediction.gets}, which counts against the "
+            "quota. To avoid this, set an explicit default of 0."
         )
     return ""
 
@@ -90,9 +90,11 @@ def _of_item(item: Mapping[str, Any], resource: str, added: Added) -> Prediction
     most, least = amount("max"), amount("min")
     if kind == "Pod":
         if most is not None:
-            return Prediction(refused=f"at most {most} a pod, and no limit is given")
+            return Prediction(refused=f"at most {most} per pod, and no limit is set")
         if least is not None:
-            return Prediction(refused=f"at least {least} a pod, and none is requested")
+            return Prediction(
+                refused=f"at least {least} per pod, and none is requested"
+            )
     if kind != "Container":
         return Prediction()
     limit = amount("default")
@@ -101,7 +103,7 @@ def _of_item(item: Mapping[str, Any], resource: str, added: Added) -> Prediction
     request = limit if request is None else request
     request = least if request is None else request
     if limit is None and request:
-        return Prediction(refused=f"it is given a request of {request} and no limit")
+        return Prediction(refused=f"it gets a request of {request} and no limit")
     if least is not None and (limit or 0) < least:
-        return Prediction(refused=f"at least {least} a container")
+        return Prediction(refused=f"at least {least} per container")
     return Prediction(gets=limit or 0)

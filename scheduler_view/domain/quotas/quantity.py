@@ -33,9 +33,9 @@ def parse_quantity(text: str) -> Fraction:
     found = _QUANTITY.fullmatch(text) if len(text) <= 64 else None
     if found is None:
         raise QuantityError(
-            f"{text[:64]!r} is not a number; write one such as 8"
+            f"{text[:64]!r} is not a number; use a number such as 8"
             if text
-            else "the number is missing; write one such as 8"
+            else "the number is missing; use a number such as 8"
         )
     number, suffix = Fraction(found["number"]), found["suffix"]
     if suffix.endswith("i"):
@@ -56,15 +56,15 @@ def whole_gpus(value: str | int) -> int:
         QuantityError: no quantity, a fraction, negative, or more than MOST_GPUS.
     """
     if isinstance(value, bool):
-        raise QuantityError(f"{value} is not a number of GPUs; write one such as 8")
+        raise QuantityError(f"{value} is not a number of GPUs; use a number such as 8")
     number = parse_quantity(str(value).strip())
     if number.denominator != 1:
         raise QuantityError(
-            f"{value} is a fraction; GPUs are counted whole: use a MIG profile or a "
-            "shared resource for parts of a GPU"
+            f"{value} is a fraction; quotas count full GPUs: use a MIG profile or a shared "
+            "resource for parts of a GPU"
         )
     if number < 0:
-        raise QuantityError(f"{value} is negative; 0 lets nobody hold a GPU")
+        raise QuantityError(f"{value} is negative; use 0 to allow no GPUs")
     if number > MOST_GPUS:
         raise QuantityError(f"{value} is more than {MOST_GPUS:,} GPUs")
     return int(number)

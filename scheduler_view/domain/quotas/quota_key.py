@@ -98,10 +98,10 @@ def quota_key(text: str, added: Added = NONE_ADDED) -> QuotaKey:
     if text.startswith(LIMITS):
         return QuotaKey(
             resource,
-            f"{text} is accepted by Kubernetes and limits nothing; "
-            f"{key_of(resource)} is used instead",
+            f"{text} is accepted by Kubernetes but has no effect; {key_of(resource)} is used "
+            "instead",
         )
-    return QuotaKey(resource, f"{text} is written {key_of(resource)}")
+    return QuotaKey(resource, f"{text} must be written as {key_of(resource)}")
 
 
 def does_nothing(key: str, added: Added = NONE_ADDED) -> str:
@@ -110,9 +110,9 @@ def does_nothing(key: str, added: Added = NONE_ADDED) -> str:
     if resource is None or is_dra(key):
         return ""
     if key.startswith(LIMITS):
-        return f"{key} is not enforced for GPUs; {key_of(resource)} is"
+        return f"{key} is not enforced for GPUs; use {key_of(resource)}"
     if not key.startswith(REQUESTS):
-        return f"{key} has no `requests.` before it and limits nothing"
+        return f"{key} has no prefix `requests.` and has no effect"
     return ""
 
 
@@ -120,8 +120,8 @@ def _device_class(text: str) -> QuotaKey:
     name = text.removesuffix(DRA_SUFFIX)
     if len(name) > 253 - len(DRA_SUFFIX) or not _SUBDOMAIN.fullmatch(name):
         raise KeyRefused(
-            f"{text[:80]!r} does not begin with the name of a device class: small "
-            "letters, digits, dashes and dots"
+            f"{text[:80]!r} does not start with a device class name: lowercase letters, digits, "
+            "dashes and dots"
         )
     return QuotaKey(text)
 
@@ -129,14 +129,12 @@ def _device_class(text: str) -> QuotaKey:
 def _why_not(text: str) -> str:
     shown = repr(text[:80])
     if len(text) > 317:  # prefix 253 + "/" + name 63
-        return f"{shown}... is longer than a name may be"
+        return f"{shown}... is too long"
     if text.startswith("count/"):
-        return f"{shown} counts objects, not GPUs; write {_EXAMPLES}"
+        return f"{shown} counts objects, not GPUs; use {_EXAMPLES}"
     if "/" not in text:
-        return (
-            f"{shown} is no GPU resource: only GPU keys are set here; write {_EXAMPLES}"
-        )
+        return f"{shown} is not a GPU resource; use {_EXAMPLES}"
     return (
-        f"{shown} is not known as a GPU resource; write {_EXAMPLES}, or name it under "
-        "`resources` in the set-up file"
+        f"{shown} is not a known GPU resource; use {_EXAMPLES}, or add it under `resources` in "
+        "the setup file"
     )

@@ -48,7 +48,7 @@ def spend_text(facts: Spending) -> str:
         why = (
             "no model of this resource has a price."
             if left_out
-            else "no node offers it."
+            else "no node reports it."
         )
         return f"{begin} cannot be computed: {why}{left_out}"
     if facts.after is None:
@@ -82,7 +82,7 @@ def _left_out(facts: Spending) -> str:
     if not found:
         return ""
     names = [
-        (model or "A model that no exporter named")
+        (model or "A model without a name")
         + (f" ({number} {units(facts.resource, number)})" if number else "")
         for model, number in found[:NAMED_MODELS]
     ]

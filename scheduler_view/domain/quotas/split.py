@@ -56,11 +56,11 @@ def divide(
     names = sorted(set(namespaces))
     if not names:
         raise SplitRefused(
-            "the team has no namespace in this cluster; bind one to it first"
+            "the team has no namespace in this cluster; map a namespace to it first"
         )
     weights, message = _weights(names, wish, peaks or {})
     if len(names) == 1:
-        return QuotaSplit({names[0]: gpus}, f"all of it to {names[0]}")
+        return QuotaSplit({names[0]: gpus}, f"all to {names[0]}")
     whole = sum(weights.values())
     parts = largest_remainder(
         [(name, gpus * weights[name]) for name in names], whole, gpus
@@ -75,15 +75,17 @@ def _weights(
     if wish.rule == SplitRule.BY_USE:
         used = {name: peaks.get(name, 0) for name in names}
         if not any(used.values()):
-            return even, "evenly, for none of them held a GPU in 30 days"
+            return even, "evenly, because none of them held a GPU in 30 days"
         shown = ", ".join(f"{name} {peak}" for name, peak in used.items())
-        return used, f"by the most each held in 30 days ({shown})"
+        return used, f"by peak use in 30 days ({shown})"
     if wish.rule == SplitRule.WEIGHTS:
         foreign = sorted(set(wish.weights) - set(names))
         if foreign:
             raise SplitRefused(f"{', '.join(foreign)}: not a namespace of this team")
         if min(wish.weights.values(), default=0) < 0 or not any(wish.weights.values()):
-            raise SplitRefused("weights are 0 or more, and one of them is more than 0")
+            raise SplitRefused(
+                "weights must be 0 or more, and at least one must be greater than 0"
+            )
         given = {name: wish.weights.get(name, 0) for name in names}
         shown = " : ".join(f"{name} {weight}" for name, weight in given.items())
         return given, f"by weights ({shown})"

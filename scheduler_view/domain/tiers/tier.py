@@ -63,22 +63,22 @@ class Template:
 TEMPLATES = (
     Template(
         "critical-normal-scavenger",
-        "Production first; leftovers for work that may be stopped",
+        "Production first, preemptible work on free GPUs",
         (
-            TierSpec(
-                "critical", 100_000, description="production that people wait for"
-            ),
-            TierSpec("normal", 10_000, is_default=True, description="everyday work"),
-            TierSpec("scavenger", 100, preempts=False, description="uses what is free"),
+            TierSpec("critical", 100_000, description="customer-facing production"),
+            TierSpec("normal", 10_000, is_default=True, description="default work"),
+            TierSpec("scavenger", 100, preempts=False, description="runs on free GPUs"),
         ),
     ),
     Template(
         "interactive-batch-backfill",
-        "People before queues",
+        "Interactive before queued work",
         (
             TierSpec("interactive", 50_000, description="notebooks and debugging"),
             TierSpec("batch", 10_000, is_default=True, description="queued training"),
-            TierSpec("backfill", 1_000, preempts=False, description="fills the gaps"),
+            TierSpec(
+                "backfill", 1_000, preempts=False, description="runs on free GPUs"
+            ),
         ),
     ),
     Template(
@@ -89,7 +89,7 @@ TEMPLATES = (
                 "inference-production", 100_000, description="serves live requests"
             ),
             TierSpec(
-                "training-interactive", 50_000, description="training someone watches"
+                "training-interactive", 50_000, description="interactive training"
             ),
             TierSpec(
                 "training-batch", 10_000, is_default=True, description="long training"
@@ -104,11 +104,11 @@ def tier_faults(spec: TierSpec) -> list[str]:
     faults = []
     if spec.name.startswith("system-"):
         faults.append(
-            f"{spec.name!r}: names beginning with system- are Kubernetes' own"
+            f"{spec.name!r}: names starting with system- are reserved for Kubernetes"
         )
     elif not _NAME.fullmatch(spec.name) or len(spec.name) > _LONGEST:
         faults.append(
-            f"{spec.name[:80]!r} is no name of a tier: small letters, digits and dashes, "
+            f"{spec.name[:80]!r} is not a valid tier name: lowercase letters, digits and dashes, "
             f"at most {_LONGEST}"
         )
     if isinstance(spec.value, bool) or not LEAST <= spec.value <= MOST:
@@ -134,8 +134,8 @@ def default_faults(tiers: Collection[TierSpec], foreign: Collection[str]) -> lis
     others = sorted(foreign) if len(ours) == 1 else names[1:]
     return [
         (
-            f"{' and '.join(names)} would both be the default class; Kubernetes allows "
-            f"one: unset it on {' and '.join(others)} first"
+            f"{' and '.join(names)} would both be the default class, but Kubernetes allows only "
+            f"one: first unset it on {' and '.join(others)}"
         )
     ]
 

@@ -38,8 +38,8 @@ class Command(BaseCommand):
     """Ends with 0, 1 when something would change or was not applied, 2 for wrong use."""
 
     help = (
-        "Plan, apply or undo a change of quotas and priority tiers from a file, or join "
-        "its edits to an open change set."
+        "Plan, apply or undo a change of quotas and priority tiers from a file, or add its edits "
+        "to an open change set."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,14 +47,17 @@ class Command(BaseCommand):
         parser.add_argument("verb", choices=("plan", "apply", "undo", "join"))
         parser.add_argument("file", type=Path)
         parser.add_argument(
-            "--to", type=number_of, metavar="CS-N", help="the change set to join"
+            "--to",
+            type=number_of,
+            metavar="CS-N",
+            help="the change set to add the edits to",
         )
         parser.add_argument("--format", choices=FORMATS, default="table")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the file, then do it."""
         if (options["verb"] == "join") != (options["to"] is not None):
-            self._wrong("change_set: --to CS-N goes with join, and join with --to CS-N")
+            self._wrong("change_set: join requires --to CS-N, and --to requires join")
         wanted = self._read(options["file"])
         cluster = Cluster.objects.get(name=wanted.cluster)
         try:
@@ -109,7 +112,7 @@ class Command(BaseCommand):
     def _apply(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
         found = compute_plan(cluster=cluster, draft=wanted.draft, now=timezone.now)
         if changes_nothing(found):
-            self.stdout.write("nothing to change")
+            self.stdout.write("no changes")
             return
         done = make(
             cluster=cluster,
@@ -123,7 +126,7 @@ class Command(BaseCommand):
     def _undo(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
         before = made_from(cluster, wanted.draft)
         if before is None:
-            self._found(f"no applied change of {cluster} asked for what this file does")
+            self._found(f"no applied change of {cluster} has the edits of this file")
         done = take_back(before, actor=SYSTEM, now=timezone.now, say=self._say)
         self._result(done, kind)
 
@@ -132,7 +135,7 @@ class Command(BaseCommand):
     ) -> None:
         draft = wanted.draft
         if draft.forced or draft.starts_at or draft.ends_at:
-            self._wrong("change_set: join takes edits only, no force and no times")
+            self._wrong("change_set: join accepts only edits, no force and no times")
         found = ChangeSet.objects.filter(pk=number, cluster=cluster).first()
         if found is None:
             self._found(f"cluster {cluster} has no CS-{number}")

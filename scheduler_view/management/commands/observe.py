@@ -20,14 +20,19 @@ from scheduler_view.observation.watch import follow_all, look_once, visible_clus
 class Command(BaseCommand):
     """Looks once; ends with 0, 1 when something differs or fails, 2 for wrong use."""
 
-    help = "Look at the clusters' quotas and priority classes; --follow watches them."
+    help = (
+        "Read the quotas and priority classes of the clusters; --follow watches them."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Which cluster, once or for good."""
         parser.add_argument("--cluster")
-        parser.add_argument("--follow", action="store_true", help="until stopped")
+        parser.add_argument("--follow", action="store_true", help="run until stopped")
         parser.add_argument(
-            "--alive-file", type=Path, help="touched while everything is followed"
+            "--alive-file",
+            type=Path,
+            help="file whose modification time is updated while all "
+            "clusters are watched",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +44,7 @@ class Command(BaseCommand):
         if options["cluster"]:
             clusters = [c for c in clusters if c.name == options["cluster"]]
         if not clusters:
-            self.stderr.write("observe: no such cluster with `kubernetes.reader` set")
+            self.stderr.write("observe: no such cluster has `kubernetes.reader`")
             sys.exit(WRONG_USE)
         if sum(self._look(cluster) for cluster in clusters):
             sys.exit(FINDING)
@@ -47,7 +52,7 @@ class Command(BaseCommand):
     def _look(self, cluster: Cluster) -> int:
         """Findings of one cluster, printed."""
         seen = look_once(cluster, now=timezone.now)
-        self.stdout.write(f"{cluster}: {seen.count} objects seen")
+        self.stdout.write(f"{cluster}: {seen.count} objects read")
         for kind, message in seen.errors.items():
             self.stderr.write(f"{cluster}: {kind} cannot be read: {message}")
         differing = Drift.objects.filter(cluster=cluster, state=DriftState.DIFFERS)

@@ -36,8 +36,8 @@ class Command(report.Command):
     """Reports; ends with 0, or 2 for wrong use."""
 
     help = (
-        "Show usage, the ledger, holds, data issues, queues, quotas, priority tiers, what "
-        "waits or who was preempted."
+        "Show usage, the ledger, holds, data issues, queues, quotas, priority tiers, pending "
+        "pods or preemptions."
     )
     kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"))
 
@@ -50,7 +50,8 @@ class Command(report.Command):
             return super().rows(options, selection)
         if any(options[name] is not None for name in WITHOUT):
             raise SelectionError(
-                f"{what} are those of now; leave --by, --from, --to, --state and --only out"
+                f"{what} are shown as of now and do not support --by, --from, --to, --state and "
+                "--only"
             )
         refuse_others(selection, FILTERS[what], what)
         read, row = _ROWS[what]

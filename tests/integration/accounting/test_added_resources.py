@@ -95,7 +95,7 @@ def test_a_change_is_computed_from_what_was_read_before(setup: Path) -> None:
 
 def test_the_same_again_changes_nothing(setup: Path) -> None:
     configure(setup, '{"example.com/half": 1/2}')
-    assert "nothing to change" in configure(setup, '{"example.com/half": 2/4}')
+    assert "no changes" in configure(setup, '{"example.com/half": 2/4}')
     setup.write_text("billing: {currency: USD}\n")
     run("configure", setup)
     assert AddedResource.objects.count() == 1

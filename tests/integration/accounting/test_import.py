@@ -161,7 +161,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "empty"),
     "binary": (b"\x00\x01\x02 \xff" * 50, "binary"),
     "not utf-8": (b"a 1 1790848800000\nb\xff 1 1790848800000\n", "line 2"),
-    "cut off": (b'# TYPE a gauge\nup{a="b"} 1 1790848800\n', "EOF"),
+    "truncated": (b'# TYPE a gauge\nup{a="b"} 1 1790848800\n', "EOF"),
     "no name": (b"9up 1 1790848800\n# EOF\n", "line 1"),
     "no value": (b"up\n# EOF\n", "line 1"),
     "no time": (b'up{a="b"} 1\n# EOF\n', "time"),

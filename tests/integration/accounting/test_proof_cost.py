@@ -65,7 +65,7 @@ def test_the_oldest_window_is_looked_up(facts: None, table: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["hours are their windows (I5)", "the second column's hours are their windows"],
+    ["hours match their windows (I5)", "GPU activity: hours match their windows"],
 )
 def test_a_proof_of_the_newest_hour_reads_no_older_days(facts: None, name: str) -> None:
     [check] = [check for check in CHECKS if check.name == name]

@@ -94,8 +94,8 @@ def test_configure_is_idempotent_and_leaves_what_it_does_not_name(
 ) -> None:
     configured(imported, "2026-10-01T11:00Z")
     before = facts()
-    assert configured(imported, "2026-10-01T11:00Z") == "nothing to change\n"
-    assert configured(imported, None) == "nothing to change\n"
+    assert configured(imported, "2026-10-01T11:00Z") == "no changes\n"
+    assert configured(imported, None) == "no changes\n"
     assert facts() == before
 
 

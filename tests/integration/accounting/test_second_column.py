@@ -100,8 +100,8 @@ def test_rollups_are_their_facts(imported: Path) -> None:
         v.check.name for v in verdicts(Interval(0, 4_000_000_000_000)) if not v.holds
     ]
     assert broken == [
-        "the second column's hours are their windows",
-        "the second column's days are their hours",
+        "GPU activity: hours match their windows",
+        "GPU activity: days match their hours",
     ]
 
 

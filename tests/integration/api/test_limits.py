@@ -49,7 +49,7 @@ def test_too_many_requests_of_one_person(ask: Ask) -> None:
     answers = [client.get("/api/v1/teams") for _ in range(4)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     document = problem(answers[-1])
-    assert document["title"] == "Too many requests"
+    assert document["title"] == "Too Many Requests"
     assert answers[-1].headers["Retry-After"] == "40"
     assert ask("luis").get("/api/v1/teams").status_code == 429  # another token of his
     assert ask("mia").get("/api/v1/teams").status_code == 200

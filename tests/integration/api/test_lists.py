@@ -148,7 +148,7 @@ def test_a_forged_cursor_is_refused(ask: Ask) -> None:
         assert answer.status_code == 400, forged
         [error] = problem(answer)["errors"]
         assert error["parameter"] == "cursor"
-        assert "not one of ours" in error["detail"]
+        assert "not a valid cursor" in error["detail"]
 
 
 def test_a_cursor_of_another_question_is_refused(ask: Ask) -> None:
@@ -176,7 +176,7 @@ def test_a_cursor_is_stale_when_the_rows_have_changed(ask: Ask) -> None:
     assert answer.status_code == 410
     [error] = problem(answer)["errors"]
     assert error["parameter"] == "cursor"
-    assert "begin again" in error["detail"]
+    assert "start again" in error["detail"]
 
 
 FORMULAS = ("=cmd|'/c calc'!A1", "+1+cmd()", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1")

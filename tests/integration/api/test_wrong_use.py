@@ -36,7 +36,7 @@ WRONG: tuple[tuple[str, str, str, list[str] | None], ...] = (
     ("usage?namespace=%00", "namespace", "NUL", None),
     ("usage?colour=red", "colour", "unknown parameter", None),
     ("usage?From=2026-11-01", "From", "unknown parameter", None),
-    ("usage?from=2026-11-01&from=2026-11-02", "from", "twice", None),
+    ("usage?from=2026-11-01&from=2026-11-02", "from", "more than once", None),
     ("holds?model=NVIDIA-L40S", "model", "unknown parameter", None),
     ("holds?by=pod", "by", "unknown parameter", None),
     ("data-issues?team=vision", "team", "unknown parameter", None),
@@ -48,13 +48,13 @@ WRONG: tuple[tuple[str, str, str, list[str] | None], ...] = (
     ("usage?limit=ten", "limit", "1 to 5000", None),
     ("usage?limit=²", "limit", "1 to 5000", None),
     (f"usage?limit={'9' * 5000}", "limit", "1 to 5000", None),
-    ("usage?limit=5&limit=6", "limit", "twice", None),
+    ("usage?limit=5&limit=6", "limit", "more than once", None),
     ("usage?format=xml", "format", "'xml'", ["json", "csv"]),
-    ("usage?columns=charge", "columns", "add format=csv", None),
+    ("usage?columns=charge", "columns", "requires format=csv", None),
     ("usage?format=csv&columns=colour", "columns", "'colour'", None),
     ("usage?format=csv&columns=", "columns", "''", None),
     ("ledger?format=csv&columns=wall_ms", "columns", "unknown parameter", None),
-    ("usage?cursor=xyz", "cursor", "not one of ours", None),
+    ("usage?cursor=xyz", "cursor", "not a valid cursor", None),
 )
 
 
@@ -65,7 +65,7 @@ def test_wrong_use_names_the_parameter(
     answer = ask("ana").get(f"/api/v1/{address}")
     assert answer.status_code == 400
     document = problem(answer)
-    assert document["title"] == "Wrong use"
+    assert document["title"] == "Bad Request"
     [error] = document["errors"]
     assert error["parameter"] == name
     assert words in error["detail"]

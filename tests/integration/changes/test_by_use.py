@@ -76,7 +76,7 @@ def test_a_quota_is_divided_by_the_most_that_each_held(
     import_holds(both, tmp_path, {one: [2, 3, 1], other: [1, 1, 1]})
     change_set = both.applied(quota(8, rule="by_use"))
     message = said(change_set)
-    assert f"by the most each held in 30 days ({one} 3, {other} 1)" in message
+    assert f"by peak use in 30 days ({one} 3, {other} 1)" in message
     assert "Computer Vision's quota is divided" in message
     assert "In the last 30 days Computer Vision held at most 4" in message
     assert "vision holds" not in message  # a slug is for programs
@@ -97,5 +97,5 @@ def test_a_namespace_that_held_nothing_gets_nothing(
 def test_without_any_hold_the_division_is_even_and_says_so(both: Office) -> None:
     other = second_namespace(both)
     change_set = both.applied(quota(5, rule="by_use"))
-    assert "evenly, for none of them held a GPU in 30 days" in said(change_set)
+    assert "evenly, because none of them held a GPU in 30 days" in said(change_set)
     assert (both.hard()[GPU_KEY], both.hard(other)[GPU_KEY]) == ("3", "2")

@@ -112,7 +112,7 @@ def test_the_command_says_how_it_ended(
     assert applied.returncode == 0, applied.stderr
     assert process(seen, "change_set", "plan", path).returncode == 0
     again = process(seen, "change_set", "apply", path)
-    assert (again.returncode, again.stdout) == (0, "nothing to change\n")
+    assert (again.returncode, again.stdout) == (0, "no changes\n")
     undone = process(seen, "change_set", "undo", path)
     assert undone.returncode == 0, undone.stderr
     assert not place.has_quota()

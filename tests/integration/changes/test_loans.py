@@ -79,7 +79,7 @@ def test_a_loan_that_was_applied_in_part_returns_too(both: Office) -> None:
     both.work()
     back = loan.undos.get()
     assert back.state == "refused"
-    assert "does not return by itself: undo it yourself" in back.error
+    assert "does not revert automatically: undo it manually" in back.error
     assert "kubectl-edit" in back.error
     ticked = f"ResourceQuota {both.world.name}-b/gpu-ledger"
     mine = undo(loan, actor="ana", reason=REASON, at=both.now())

@@ -102,7 +102,7 @@ def test_an_apply_that_always_breaks_ends_and_shows_its_half(both: Office) -> No
     change_set.refresh_from_db()
     assert change_set.state == "partly_applied"
     assert "could not apply this: OSError: the same again" in change_set.error
-    assert "It was sent and no answer came" in change_set.error
+    assert "It was sent, but no response arrived" in change_set.error
     assert both.work() == 0
     assert QuotaTarget.objects.count() == 2  # what is wanted is what was asked
 
@@ -149,7 +149,7 @@ def test_a_plan_that_never_comes_is_given_up(both: Office) -> None:
     both.work()
     change_set.refresh_from_db()
     assert (change_set.state, change_set.plan_wanted_at) == ("draft", None)
-    assert "no worker ended this plan within an hour" in change_set.error
+    assert "no worker finished this plan within an hour" in change_set.error
     assert due_work.clusters_with_work(both.now()) == []
     assert both.plan(change_set).state == "planned"
 

@@ -30,7 +30,7 @@ def test_a_first_quota_is_created_and_said(both: Office) -> None:
     assert change_set.state == "planned", change_set.error
     assert change_set.plan["summary"] == "1 quota added: 1 object created"
     assert (
-        "Vision gets a quota of 4 GPUs; it had none. In use now: 0, so 4 are free."
+        "Vision gets a quota of 4 GPUs; it had no quota. In use now: 0, so 4 are free."
     ) in said(change_set)
     assert "Committed quota becomes 4" in said(change_set)
     assert not both.has_quota()  # a plan writes nothing
@@ -167,7 +167,7 @@ def test_another_manager_is_named_and_not_forced_unless_ticked(both: Office) -> 
     assert "kubectl-edit" in step.blocked
     assert "kubectl-edit" in said(change_set, "warnings")
     assert step.code == 409
-    assert step.message  # the server's own words
+    assert step.message  # message of the API server
     with pytest.raises(ChangeRefused, match="cannot be changed"):
         both.approve(change_set)
     ticked = f"ResourceQuota {both.world.name}/gpu-ledger"
@@ -192,7 +192,7 @@ def test_foreign_keys_and_objects_stay(both: Office) -> None:
     assert both.hard() == {GPU_KEY: "6", "requests.cpu": "10"}
     assert both.hard(name="theirs") == {GPU_KEY: "2", "limits.nvidia.com/gpu": "1"}
     message = said(change_set, "warnings")
-    assert "kept by Argo CD" in message
+    assert "managed by Argo CD" in message
     assert "limits.nvidia.com/gpu is not enforced" in message
     assert "allows only 2" in message
     both.applied(quota(None))
@@ -222,7 +222,7 @@ def test_bad_edits_are_refused_with_words(both: Office) -> None:
     both.plan(change_set)
     assert change_set.state == "draft"
     is_going = "no namespace" in change_set.error
-    is_blocked = "being removed" in change_set.error
+    is_blocked = "being deleted" in change_set.error
     assert is_going or is_blocked
 
 
@@ -252,7 +252,7 @@ def test_a_loan_that_was_changed_since_waits_for_a_person(both: Office) -> None:
     both.work()
     back = loan.undos.get()
     assert back.state == "draft"
-    assert "changed the same since the loan" in back.error
+    assert "changed the same objects since" in back.error
     assert both.hard()[GPU_KEY] == "12"
 
 

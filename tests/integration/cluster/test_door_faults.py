@@ -63,7 +63,7 @@ def test_an_answer_that_drips_is_cut_off() -> None:
     with (
         failing(slow, drip_s=0.02) as server,
         door_to(server.url) as door,
-        pytest.raises(Unreachable, match="no answer within") as caught,
+        pytest.raises(Unreachable, match="no response within") as caught,
     ):
         door.list(QUOTA)
     assert caught.value.how == "timeout"

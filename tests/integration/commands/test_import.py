@@ -106,9 +106,9 @@ def interval_of(said: str) -> str:
 def test_it_says_which_interval_it_concluded(tmp_path: Path) -> None:
     path = story(1, step=60).write(tmp_path / "all.om")
     said = done("import_metrics", "--cluster=north", path)
-    assert interval_of(said) == "60 s, concluded from the samples"
+    assert interval_of(said) == "60 s, derived from the samples"
     again = done("import_metrics", "--cluster=north", path)
-    assert interval_of(again) == "60 s, concluded from the samples"
+    assert interval_of(again) == "60 s, derived from the samples"
 
 
 def test_it_says_so_of_each_job_where_they_differ(tmp_path: Path) -> None:
@@ -124,15 +124,14 @@ def test_it_says_so_of_each_job_where_they_differ(tmp_path: Path) -> None:
                 text.add("kube_node_info", {"node": "n1"} | scrape, 1, at)
     said = done("import_metrics", "--cluster=north", text.write(tmp_path / "all.om"))
     assert interval_of(said) == (
-        "15 s, but 30 s from n3:94 (dcgm), 60 s (kube-state-metrics), "
-        "concluded from the samples"
+        "15 s, but 30 s from n3:94 (dcgm), 60 s (kube-state-metrics), derived from the samples"
     )
 
 
 def test_too_few_samples_are_said(tmp_path: Path) -> None:
     path = story(0.02, step=60).write(tmp_path / "all.om")
     said = done("import_metrics", "--cluster=north", path)
-    assert interval_of(said) == "30 s for want of samples, concluded from the samples"
+    assert interval_of(said) == "30 s (default, no samples), derived from the samples"
 
 
 def test_an_interval_that_is_declared_rules_and_is_kept(tmp_path: Path) -> None:
@@ -143,7 +142,7 @@ def test_an_interval_that_is_declared_rules_and_is_kept(tmp_path: Path) -> None:
         tmp_path / "second.om", later.between(HOUR_ZERO + 3600, HOUR_ZERO + 7200)
     )
     said = done("import_metrics", "--cluster=north", "--interval=60", first)
-    assert interval_of(said).startswith("60 s, declared; the samples come every ")
+    assert interval_of(said).startswith("60 s, declared; the samples arrive every ")
     assert allocated() == {
         "allocated": 3_600_000,
         "busy": 20 * 30_000,

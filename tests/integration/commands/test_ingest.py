@@ -84,8 +84,8 @@ def test_an_unknown_cluster_is_named_with_those_that_are_known() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--from=2026-10-01",), "give both, or none"),
-        (("--to=2026-10-01",), "give both, or none"),
+        (("--from=2026-10-01",), "must be used together"),
+        (("--to=2026-10-01",), "must be used together"),
         (("--from=2026-10-02", "--to=2026-10-01"), "does not lie after from"),
         (("--from=2026-10-01", "--to=2026-10-01"), "does not lie after from"),
         (("--from=2026-10-01T10:01Z", "--to=2026-10-02"), "five-minute border"),
@@ -138,7 +138,7 @@ def test_help_shows_what_is_ours() -> None:
         assert "--settings" not in text, "Django's own"
         assert text.count("\n") < 60
     assert "NAME" in texts["ingest"]
-    assert "go on until stopped" in texts["ingest"]
+    assert "run until stopped" in texts["ingest"]
 
 
 def _help(command: str) -> str:
@@ -152,7 +152,7 @@ def _help(command: str) -> str:
 
 def test_nothing_to_do_is_said_and_no_finding(tmp_path: Path) -> None:
     done("import_metrics", "--cluster=north", two_hours().write(tmp_path / "all.om"))
-    assert run("ingest") == Ended(0, "north: 0 windows, nothing is due\n", "")
+    assert run("ingest") == Ended(0, "north: 0 windows, none are due\n", "")
 
 
 def test_a_source_that_is_down_is_said_and_ends_with_a_finding() -> None:
@@ -162,7 +162,7 @@ def test_a_source_that_is_down_is_said_and_ends_with_a_finding() -> None:
         assert ended.code == 1
         assert "ingest: north: 24 windows are not computed" in ended.err
         assert f"{address}/api/v1/query: 401, access denied" in ended.err
-        assert "Workers try again" in ended.err
+        assert "Workers retry" in ended.err
         assert "Traceback" not in ended.err
     assert facts() == []
 
@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(
         wait_until(lambda: bool(ask(COMMITTING)))
         ended = stopped(child)
     assert ended.code == 130
-    assert "ingest: stopped. What was computed is kept" in ended.err
+    assert "ingest: stopped. Computed windows are kept" in ended.err
     assert "Traceback" not in ended.err
     assert not IngestWindow.objects.filter(state="claimed").exists()
 
@@ -291,7 +291,7 @@ def test_an_import_that_is_stopped_is_finished_by_the_same_command(
         wait_until(IngestWindow.objects.exists)
         ended = stopped(child)
     assert ended.code == 130
-    assert "import_metrics: stopped. Run the same command again" in ended.err
+    assert "import_metrics: stopped. Computed windows are kept" in ended.err
     assert "Traceback" not in ended.err
 
     done(*words)

@@ -62,7 +62,7 @@ def test_the_first_administrator_signs_in() -> None:
     user = get_user_model().objects.get(username="ana")
     assert scope_of(user).is_admin
     again = run("person", "ana", "--role", "admin")
-    assert "nothing to change" in again.out
+    assert "no changes" in again.out
     assert "http" not in again.out
 
 
@@ -112,13 +112,13 @@ def test_roles_and_teams_are_given_and_taken(teams: None) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["luis"], "there is no person called 'luis'"),
+        (["luis"], "'luis' is not a person"),
         (["luis", "--team", "nobody"], "there is no team 'nobody'; the teams are"),
         (["luis", "--team", "vision:boss"], "write SLUG or SLUG:lead"),
-        (["luis", "--team", "vision", "--team", "vision:lead"], "given twice"),
+        (["luis", "--team", "vision", "--team", "vision:lead"], "used more than once"),
         (
             ["luis", "--team", "vision", "--leave", "vision"],
-            "with --team and with --leave",
+            "with both --team and --leave",
         ),
         (["lu is", "--role", "admin"], "'lu is' is not a valid user name"),
         (["l" * 151, "--role", "admin"], "is not a valid user name"),

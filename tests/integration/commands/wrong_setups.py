@@ -185,7 +185,7 @@ WRONG: dict[str, tuple[Place, str]] = {
         price("cluster: south"),
         "no cluster is called 'south'; add it",
     ),
-    "no MIG profile": (price("profile: half"), "is no MIG profile; one looks like"),
+    "not a MIG profile": (price("profile: half"), "is not a valid MIG profile"),
     "too large a profile": (price("profile: 8g.80gb"), "8g.80gb is more than one"),
     "too long a profile": (price(f"profile: {'x' * 65}"), "longer than 64"),
     "one price twice": (

@@ -79,7 +79,7 @@ def test_sessions_ended_at_any_moment_cost_nothing(
         end_other_sessions()
         _, wrong = worker.communicate(timeout=LONGEST_S)
     assert worker.returncode == CANNOT_RUN, wrong
-    assert "the database went away: terminating connection" in wrong
+    assert "the database connection was lost: terminating connection" in wrong
     assert "Traceback" not in wrong
     run("ingest")
     assert unfinished() == []

@@ -200,7 +200,7 @@ def test_the_last_of_several_changes_in_a_month_counts(books: Books) -> None:
         "UTC",
         "Europe/Berlin",
     ]
-    assert books.configure(set_up("Europe/Berlin")) == "nothing to change\n"
+    assert books.configure(set_up("Europe/Berlin")) == "no changes\n"
 
 
 def test_a_day_may_begin_where_the_other_time_zone_does(books: Books) -> None:

@@ -193,7 +193,7 @@ def test_without_any_fact_left_it_is_refused_too(expired: Books) -> None:
 
 def test_what_a_report_cannot_do_is_wrong_use_not_ignored(db: None) -> None:
     for kind in ("holds", "issues"):
-        assert "leave --by out" in refusal(kind, by="pod")
+        assert "do not support --by" in refusal(kind, by="pod")
     assert "cannot be filtered by model" in refusal("holds", model="NVIDIA-L40S")
     assert "cannot be filtered by team" in refusal("issues", team="vision")
     assert "use spot, on-demand" in refusal("usage", lifecycle="sopt")

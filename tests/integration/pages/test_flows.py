@@ -232,7 +232,7 @@ def test_a_rule_offers_what_is_there_and_chooses_no_team(sign_in: SignIn) -> Non
     client = sign_in("ana")
     form = client.get("/attribution/new")
     assert [row.namespace for row in form.context["unmapped"]] == ["scratch"]
-    assert '<option value="" selected>Choose a team</option>' in html_of(form)
+    assert '<option value="" selected>Select a team</option>' in html_of(form)
     refused = client.post("/attribution/new", RULE | {"team": ""})
     assert refused.status_code == 422
     assert "Select the team that receives the usage." in html_of(refused)

@@ -129,8 +129,8 @@ def test_only_ones_own_open_changes_of_the_cluster_are_offered(
     assert (chosen, is_new) == (False, True)  # a loan is joined by choice only
     assert offered(luis.get("/quotas")) == []
     for into, said in (
-        (str(others.pk), "is not an open change of yours"),
-        ("999999", "is not an open change of yours"),
+        (str(others.pk), "is not one of your open changes"),
+        ("999999", "is not one of your open changes"),
         (number, "keeps its own times"),
     ):
         fields = edited(ana.get("/quotas"), search=9) | {"into": into}

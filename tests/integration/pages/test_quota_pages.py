@@ -76,7 +76,7 @@ def test_two_edits_are_planned_reviewed_applied_and_undone(
     ana = sign_in("ana")
     change = propose(ana, vision=16, search=20)
     assert [edit["gpus"] for edit in change.edits] == [20, 16]
-    assert "Being planned" in text(ana.get(f"/changes/{change.pk}"))
+    assert "Planning" in text(ana.get(f"/changes/{change.pk}"))
 
     desk.work()
     page = text(ana.get(f"/changes/{change.pk}"))
@@ -114,13 +114,13 @@ def test_what_stays_is_no_edit(desk: Office, sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("2.5", "Vision, GPUs: 2.5 is a fraction; GPUs are counted whole"),
+        ("2.5", "Vision, GPUs: 2.5 is a fraction; quotas count full GPUs"),
         ("-3", "Vision, GPUs: -3 is negative"),
         (
             "many",
-            "Vision, GPUs: &#x27;many&#x27; is not a number; write one such as 8.",
+            "Vision, GPUs: &#x27;many&#x27; is not a number; use a number such as 8.",
         ),
-        ("", "Vision, GPUs: the number is missing; write one such as 8."),
+        ("", "Vision, GPUs: the number is missing; use a number such as 8."),
     ],
 )
 def test_a_wrong_number_is_named_and_kept(
@@ -150,7 +150,7 @@ def test_an_edit_from_an_old_page_is_refused(desk: Office, sign_in: SignIn) -> N
     desk.applied(quota(40))
     answer = ana.post("/quotas/change", old)
     assert answer.status_code == 422
-    assert "Read the page again" in text(answer)
+    assert "Reload the page" in text(answer)
     assert QuotaTarget.objects.get(team__slug="vision").gpus == 40
 
 
@@ -245,7 +245,7 @@ def test_a_cluster_that_is_away_is_named(
     desk.work()
     page = text(ana.get(f"/changes/{change.pk}"))
     assert "north cannot be read" in page
-    assert "Cannot be planned" in page
+    assert "Planning failed" in page
     assert "Plan again" in page
 
 
@@ -272,7 +272,7 @@ def test_above_the_limit_another_admin_approves(desk: Office, sign_in: SignIn) -
     page = text(ana.get(f"/changes/{change.pk}"))
     assert "an administrator other than ana must approve it" in page
     assert "Apply 1" not in page
-    assert "another admin than its author" in text(act(ana, change, "approve"))
+    assert "another administrator must approve it" in text(act(ana, change, "approve"))
     act(other, change, "approve")
     assert change.approved_by == "fin"
     act(ana, change, "apply")
@@ -328,17 +328,17 @@ def test_a_lead_asks_for_no_other_team(desk: Office, sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"gpus": ""}, "Write how many, for example 32."),
+        ({"gpus": ""}, "Enter a number, for example 32."),
         (
             {"gpus": "2.5"},
-            "2.5 is not a whole number of units. Write a number such as 32.",
+            "2.5 is not a whole number. Enter a number such as 32.",
         ),
-        ({"gpus": "many"}, "many is not a whole number of units."),
+        ({"gpus": "many"}, "many is not a whole number."),
         ({"gpus": "24"}, "The quota is 24 already. Write another number."),
         ({"what": ""}, "Choose a resource."),
         (
             {"what": "north|cpu|"},
-            "This resource is not offered. Choose one of the list.",
+            "This resource is not available. Select one from the list.",
         ),
         ({"reason": "short"}, "at least 10 characters"),
         ({"ends_at": "2020-01-01T10:00"}, "Ends: lies in the past"),
@@ -518,7 +518,7 @@ def test_a_wrong_tier_is_named(desk: Office, sign_in: SignIn) -> None:
     fields = {"cluster": "north", "reason": REASON, "value": "1"}
     answer = ana.post("/tiers/change", fields | {"name": "system-mine"})
     assert answer.status_code == 422
-    assert "names beginning with system-" in text(answer)
+    assert "names starting with system-" in text(answer)
     answer = ana.post("/tiers/change", fields | {"name": "x", "value": "2000000000"})
     assert answer.status_code == 422
     assert ChangeSet.objects.count() == 1

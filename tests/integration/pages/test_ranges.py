@@ -57,7 +57,7 @@ def test_what_is_typed_or_picked_becomes_one_range(
         ("words=soon", '"soon" is not a range. Try October, Q3,'),
         ("words=3%2F11%2F2026", "may be 2026-11-03 or 2026-03-11"),
         ("words=last+99+years", "a page shows at most 1,830"),
-        ("range=never", 'No range is called "never".'),
+        ("range=never", '"never" is not a valid range.'),
         ("from=2026-13-01&to=2026-11-01", 'The address has from="2026-13-01"'),
         ("from=2026-11-01", 'and to="", which is not a range'),
         ("first=x&last=y", '"x..y" is not a range'),

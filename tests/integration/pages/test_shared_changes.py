@@ -43,7 +43,7 @@ def ask_of(sign_in: SignIn, name: str, path: str) -> Any:
 
 def own_part(page: str) -> str:
     """What the page of a change says, without the frame around it."""
-    return page[page.index("your teams") : page.index("GPU Keys Search")]
+    return page[page.index("your teams") : page.index("GPU Keyboard shortcuts Search")]
 
 
 @pytest.mark.parametrize("name", ["luis", "mia"])
@@ -209,7 +209,7 @@ def test_nobody_declines_their_own_and_nobody_discards_anothers(
 ) -> None:
     change, ana = asked_by_luis(sign_in), sign_in("ana")
     refused = act(ana, change, "discard")
-    assert "is not yours: decline it" in text(refused)
+    assert "belongs to another person: decline it" in text(refused)
     assert change.state == "draft"
     act(sign_in("luis"), change, "discard")
     assert (change.state, change.ended_by) == ("discarded", "luis")
@@ -218,7 +218,7 @@ def test_nobody_declines_their_own_and_nobody_discards_anothers(
     page = text(ana.get(f"/changes/{own.pk}"))
     assert "Discard" in page
     assert "Decline…" not in page
-    assert "is your own: discard it" in text(act(ana, own, "decline", reason=NO))
+    assert "is your own change: discard it" in text(act(ana, own, "decline", reason=NO))
     mine = asked_by_luis(sign_in)
     luis = sign_in("luis")
     assert luis.post(f"/changes/{mine.pk}/decline", {"version": 1}).status_code == 403

@@ -74,7 +74,7 @@ def test_an_old_link_to_the_page_of_ones_team_says_so_too(sign_in: SignIn) -> No
     for path in ("/teams/vision", "/teams/vision/workloads"):
         words = said(sign_in("luis"), f"{path}?team={SECRET}")[1]
         assert f'about the team "{SECRET}"' in words
-        assert words.endswith("Here is Vision.")
+        assert words.endswith("Vision is shown instead.")
 
 
 def test_who_sees_the_team_reads_nothing_of_it(sign_in: SignIn) -> None:

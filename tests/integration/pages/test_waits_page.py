@@ -41,7 +41,7 @@ def test_what_waits_stands_with_the_schedulers_words(
     assert "Pending pods and jobs" in page
     assert "vision-train Pod in vision-prod on north" in page
     assert "2 GPUs" in page
-    assert f"Not enough free GPUs on the nodes that fit {WORDS}" in page
+    assert f"Not enough free GPUs on matching nodes {WORDS}" in page
     assert "search-train" not in page
     assert "search-train" not in text(luis.get("/quotas"))
     whole = text(ana.get("/quotas"))

@@ -37,7 +37,7 @@ def test_a_page_that_fails_names_its_request_as_the_log_does(
 
 def test_what_was_sent_is_not_offered_to_be_sent_again(client: Client) -> None:
     page = html_of(client.post("/fails"))
-    assert "What you sent may have been saved" in page
+    assert "Your changes may have been saved" in page
     assert "Try again" not in page
 
 

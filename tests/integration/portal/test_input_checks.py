@@ -196,7 +196,7 @@ def test_an_error_of_ours_is_a_document_with_the_id_of_the_request(
 
     monkeypatch.setattr("accounting.api.reads.cluster_rows", fail)
     answer = somebody.get("/api/v1/clusters")
-    assert_refused(answer, 500, "Its log names this error by the request ID")
+    assert_refused(answer, 500, "The log contains this error under the request ID")
     assert "foresaw" not in html_of(answer)
 
 

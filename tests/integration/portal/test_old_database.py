@@ -181,7 +181,7 @@ def test_a_demo_begins_anew_unless_it_is_in_use_or_has_other_clusters(
     refused = report(home)
     assert refused.returncode == 3
     assert f"the demo in {home.home} was made by" in refused.stderr
-    assert "`make demo` deletes it and begins anew" in refused.stderr
+    assert "`make demo` deletes it and starts again" in refused.stderr
 
     lease.acquire(home.home)
     try:
@@ -209,7 +209,7 @@ def test_a_demo_begins_anew_unless_it_is_in_use_or_has_other_clusters(
     done = demo(home)
     assert done.returncode == 0, done.stderr
     assert f"the demo in {home.home} was made by a version before" in done.stderr
-    assert "it begins anew" in done.stderr
+    assert "starting again" in done.stderr
     assert "gpu-ledger: preparing the database\n" in done.stderr
     assert not home.demo.exists()
     assert (home.home / "secret_key").read_text() != secret

@@ -93,7 +93,7 @@ def test_the_services_role_does_all_of_the_work_and_rewrites_nothing(
     for _ in range(2):  # after each release it runs again
         done = prepared(base)
         assert done.returncode == 0, done.stderr
-        assert "ledger_app may do what the services do" in done.stdout
+        assert "ledger_app has the permissions of the services" in done.stdout
         assert PASSWORD not in done.stdout + done.stderr
     ((kept, is_super, may_make),) = base.sql(
         "SELECT rolpassword, rolsuper, rolcreaterole FROM pg_authid"
@@ -155,7 +155,7 @@ def test_wrong_addresses_are_refused_in_words(base: Base) -> None:
     for address, said in (
         (own, "another role"),
         (services.replace("/prepared?", "/elsewhere?"), "the database of DATABASE_URL"),
-        (services.replace("ledger_app", "Robert%22%3B--"), "names no role"),
+        (services.replace("ledger_app", "Robert%22%3B--"), "must contain a role"),
         ("mysql://a@b/c", "must begin with postgres://"),
     ):
         done = prepared(base, APP_DATABASE_URL=address)

@@ -226,7 +226,7 @@ def test_read_only_checkout_needs_a_folder_of_ones_own(closed: Path) -> None:
     assert f"{closed} may not be written by nobody: set GPU_LEDGER_HOME" in found.stderr
     found = as_nobody(closed, "runtime", "hello", GPU_LEDGER_HOME=f"{closed}/mine")
     assert found.returncode == 3
-    assert "set GPU_LEDGER_HOME to a folder of your own" in found.stderr
+    assert "set GPU_LEDGER_HOME to a folder that you own" in found.stderr
 
 
 @pytest.mark.root

@@ -48,13 +48,11 @@ def odd_value(question: Question) -> Answer:
 
 FAULTS: dict[str, Fault] = {
     "hanging": Fault(
-        always(Answer(is_silent=True)), TooMuch, ("no answer within 0.3 s",)
+        always(Answer(is_silent=True)), TooMuch, ("no response within 0.3 s",)
     ),
-    "slow": Fault(
-        always(Answer(body=b" " * 200, drip_s=0.1)), TooMuch, ("too slowly",)
-    ),
-    "cut off": Fault(
-        always(Answer(body=b'{"status"', length=9000)), Unavailable, ("cut off",)
+    "slow": Fault(always(Answer(body=b" " * 200, drip_s=0.1)), TooMuch, ("too slow",)),
+    "truncated": Fault(
+        always(Answer(body=b'{"status"', length=9000)), Unavailable, ("truncated",)
     ),
     "400": Fault(
         always(error_of(400, "bad_data", "invalid parameter query")),
@@ -87,11 +85,11 @@ FAULTS: dict[str, Fault] = {
     "web page": Fault(
         always(Answer(body=PAGE)),
         InvalidSourceResponse,
-        ("not an answer of Prometheus", "html"),
+        ("not a Prometheus response", "html"),
     ),
-    "half a JSON": Fault(half, InvalidSourceResponse, ("not an answer of Prometheus",)),
+    "half a JSON": Fault(half, InvalidSourceResponse, ("not a Prometheus response",)),
     "empty": Fault(
-        always(Answer()), InvalidSourceResponse, ("not an answer of Prometheus",)
+        always(Answer()), InvalidSourceResponse, ("not a Prometheus response",)
     ),
     "other JSON": Fault(
         always(Answer(body=b'{"status": "success"}')),

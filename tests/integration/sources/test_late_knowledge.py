@@ -222,7 +222,9 @@ def test_a_request_that_was_stopped_goes_on(configure: Configure) -> None:
         read = set(IngestWindow.objects.values_list("window_start", "read_at"))
 
         said = run("ingest", *RANGE)
-        assert "north: goes on; 12 windows of this range were computed before" in said
+        assert (
+            "north: continuing; 12 windows of this range are already computed" in said
+        )
         # three hours, and what they say of half past ten to one o'clock
         assert f"north: {36 + 30} windows, " in said
         kept = set(IngestWindow.objects.values_list("window_start", "read_at"))

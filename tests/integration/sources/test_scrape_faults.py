@@ -16,9 +16,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 LINE = 'DCGM_FI_DEV_GPU_UTIL{{UUID="GPU-{0}",Hostname="{0}"}} 50{1}\n'
 FAULTS: dict[str, tuple[Answer, str]] = {
-    "hanging": (Answer(is_silent=True), "no answer within 0.3 s"),
-    "slow": (Answer(body=b"#" * 200, drip_s=0.1), "too slowly"),
-    "cut off": (Answer(body=LINE.format("odd", "").encode(), length=999), "cut off"),
+    "hanging": (Answer(is_silent=True), "no response within 0.3 s"),
+    "slow": (Answer(body=b"#" * 200, drip_s=0.1), "too slow"),
+    "truncated": (
+        Answer(body=LINE.format("odd", "").encode(), length=999),
+        "truncated",
+    ),
     "401": (Answer(401), "credentials"),
     "404": (Answer(404, b"no page here"), "404 no page here"),
     "503": (Answer(503), "503"),

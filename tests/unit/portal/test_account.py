@@ -63,5 +63,5 @@ def test_missing_account_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(account, "UNPRIVILEGED", "no-such-account")
-    with pytest.raises(ServicesError, match="there is no such account"):
+    with pytest.raises(ServicesError, match="the account does not exist"):
         account.server_account(process(tmp_path))

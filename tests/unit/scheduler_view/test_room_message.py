@@ -30,11 +30,11 @@ def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:
     [
         (8, {"train": 48}, "48 left"),
         (8, {"train": 40, "serve": 8}, "48 left: 40 in train, 8 in serve"),
-        (8, {"train": 40}, "40 left; another quota there allows less"),
+        (8, {"train": 40}, "40 left; another quota allows less"),
         (
             8,
             {"train": 30, "serve": 8},
-            "48 left: 30 in train, 8 in serve; another quota there allows less",
+            "48 left: 30 in train, 8 in serve; another quota allows less",
         ),
         (
             8,

@@ -90,10 +90,10 @@ def test_one_resource_is_spelled_in_many_ways(text: str) -> None:
 
 def test_limits_are_rewritten_and_say_why() -> None:
     note = quota_key("limits.nvidia.com/gpu").note
-    assert "limits nothing" in note
+    assert "has no effect" in note
     assert "requests.nvidia.com/gpu is used" in note
     assert "not enforced" in does_nothing("limits.nvidia.com/gpu")
-    assert "limits nothing" in does_nothing("nvidia.com/gpu")
+    assert "has no effect" in does_nothing("nvidia.com/gpu")
     assert not does_nothing("requests.nvidia.com/gpu")
     assert not does_nothing("requests.cpu")
 

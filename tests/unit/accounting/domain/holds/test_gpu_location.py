@@ -111,7 +111,7 @@ def test_gpu_on_two_nodes_at_one_time_is_told() -> None:
     )
     assert told(found) == [("gpu_in_two_places", "G", 100, 1000, 200)]
     [issue] = misplaced(found, PERIOD, is_seen=True)
-    assert " m, n;" in issue.message
+    assert " m, n." in issue.message
 
 
 def test_gpu_that_moved_is_not_told() -> None:
@@ -137,4 +137,4 @@ def test_foreign_gpu_outside_the_period_is_not_told() -> None:
     assert told(inventory({"x": [span(0, 100)]})) == [("foreign_gpu", "G", 100, 100, 0)]
     known = inventory({"": [span(200, 300)]})
     assert told(known) == [("foreign_gpu", "G", 200, 300, 100)]
-    assert "of no name" in misplaced(known, PERIOD, is_seen=True)[0].message
+    assert "(no name)" in misplaced(known, PERIOD, is_seen=True)[0].message

@@ -72,9 +72,9 @@ def test_other_directions() -> None:
     assert raised[3] == (
         "Search's quota is divided evenly over 2: 40 to search-a, 20 to search-b."
     )
-    one = replace(SEARCH, split="all of it to search-a", parts={"search-a": 48})
+    one = replace(SEARCH, split="all to search-a", parts={"search-a": 48})
     assert said(one)[3] == "All 48 go to namespace search-a."
-    assert "nothing limits" in said(replace(SEARCH, after=None))[0]
+    assert "not limited" in said(replace(SEARCH, after=None))[0]
     assert "Every new pod is refused" in said(replace(SEARCH, after=0))[0]
     assert "cannot be computed" in said(replace(SEARCH, rates=UnitRates()))[2]
     assert "becomes EUR" in said(replace(SEARCH, before=None))[2]
@@ -90,7 +90,7 @@ def test_an_undo_that_lowers_a_quota_says_lowered_and_never_more() -> None:
         replace(SEARCH, before=None, after=1, in_use=0, peak=None, tier="batch")
     )
     assert full[0] == (
-        "Search gets a quota of 1 GPU in tier batch; it had none. In use now: 0, so 1 is "
+        "Search gets a quota of 1 GPU in tier batch; it had no quota. In use now: 0, so 1 is "
         "free."
     )
     same = said(replace(SEARCH, before=60, after=60, peak=None))
@@ -106,8 +106,8 @@ def test_a_model_without_a_price_is_left_out_and_named() -> None:
     )
     bare = UnitRates(unpriced=(("A", 1), ("B", 2), ("C", 3), ("D", 4)))
     assert said(replace(SEARCH, rates=bare))[2] == (
-        "Search's highest possible charge in a 30-day month cannot be computed: no model "
-        "of this resource has a price. A (1 GPU), B (2 GPUs), C (3 GPUs) and 1 more model "
+        "Search's highest possible charge in a 30-day month cannot be computed: no model of this "
+        "resource has a price. A (1 GPU), B (2 GPUs), C (3 GPUs) and 1 more model "
         "have no price and are left out."
     )
 

@@ -91,7 +91,7 @@ def test_another_owner_of_the_key_is_named() -> None:
     assert step.others == {f"spec.hard.{GPU}": ("kubectl-edit",)}
     text = object_warnings([step], seen(quota=live))[0].text
     assert "kubectl-edit" in text
-    assert "says 4" in text
+    assert "with the value 4" in text
 
 
 def test_an_object_without_our_label_is_not_touched_unless_ticked() -> None:
@@ -119,7 +119,7 @@ def test_removing_leaves_what_others_set() -> None:
 def test_places_that_are_not_there_block() -> None:
     there = Observed({VISION: None}, {}, frozenset({"vision"}))
     (step,) = plan_steps([DesiredObject(VISION, body({GPU: "1"}))], there)
-    assert step.blocked == "namespace vision is being removed"
+    assert step.blocked == "namespace vision is being deleted"
     (step,) = plan_steps([DesiredObject(VISION, body({GPU: "1"}))], Observed({}, {}))
     assert step.blocked == "namespace vision does not exist in this cluster"
 
@@ -145,7 +145,7 @@ def test_a_pod_does_not_move_the_pin_and_everything_else_does() -> None:
     assert "created again" in pin.difference(pin_of(again, "ns1"))
     assert "was removed since" in pin.difference(pin_of(None, "ns1"))
     assert "namespace" in pin.difference(pin_of(live, "ns2"))
-    assert "created by somebody" in pin_of(None, "ns1").difference(pin)
+    assert "was created since" in pin_of(None, "ns1").difference(pin)
 
 
 def test_defaults_go_before_classes_before_quotas_before_removals() -> None:

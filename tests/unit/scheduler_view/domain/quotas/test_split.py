@@ -24,10 +24,10 @@ def test_rules_can_be_read() -> None:
     assert divide(8, NAMES, wish).parts == {"a": 6, "b": 2, "c": 0}
     used = divide(8, NAMES, SplitWish(SplitRule.BY_USE), {"c": 4, "a": 4})
     assert used.parts == {"a": 4, "b": 0, "c": 4}
-    assert used.message == "by the most each held in 30 days (a 4, b 0, c 4)"
+    assert used.message == "by peak use in 30 days (a 4, b 0, c 4)"
     unused = divide(3, NAMES, SplitWish(SplitRule.BY_USE))
     assert unused.parts == {"a": 1, "b": 1, "c": 1}
-    assert divide(5, ["a"], SplitWish()).message == "all of it to a"
+    assert divide(5, ["a"], SplitWish()).message == "all to a"
 
 
 @pytest.mark.parametrize("weights", [{"z": 1}, {"a": -1, "b": 2}, {"a": 0}, {}])

@@ -14,12 +14,12 @@ from scheduler_view.domain.tiers.tier import (
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        (TierSpec("system-batch", 1), "Kubernetes' own"),
+        (TierSpec("system-batch", 1), "reserved for Kubernetes"),
         (TierSpec("batch", 2_000_000_000), "between"),
         (TierSpec("batch", -2_147_483_649), "between"),
-        (TierSpec("Batch", 1), "no name"),
-        (TierSpec("", 1), "no name"),
-        (TierSpec("b" * 60, 1), "no name"),
+        (TierSpec("Batch", 1), "not a valid tier name"),
+        (TierSpec("", 1), "not a valid tier name"),
+        (TierSpec("b" * 60, 1), "not a valid tier name"),
         (TierSpec("batch", 1, description="x" * 501), "longer"),
     ],
 )
