@@ -1,4 +1,4 @@
-"""Which teams a person may read or edit: the only door to them. Deny unless granted."""
+"""Which teams a person may read or edit: all access goes through here. Deny unless granted."""
 
 from dataclasses import dataclass
 

@@ -224,7 +224,7 @@ class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """A choice of teams by the name that people know, not by slug."""
 
     def label_from_instance(self, obj: Team) -> str:
-        """What stands in the list."""
+        """The text of an option."""
         return obj.name
 
 

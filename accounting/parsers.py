@@ -109,6 +109,6 @@ def _check(pointer: str, value: Any) -> None:
 
 
 def _shown(name: str) -> str:
-    """A name that may stand in an answer, and as one step of a pointer."""
+    """A name that is safe in a response and as one step of a pointer."""
     plain = _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", name)[:100]
     return plain.replace("~", "~0").replace("/", "~1")

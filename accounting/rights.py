@@ -1,7 +1,7 @@
 """Who may see what: one rule for a page and for the same rows over REST.
 
 Rows of teams are limited by `Scope` in the queries; a right says who may ask at all. The
-table of `docs/access.md` lists every right, and a test asks both doors for each role.
+table of `docs/access.md` lists every right, and a test checks pages and API for each role.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ WHOLE_FLEET = Right("finance and administrators", _sees_all)
 """What is of no one team: capacity, queues, attribution as a whole."""
 
 ONE_GPU = Right("finance and administrators", _sees_all, is_hidden=True)
-"""A GPU through time names all who held it; whether it exists is not told either."""
+"""A GPU through time names all who held it; whether it exists is not revealed either."""
 
 DATA_ISSUES = Right("finance and administrators", _sees_all)
 """Faults in the data name pods and GPUs of every team."""
@@ -54,4 +54,4 @@ AUDIT = Right("finance and administrators", _sees_all)
 """Finance checks who changed prices and rules; the record holds no secret."""
 
 ADMINISTRATION = Right("administrators", _is_admin)
-"""Changes of prices, rules and tiers, and the set-up."""
+"""Changes of prices, rules and tiers, and the setup."""

@@ -1,4 +1,4 @@
-"""Celery entry points. They only ring the bell: what is due stands in the window ledger.
+"""Celery entry points. They only wake workers: what is due is recorded in the window ledger.
 
 Losing a message, running one twice or running two at once changes nothing.
 """

@@ -13,8 +13,8 @@ from accounting.queries.resources import added_resources
 def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) -> bool:
     """Make these the added resources; True when any differed.
 
-    Samples of a resource are no evidence before it is named, so every window whose samples
-    are at hand is computed anew.
+    Samples of a resource are not used before it is named, so every window whose samples
+    are available is computed again.
     """
     with act(actor, reason):
         before = added_resources()

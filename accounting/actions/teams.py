@@ -3,11 +3,11 @@
 from accounting.audit import Actor, act
 from accounting.models import Team
 
-COLOUR_SLOTS = 8  # product: at most eight colours that can be told apart
+COLOUR_SLOTS = 8  # product: at most eight colors that can be distinguished
 
 
 def free_slot() -> int:
-    """The colour slot of the next team: 1 to 8, then 0 ("other")."""
+    """The color slot of the next team: 1 to 8, then 0 ("other")."""
     used = Team.objects.count()
     return used + 1 if used < COLOUR_SLOTS else 0
 

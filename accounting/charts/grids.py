@@ -15,7 +15,7 @@ def heat_step(ratio: float | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One square of a heat map: where it stands, how it looks, what it says."""
+    """One square of a heat map: its position, its look and its text."""
 
     x: float
     y: float
@@ -42,7 +42,7 @@ def heat_look(ratio: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DayCell:
-    """One day of a coverage calendar: where it stands, how it looks, what it says."""
+    """One day of a coverage calendar: its position, its look and its text."""
 
     day: date
     x: int

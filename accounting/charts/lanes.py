@@ -1,6 +1,6 @@
 """Bars through time, one row a GPU: geometry for inline SVG, as values.
 
-Who held a GPU is a bar of the height of its share; what was free is the ground it stands on.
+Who held a GPU is a bar of the height of its share; free time is the background.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
-"""Plotly figures as plain dicts. Colours are token names.
+"""Plotly figures as plain dicts. Colors are token names.
 
-`"$c1"` stands for the token `--c1`; the loader script resolves it for the theme in force.
+`"$c1"` stands for the token `--c1`; the loader script resolves it for the theme in effect.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +12,14 @@ from accounting.charts.bars import WORD_CLASS, Number
 
 Figure = dict[str, Any]
 
-NAMED_SERIES = 7  # more goes into "Other (n)" and stands in the table
+NAMED_SERIES = 7  # more is part of "Other (n)" and listed in the table
 OTHER_SLOT = 0
 DENSE = 100  # bars and more: gaps and outlines would take more room than they
 
 
 @dataclass(frozen=True, slots=True)
 class PlotSeries:
-    """One coloured series: its name, its team's slot, one value for each position.
+    """One colored series: its name, its team's slot, one value for each position.
 
     `url` is where a click on it leads; "" nowhere.
     """
@@ -122,7 +122,7 @@ def step_axis(steps: TimeAxis) -> Figure:
 def money_by_step(
     steps: TimeAxis, series: Sequence[PlotSeries], currency_sign: str
 ) -> Figure:
-    """Stacked bars: x hour, billing day or month, y money, colour the series' own.
+    """Stacked bars: x hour, billing day or month, y money, color the series' own.
 
     A step at which no series has a value is marked as not known: dashed, not zero. `meta`
     holds the days of each step, for dragging over some of them.
@@ -243,7 +243,7 @@ def gpus_over_time(
     Args:
         steps: hours, billing days or months.
         values: `Busy`, `Idle` and `No data` to average GPUs; None is a gap.
-        slot: the team's colour.
+        slot: the team's color.
     """
     known = zip(*values.values(), strict=True)
     gaps = [i for i, column in enumerate(known) if set(column) == {None}]

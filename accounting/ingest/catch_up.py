@@ -66,7 +66,7 @@ def catch_up(
         within: only windows and hours of this period; what these make due outside it stays.
         newest_first: the order in which hours are taken.
         for_s: begin no more windows after so many seconds.
-        on_progress: told how far it is; the total grows with what becomes due.
+        on_progress: called with the progress; the total grows with what becomes due.
     """
     run = _Run(cluster.pk, within, database_now(), on_progress)
     end = time.monotonic() + for_s

@@ -66,7 +66,7 @@ class ClusterReader:
     def unknown_names(self, period: Interval) -> dict[str, str]:
         """Name -> source, of what looks like a GPU's metric and is in no table.
 
-        Jobs that a source's list leaves out are no matter of ours.
+        Jobs that are not in a source's list are ignored.
 
         Raises:
             SourceError: a source did not answer.
@@ -95,7 +95,7 @@ class ClusterReader:
         return found
 
     def blocks_inside(self, period: Interval) -> dict[Source, list[int]]:
-        """The kept blocks that lie in a period as a whole; none where a source is asked."""
+        """The kept blocks that are in a period as a whole; none where a source is asked."""
         if self.is_asked:
             return {}
         return {source: scrape_buffer.inside(source, period) for source in self.sources}
@@ -110,7 +110,7 @@ class ClusterReader:
     def samples_by_hour(self, period: Interval) -> dict[int, int] | None:
         """How many samples are kept of each hour of a period, by its start in ms.
 
-        None where a source is asked anew each time.
+        None where a source is asked again each time.
         """
         if self.is_asked:
             return None
@@ -199,7 +199,7 @@ def _note(source: Source, error: str, latest_ms: int | None = None) -> None:
 
 
 def prometheus_of(source: Source) -> Prometheus:
-    """The door that a source's settings describe."""
+    """The client that a source's settings describe."""
     given: dict[str, Any] = source.settings
     return Prometheus(
         url=given["url"],

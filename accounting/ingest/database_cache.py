@@ -1,7 +1,7 @@
 """What a process remembers of the database, until the database may have forgotten it.
 
 A server that crashed may have lost its last commits (`synchronous_commit = off`, a standby
-that took over): rows are gone that this process has seen, and their ids are given anew. So
+that took over): rows are gone that this process has seen, and their ids are given again. So
 a memory belongs to one life of the server, which is looked at with each new session.
 """
 

@@ -1,7 +1,7 @@
 """Hours whose five-minute facts have expired: their time stays, their prices may change (N32).
 
 What a rollup cannot tell any more stays as it was: teams, and the profiles of instances that
-no price told apart.
+no price distinguished.
 """
 
 from collections.abc import Sequence

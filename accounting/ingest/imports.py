@@ -134,7 +134,7 @@ def keep_files(
         is_new: the cluster is one of its own, also if another one has its GPUs (N39).
         interval_s: at which the samples of this cluster's files were taken, 1 to 300 (N4);
             kept. None: as it was declared before, else as each window concludes it.
-        on_progress: told what is being done, how far it is and of how many.
+        on_progress: called with the current step, its progress and its total.
 
     Raises:
         FileError: a file is wrong; nothing was written.

@@ -79,7 +79,7 @@ def parts_of(period: Interval, samples: Mapping[int, int] | None) -> list[Interv
 
 
 def _is_before_all(cluster: Cluster, period: Interval) -> bool:
-    """True when everything that was computed so far lies after a period."""
+    """True when everything that was computed so far is after a period."""
     done = IngestWindow.objects.filter(cluster=cluster, content_hash__isnull=False)
     first = done.aggregate(first=Min("window_start"))["first"]
     return first is not None and period.end_ms <= first.timestamp() * 1000 + WINDOW_MS

@@ -27,7 +27,7 @@ class KnownGpusError(ValueError):
 def refuse_known_gpus(cluster_name: str, spooled: Spool) -> None:
     """Refuse files for a cluster that nothing configured, if another one has their GPUs.
 
-    Reads only; a GPU that the cluster itself has at that time is no reason.
+    Reads only; a GPU that the cluster itself has at that time does not count.
 
     Raises:
         KnownGpusError: names the cluster that has them.

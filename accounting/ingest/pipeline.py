@@ -128,7 +128,7 @@ def ingest_next(
             window_leases.give_back(claimed)
         raise
     except Exception as error:
-        with suppress(Error):  # a lost database: the claim lapses by itself
+        with suppress(Error):  # a lost database: the lease expires
             window_leases.fail(claimed, f"{type(error).__name__}: {error}")
         raise
     if not is_over:

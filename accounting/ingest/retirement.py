@@ -2,7 +2,7 @@
 
 `retire` only keeps the wish, so that a page answers at once. `work_off` does the rest, a day
 at a time, each in one transaction that also remembers how far it came: it may be stopped at
-any point, and be done by any worker. What lies after the end is emptied without asking a
+any point, and be done by any worker. What is after the end is emptied without asking a
 source; what comes back is computed again. Hours whose facts have expired are put aside as
 they are, because nobody could compute them again.
 """
@@ -206,7 +206,7 @@ def _empty(cluster_id: int, period: Interval) -> None:
 
     An hour whose facts have expired is put aside as a whole.
     """
-    start_ms = -(-period.start_ms // WINDOW_MS) * WINDOW_MS  # windows that lie in it
+    start_ms = -(-period.start_ms // WINDOW_MS) * WINDOW_MS  # windows that are in it
     values: dict[str, Any] = {
         "cluster": cluster_id,
         "start": to_instant(start_ms),

@@ -91,7 +91,7 @@ def roll_up_dirty_hours(
     Args:
         cluster_id: whose hours.
         within: only hours that touch this period.
-        on_progress: told how many of how many are done.
+        on_progress: called with the number done and the total.
     """
     hours = _dirty(cluster_id, within)
     count = _roll(cluster_id, hours, on_progress)

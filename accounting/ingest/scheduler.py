@@ -46,7 +46,7 @@ def scrape_cluster(cluster: Cluster, clock_ms: Clock | None = None) -> int:
 
 
 def _database_clock() -> Clock:
-    """The database's time, which goes on by itself: threads must not open connections."""
+    """The database's time, continued by a local clock: threads must not open connections."""
     base_ms, since = to_ms(database_now()), monotonic()
     return lambda: base_ms + int((monotonic() - since) * 1000)
 
@@ -76,8 +76,8 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
 def _mark_late(cluster: Cluster, source: Source, scraped: Interval) -> None:
     """Make windows due that were computed without samples of their time (N1).
 
-    The last ones are read again anyway. Before them a sample lies only when a clock went
-    back (or one of an exporter is behind), which a person must be told.
+    The last ones are read again anyway. Before them a sample is only when a clock went
+    back (or one of an exporter is behind), which must be reported to a person.
     """
     newest = _newest_window(cluster)
     if newest is None or scraped.start_ms >= to_ms(newest) + WINDOW_MS - AGAIN_MS:

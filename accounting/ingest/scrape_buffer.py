@@ -120,7 +120,7 @@ def _blocks(source: Source, period: Interval) -> QuerySet[BufferBlock]:
 
 
 def inside(source: Source, period: Interval) -> list[int]:
-    """The ids of a source's blocks that lie in a period as a whole; a block never changes."""
+    """The ids of a source's blocks that are in a period as a whole; a block never changes."""
     found = _blocks(source, period).filter(
         first_ms__gte=period.start_ms, last_ms__lt=period.end_ms
     )

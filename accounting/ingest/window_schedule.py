@@ -17,7 +17,7 @@ def mark(
 ) -> int:
     """Make the windows that periods touch pending; returns how many changed.
 
-    Whatever the reason, they are computed anew; only `read_again` may find that nothing
+    Whatever the reason, they are computed again; only `read_again` may find that nothing
     has changed.
 
     Args:
@@ -149,7 +149,7 @@ _IS_KEPT = """
             AND kind <> 'prometheus' AND is_active)
 """
 
-# Windows whose samples are at hand. A Prometheus keeps its own as long as it likes, so it is
+# Windows whose samples are available. A Prometheus keeps its own as long as it likes, so it is
 # asked for the last week again (N1), and for what it still knew within a day, as a backfill
 # needs, however old that is.
 _AT_HAND = f"""
@@ -191,7 +191,7 @@ def lost_before(cluster_id: int, period: Interval) -> datetime | None:
 
 
 def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> int:
-    """Make windows that are done pending again, as far back as samples are at hand.
+    """Make windows that are done pending again, as far back as samples are available.
 
     Without its samples a window would lose what it knows: older ones stay as they are.
 

@@ -24,7 +24,7 @@ RATE_OVER_S = 60.0  # the rate is that of the last minute: hours are not equally
 class Progress:
     """Shows what is being done; use as a context.
 
-    Steps follow each other. A step whose name comes again begins anew.
+    Steps follow each other. A step whose name is repeated starts again.
     """
 
     def __init__(

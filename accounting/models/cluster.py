@@ -99,7 +99,7 @@ class AddedResource(models.Model):
 
 
 class SourceKind(models.TextChoices):
-    """The three doors."""
+    """The three kinds of sources."""
 
     PROMETHEUS = "prometheus"
     SCRAPE = "scrape"

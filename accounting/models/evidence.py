@@ -46,7 +46,7 @@ class ScrapeHour(models.Model):
 
 class ScrapeSpan(models.Model):
     """One kube-state scraper was read from `first_ms` to `last_ms` without a gap of more than
-    1.5 steps: what is known of its scrapes far away from the hours at hand."""
+    1.5 steps: what is known of its scrapes far away from the loaded hours."""
 
     scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE, related_name="spans")
     first_ms = models.BigIntegerField()

@@ -1,5 +1,5 @@
 """What has been ingested, and what must be computed again. The truth about work to do
-lives here; Celery and Redis only ring the bell."""
+lives here; Celery and Redis only wake workers."""
 
 from django.db import models
 

@@ -1,4 +1,4 @@
-"""Who the organisation is: billing settings, people, teams, and what maps to a team."""
+"""Who the organization is: billing settings, people, teams, and what maps to a team."""
 
 from datetime import datetime
 
@@ -44,7 +44,7 @@ class Billing(models.Model):
 
 
 class LabelPurpose(models.TextChoices):
-    """What a configured label spells (`labels` of the set-up)."""
+    """What a configured label spells (`labels` of the setup)."""
 
     WORKLOAD_TYPE = "workload_type"
     LIFECYCLE = "lifecycle"
@@ -73,7 +73,7 @@ class LabelSpelling(models.Model):
 
 @pghistory.track()
 class Team(models.Model):
-    """One payer. Its colour slot is stored, so that it keeps its colour for good."""
+    """One payer. Its color slot is stored, so that it keeps its color for good."""
 
     slug = models.SlugField(max_length=63, unique=True)
     name = models.CharField(max_length=200)
@@ -98,7 +98,7 @@ class OrganisationRole(models.TextChoices):
 
 @pghistory.track()
 class Person(models.Model):
-    """A user's organisation-wide role and display choices. Missing row = no role."""
+    """A user's organization-wide role and display choices. Missing row = no role."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="person"

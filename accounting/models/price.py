@@ -19,7 +19,7 @@ class UnitPrice(models.Model):
     lifecycle, tier. Written by `actions.prices`; ended, never deleted.
     """
 
-    model = models.CharField(max_length=200)  # normalised, e.g. NVIDIA-A100-SXM4-80GB
+    model = models.CharField(max_length=200)  # normalized, e.g. NVIDIA-A100-SXM4-80GB
     profile = models.CharField(max_length=64, blank=True)  # MIG profile, e.g. 1g.10gb
     lifecycle = models.CharField(max_length=16, blank=True)  # spot, on-demand, reserved
     cluster = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Queues of batch schedulers as their metrics last told (`report queues`)."""
+"""Queues of batch schedulers as their metrics last reported (`report queues`)."""
 
 import math
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ def policies_now() -> dict[int, str]:
 
 
 def policies_in(selection: Selection) -> tuple[str, ...]:
-    """The ids of the policies in force in a selection's clusters and period."""
+    """The ids of the policies in effect in a selection's clusters and period."""
     clusters = Cluster.objects.all()
     if names := selection.filters.get("cluster"):
         clusters = clusters.filter(name__in=names)

@@ -1,6 +1,6 @@
 """Currency and time zone of bills, as they were at an instant, and the days that follow.
 
-Days are those of the time zone in force (rules.md N31). Where the zone changes, days stay in
+Days are those of the time zone in effect (rules.md N31). Where the zone changes, days stay in
 order and none overlaps another: the first of the new one is longer or shorter.
 """
 
@@ -46,7 +46,7 @@ def _rows() -> Sequence[Billing]:
 
 
 def billing_at(instant: datetime) -> BillingSettings:
-    """The settings in force at an instant; the first ones before them; else defaults."""
+    """The settings in effect at an instant; the first ones before them; else defaults."""
     rows = _rows()
     known = [row for row in rows if row.valid_from <= instant] or list(rows[:1])
     if not known:
@@ -55,7 +55,7 @@ def billing_at(instant: datetime) -> BillingSettings:
 
 
 def billing_day(instant: datetime) -> date:
-    """The day of bills that an instant lies in."""
+    """The day of bills that an instant is in."""
     return instant.astimezone(billing_at(instant).zone).date()
 
 

@@ -57,7 +57,7 @@ def parameters(
     """What `priced_facts` needs to know of [start, end), or of some GPUs there; one query.
 
     Windows between two cuts share every price, team, tier, lifecycle and billing day. Profiles
-    are told apart of the models that have a price by profile, and of `priced_model`.
+    are distinguished of the models that have a price by profile, and of `priced_model`.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CUTS, {"start": start, "end": end})

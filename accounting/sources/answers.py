@@ -96,7 +96,7 @@ def labels_of(metric: bytes | msgspec.Raw) -> dict[str, str]:
     """The labels of a series.
 
     Raises:
-        WrongAnswer: they are no object of texts.
+        WrongAnswer: they are not an object of texts.
     """
     try:
         return _labels(metric)

@@ -1,4 +1,4 @@
-"""Typed errors of the doors: what a caller can do about each stands in its docstring."""
+"""Typed errors of sources. The docstring of each says what a caller can do."""
 
 
 class SourceError(Exception):

@@ -51,7 +51,7 @@ class Parser:
         default_ms: the time of samples that carry none; None refuses such samples.
         latest_ms: later times are a fault; None allows any.
         keep: names that are wanted; others are checked for form only.
-        look_at: told each series as it appears, wanted or not.
+        look_at: called with each series as it appears, wanted or not.
     """
 
     keep: Callable[[str], bool] | None = None
@@ -268,7 +268,7 @@ def to_milliseconds(seconds: str) -> int:
 
 
 def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    """Decode bytes into lines, refusing what is no text and lines without end.
+    """Decode bytes into lines, refusing what is not text, and lines without an end.
 
     Raises:
         ExpositionError: not UTF-8, NUL bytes, or a line of more than MAX_LINE bytes.

@@ -1,4 +1,4 @@
-"""Outgoing HTTP of the doors: deadlines on everything, no redirects, bounded answers."""
+"""Outgoing HTTP of sources: deadlines, no redirects, bounded responses."""
 
 import re
 import time
@@ -159,7 +159,7 @@ def _retry_after(answer: requests.Response) -> float | None:
 
 
 def _root(error: BaseException) -> str:
-    """What lies at the bottom of an error of these libraries, in a few words."""
+    """The root cause of an error of these libraries, in a few words."""
     for _ in range(10):
         inner = (getattr(error, "reason", None), *error.args[:1], error.__cause__)
         deeper = next((e for e in inner if isinstance(e, BaseException)), None)

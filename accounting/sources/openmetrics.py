@@ -1,4 +1,4 @@
-"""Files with timestamps, plain or gzipped: the door for backfill and air-gapped sites.
+"""Files with timestamps, plain or gzipped: the source for backfill and air-gapped sites.
 
 A file is read once, checked to its end, and spooled to disk by the hour; nothing is handed
 on before every line was right. Memory stays bounded whatever the size of the file.
@@ -112,7 +112,7 @@ def spool(
         paths: OpenMetrics or timestamped Prometheus text, also .gz.
         folder: an empty folder for the spool.
         latest_ms: later sample times are refused as lying in the future.
-        on_progress: told bytes read and bytes in all (compressed, for .gz).
+        on_progress: called with bytes read and bytes in total (compressed, for .gz).
 
     Raises:
         FileError: the first fault of the first wrong file; the spool is removed.

@@ -1,8 +1,8 @@
-"""The only door to Prometheus (also Thanos, Mimir, VictoriaMetrics).
+"""The only client of Prometheus (also Thanos, Mimir, VictoriaMetrics).
 
 Raw samples by instant query with a range selector that reaches from a millisecond before the
 period to its last one: so it holds the whole period on Prometheus 2 (closed at both ends) and
-3 (open on the left), whatever version a server claims; what lies outside is dropped.
+3 (open on the left), whatever version a server claims; what is outside is dropped.
 Built on `PrometheusConnect` for address, session and credentials; with deadlines, warnings and
 splitting of what is too much.
 A server that is asked in plain HTTP is near: it is asked not to compress, which would take it

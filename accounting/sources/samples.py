@@ -1,4 +1,4 @@
-"""Raw samples of any door, and how the catalogue turns them into series."""
+"""Raw samples of any source, and how the catalogue turns them into series."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -147,7 +147,8 @@ def one_series(
 
 
 def _without_blanks(values: NDArray[np.float64], blank: float) -> NDArray[np.float64]:
-    """NaN for what is no amount: below zero, infinite, or a way to say that there is none."""
+    """NaN for a value that is not an amount: below zero, infinite, or a mark for a missing
+    value."""
     good = (values >= 0) & (values < blank)
     return values if good.all() else np.where(good, values, np.nan)
 

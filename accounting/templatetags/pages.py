@@ -39,7 +39,7 @@ def icon(name: str) -> SafeString:
 
 
 def explain_url(context: Mapping[str, Any], what: str, key: Mapping[str, Any]) -> str:
-    """Where the making of one number is told: what, of which row, in which range."""
+    """The address that explains one number: which figure, row and range."""
     pairs: dict[str, Any] = {"what": what}
     state = context.get("state")
     if state is not None:
@@ -167,7 +167,7 @@ def state_bar(
 
 @register.simple_tag
 def meter(ratio: float | None) -> SafeString:
-    """A share as a small bar; the number stands beside it."""
+    """A share as a small bar next to its number."""
     width = 0 if ratio is None else round(ratio * 100, 1)
     return format_html(
         '<svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" '
@@ -233,7 +233,8 @@ def only(context: Mapping[str, Any], name: str, value: str, words: str) -> SafeS
 
 @register.simple_tag(takes_context=True)
 def filter_link(context: Mapping[str, Any], name: str, value: str) -> SafeString:
-    """A value of a table that filters the page by itself; plain where it already does."""
+    """A value of a table that filters the page by this value; plain text if the filter is
+    active."""
     state = context["state"]
     if not value or value in state.filters.get(name, ()):
         return format_html("{}", value or "Unknown")

@@ -1,6 +1,6 @@
-"""What stands in the picture of a chart, and the name of its file.
+"""The text in the picture of a chart, and the name of its file.
 
-A picture is pasted into a slide, without the page around it: it says by itself what it shows,
+A picture is pasted into a slide, without the page around it: it must state what it shows,
 whose, when, in which unit and under which filters.
 """
 

@@ -38,7 +38,7 @@ def _plain(text: str) -> str:
 def money(amount: Decimal | str | None, currency: str) -> str:
     """`$148,210.37`; amounts that would vanish are `<$0.01`; None has no price.
 
-    Django hands on "" for what a template could not find: that is no amount either.
+    Django hands on "" for what a template could not find: that is not an amount either.
     """
     if amount is None or isinstance(amount, str):
         return NO_PRICE
@@ -136,7 +136,7 @@ def count(number: int | None) -> str:
 
 @register.filter
 def moved(change: Comparison | None) -> str:
-    """`▲ 12.4%`, or the words for too little to say so. The base stands beside it."""
+    """`▲ 12.4%`, or the words for too little to say so. The base is shown next to it."""
     if change is None:
         return ""
     if change.difference == 0:

@@ -64,7 +64,7 @@ def kind_words(kind: str, number: int = 1) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What numbers in rows of the log stand for."""
+    """The objects behind the numbers in rows of the log."""
 
     teams: Mapping[int, str]
     people: Mapping[int, str]

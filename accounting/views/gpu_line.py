@@ -74,7 +74,7 @@ class GpuLine:
 
     @property
     def shown_slot(self) -> int:
-        """The colour of its bar: of the team that has it, or had most of it."""
+        """The color of its bar: of the team that has it, or had most of it."""
         held = self.now or self.held
         return held.team.slot if held else 0
 
@@ -85,7 +85,7 @@ class GpuLine:
 
     @property
     def short(self) -> str:
-        """Its UUID as far as people read it; the whole of it stands in a tooltip."""
+        """Its UUID as far as people read it; the tooltip shows all of it."""
         return self.uuid if len(self.uuid) <= SHORT_UUID else f"{self.uuid[:12]}…"
 
 

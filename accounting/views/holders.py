@@ -103,9 +103,9 @@ def timeline(
     period: Interval,
     state: PageState,
 ) -> Timeline:
-    """One row for each GPU, coloured by the team that held it.
+    """One row for each GPU, colored by the team that held it.
 
-    At most NAMED_SERIES teams keep their colour; the others are grey together.
+    At most NAMED_SERIES teams keep their color; the others are grey together.
 
     Args:
         found: who held them, to the pod.
@@ -137,7 +137,7 @@ def timeline(
 def named_teams(
     stretches: Sequence[TeamStretch],
 ) -> tuple[set[str], list[Key]]:
-    """The teams that keep their colour, and the legend of all."""
+    """The teams that keep their color, and the legend of all."""
     held: Counter[TeamRef] = Counter()
     for one in stretches:
         held[one.team] += one.times.allocated_ms
@@ -167,7 +167,7 @@ def _held(one: TeamStretch, slot: int, state: PageState) -> LaneSpan:
 
 
 def ground_of(one: PresenceInterval, state: PageState) -> LaneSpan:
-    """What a row stands on while the GPU is there."""
+    """The background of a row while the GPU is present."""
     what, look = ("No data", "dark") if one.is_dark else ("Unallocated", "free")
     return LaneSpan(
         one.start, one.end, look, f"{what}, {between(one.start, one.end, state)}"

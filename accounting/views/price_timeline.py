@@ -133,7 +133,7 @@ def _gaps(
 
 
 def _days(since: datetime, until: datetime | None, visitor: Visitor) -> str:
-    """`from 20 Oct 2026 to 1 Nov 2026`; a start before 1971 is no start (`moment_day`)."""
+    """`from 20 Oct 2026 to 1 Nov 2026`; a start before 1971 does not count (`moment_day`)."""
 
     def day(at: datetime) -> str:
         return units.day(at.astimezone(visitor.zone).date())

@@ -83,7 +83,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
 
 
 def _team(state: PageState, slug: str) -> TeamRef:
-    """The team, or 404: whether it exists is not told to others."""
+    """The team, or 404: whether it exists is not revealed to others."""
     teams = visible_teams(state.visitor.scope)
     if slug not in teams:
         raise Http404("no such team")
@@ -148,7 +148,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 def _workload_colours(
     rows: Sequence[UsageRow], slug: str, state: PageState
 ) -> Mapping[str, figures.Key]:
-    """Workloads have no colour of their own: the largest take the slots in order."""
+    """Workloads have no color of their own: the largest take the slots in order."""
     list_url = reverse("team-workloads", args=[slug])
     return {
         workload_name(row): figures.Key(

@@ -26,7 +26,7 @@ def held_chart(
     Args:
         found: what was held, by the key of the step.
         steps: of the page.
-        slot: the team's colour.
+        slot: the team's color.
         state: of the page.
     """
     values: dict[str, list[float | None]] = {word: [] for word in HELD}

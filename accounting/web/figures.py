@@ -60,8 +60,8 @@ def spend_chart(
 
     Args:
         breakdown: what is split.
-        steps: what to draw, up to the newest data; gaps are no zeros.
-        names: key of a row -> its name and colour; others are grey.
+        steps: what to draw, up to the newest data; gaps are not zeros.
+        names: key of a row -> its name and color; others are grey.
         state: of the page, for its currency.
     """
     currency = state.currency

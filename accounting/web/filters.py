@@ -16,12 +16,12 @@ Values = Mapping[str, tuple[str, ...]]
 
 LABELS = {one.name: one.label for one in of_pages(PageUse.FILTER)}
 MENU = tuple(one.name for one in of_pages(PageUse.MENU))
-NONE = "-"  # stands in an address for the value that is empty
+NONE = "-"  # the empty value in an address
 
 
 @dataclass(frozen=True, slots=True)
 class FilterChip:
-    """One filter in force, and the address without it."""
+    """One filter in effect, and the address without it."""
 
     label: str
     value: str
@@ -87,7 +87,7 @@ def facets(
     Args:
         held: of the range without filters, dimension -> its values.
         teams: names.
-        chosen: filters in force; they are offered even where the range lacks them.
+        chosen: filters in effect; they are offered even where the range lacks them.
     """
     found = []
     for name, values in held.items():

@@ -41,7 +41,7 @@ HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to so many, charts have hours, and days
 
 
 class PageState(Address):
-    """What the address of a page says, and the addresses of its neighbours."""
+    """What the address of a page says, and the addresses of its neighbors."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class PageState(Address):
     def today(self) -> date:
         """The billing day that presets count from: today, or the last day with data.
 
-        Where nothing live is configured, data from files may lie long ago.
+        Where nothing live is configured, data from files can be long ago.
         """
         moment = self.visitor.now
         if self.chip.until is not None and not self.chip.is_live:

@@ -1,4 +1,4 @@
-"""Bars and heat maps with their words: drawn by the server, read without colour."""
+"""Bars and heat maps with their words: drawn by the server, read without color."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

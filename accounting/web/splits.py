@@ -95,7 +95,7 @@ def _line(
 def filtering(
     state: PageState, teams: Mapping[str, TeamRef], **own: str
 ) -> dict[str, object]:
-    """For templates: the chips in force and the menu that adds others; one query.
+    """For templates: the chips in effect and the menu that adds others; one query.
 
     Args:
         own: filters that the page sets itself: a team's page its team.

@@ -31,7 +31,7 @@ class ChartStep:
         tick: on the axis; "" where the axis is not marked.
         length_ms: up to the newest data; days may have 23 or 25 hours.
         is_running: it has not ended.
-        is_gap: there are no data of it: nothing is known, which is not zero.
+        is_gap: there is no data, which is not the same as zero.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Lines of tables: report rows with the names, colours and addresses that pages need."""
+"""Lines of tables: report rows with the names, colors and addresses that pages need."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -87,7 +87,7 @@ def team_lines(
 
 
 def team_table(lines: Sequence[TeamLine], found: Breakdown, sort: str) -> TeamTable:
-    """Lines sorted as the address says; the total stands under them."""
+    """Lines sorted as the address says; the total is below them."""
     return TeamTable(
         lines=tuple(ordered(lines, sort, TEAM_COLUMNS, "-charge")),
         total=found.summary.total,
@@ -235,7 +235,7 @@ def idle_only(rows: Sequence[UsageRow]) -> list[UsageRow]:
 
 @dataclass(frozen=True, slots=True)
 class MoverLine:
-    """A workload whose charge moved, with its team's name and colour."""
+    """A workload whose charge moved, with its team's name and color."""
 
     team: str
     slot: int
@@ -259,7 +259,7 @@ def mover_lines(found: Sequence[Mover], teams: Teams) -> list[MoverLine]:
 
 
 def total_line(lines: Sequence[WorkloadLine]) -> UsageRow:
-    """What stands under a list of workloads."""
+    """The total below a list of workloads."""
     return total_of([line.row for line in lines])
 
 

@@ -38,7 +38,7 @@ class Interval:
     """[start_ms, end_ms), both in milliseconds since 1970; empty when they are equal.
 
     Raises:
-        ValueError: the end lies before the start.
+        ValueError: the end is before the start.
     """
 
     start_ms: int
@@ -69,7 +69,7 @@ class Interval:
         return self.end_ms - self.start_ms
 
     def contains(self, instant_ms: int) -> bool:
-        """True when the instant lies in it; the end does not."""
+        """True when the instant is in it; the end does not."""
         return self.start_ms <= instant_ms < self.end_ms
 
     def intersection(self, other: "Interval") -> "Interval | None":

@@ -1,7 +1,7 @@
-"""What a person reads and does about each code of a data issue: one table.
+"""The title and the advice of each code of a data issue, in one table.
 
-`title` is a plain sentence in a few words, `advice` the next step, `at_stake` what time an
-issue is weighed by. Whoever finds an issue says in its message what it saw.
+`title` is a plain sentence in a few words, `advice` the next step, `at_stake` the time by which
+issues are ranked. The message of an issue describes the finding.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Text(NamedTuple):
-    """A code in words; `at_stake` is empty where no time is, or none can be told."""
+    """The texts of a code; `at_stake` is empty if no time can be given."""
 
     title: str
     advice: str
@@ -227,17 +227,17 @@ TEXTS: Mapping[str, Text] = {
 }
 
 
-# Those that come of computing windows; others have their own way to end.
+# Codes that are found by computing windows; others end differently.
 OF_WINDOWS = frozenset(TEXTS) - {
     *("source_failed", "source_warning", "target_down", "clock_went_back"),
     *("unpriced_gpu", "unmapped_namespace", "unknown_metric"),
     *("cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"),
 }
 
-# Whose time at stake adds up over what was found; others are told with all of it.
+# Codes whose time at stake adds up over findings; others are reported with all of it.
 ADDING_UP = OF_WINDOWS | {"source_warning", "target_down"}
 
 
 def text_of(code: str) -> Text:
-    """A code in words; a code of an older version keeps its own."""
+    """The texts of a code; an unknown code of an older version is shown as it is."""
     return TEXTS.get(code) or Text(code.replace("_", " ").capitalize(), "")

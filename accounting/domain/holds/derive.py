@@ -22,7 +22,7 @@ class DerivedHolds:
     """What an inventory says as a whole: holds, presences, and when kube-state was seen.
 
     Attributes:
-        labels: of the hours at hand: which GPUs a hold has there.
+        labels: of the loaded hours: which GPUs a hold has there.
         far_labels: those further away, too: how far labels make and keep holds.
     """
 

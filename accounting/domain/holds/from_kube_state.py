@@ -64,7 +64,7 @@ def derive_holds(
 
 
 def _is_holding(pod: PodRecord, claims: Claims) -> bool:
-    """True for a pod with a node that asks for something and stands for itself."""
+    """True for a pod with a node that requests GPUs for itself."""
     asks = pod.requests or pod.annotations or claims.of_pod(pod)
     return bool(pod.node and asks) and not is_reservation(pod.namespace)
 

@@ -81,7 +81,7 @@ def _unseen(
 
 
 def _gaps(seen: Sequence[Interval], times: Sequence[int]) -> Iterator[Interval]:
-    """What lies around the periods in which kube-state is seen, from first to last time."""
+    """What is around the periods in which kube-state is seen, from first to last time."""
     start_ms = times[0]
     for period in seen:
         if start_ms < period.start_ms:

@@ -16,7 +16,7 @@ Spans = Mapping[str, Sequence[SampleSpan]]  # by node
 
 
 def in_one_place(spans: Spans) -> dict[str, list[SampleSpan]]:
-    """The same spans, those that began earlier cut where a later one of another node lies."""
+    """The same spans, those that began earlier cut where a later one of another node is."""
     if len(spans) < 2:
         return {node: list(found) for node, found in spans.items()}
     ordered = sorted(

@@ -68,7 +68,7 @@ class _There:
     span: SampleSpan
 
     def is_silent(self, at_ms: int) -> bool:
-        """True when its last sample lies more than 1.5 steps back."""
+        """True when its last sample is more than 1.5 steps back."""
         return far_apart(at_ms - self.span.last_ms, self.span.step_ms)
 
 

@@ -29,7 +29,7 @@ class Hold:
         parts: the GPUs and instances of its claims, as far as they are known.
         is_unit: it takes units of the node's capacity; claims and fractions do not.
         named: how many samples named it at each place (a GPU or instance, and its vgpu)
-            outside the hours whose labels are at hand (N17).
+            outside the hours whose labels are available (N17).
     """
 
     uid: str

@@ -1,8 +1,8 @@
 """How many samples named a hold at each place, hour by hour: kept with the hold (rules.md N17).
 
 A hold has the places that name it most often in its whole life, and the labels of only a few
-hours are at hand at one time. What was counted in an hour is replaced when the labels of that
-hour are at hand again, never added to: so the counts are a function of the samples, in whatever
+hours are available at one time. What was counted in an hour is replaced when the labels of that
+hour are available again, never added to: so the counts are a function of the samples, in whatever
 order and pieces they were read.
 """
 
@@ -51,7 +51,7 @@ class Tally:
     def replaced(
         self, hours: Sequence[Interval], times: Mapping[Place, Times]
     ) -> "Tally":
-        """The same with the counts of some hours made anew.
+        """The same with the counts of some hours made again.
 
         Args:
             hours: disjoint periods of whole hours.
@@ -63,7 +63,7 @@ class Tally:
         return _joined([Tally(self.places, self.first_ms, kept), *fresh])
 
     def _inside(self, hours: Sequence[Interval]) -> NDArray[np.bool_]:
-        """Which of its hours lie in periods."""
+        """Which of its hours are in periods."""
         starts = self.first_ms + np.arange(self.counts.shape[1]) * HOUR_MS
         inside = np.zeros(len(starts), bool)
         for period in hours:
@@ -112,7 +112,7 @@ def _joined(tallies: Sequence[Tally]) -> Tally:
 
 
 def stale_hours(before: Interval, now: Interval) -> list[Interval]:
-    """The hours in which what lies in a hold is another, whole: at both of its ends.
+    """The hours in which what is in a hold is another, whole: at both of its ends.
 
     Args:
         before: the hold when its samples were counted.
@@ -137,7 +137,7 @@ def whole_hours(period: Interval) -> Interval:
 
 
 def without(hours: Sequence[Interval], hole: Interval) -> list[Interval]:
-    """What of some periods lies outside another one."""
+    """What of some periods is outside another one."""
     found: list[Interval] = []
     for period in hours:
         if period.start_ms < min(period.end_ms, hole.start_ms):

@@ -57,7 +57,7 @@ def end_of(
     ends.extend((at, 1, "gone") for at in gone if at > max(bound, pod.last_ms))
     if not ends:
         unseen = state.unseen_from_ms(pod.last_ms) or pod.last_ms
-        back_ms = state.seen_again_ms(unseen)  # told of by a shard of other objects
+        back_ms = state.seen_again_ms(unseen)  # reported by a shard of other objects
         kept = _kept_until(pod, facts, labels, unseen, back_ms)
         end = max(bound, min(kept, until_ms))
         return End(None, end, "", unseen if end > unseen else None)

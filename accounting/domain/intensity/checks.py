@@ -32,7 +32,7 @@ def checked(
     whole: Interval,
     issues: list[Issue],
 ) -> Samples:
-    """Samples of a metric; what it cannot be is no data, with an issue (trap T5)."""
+    """Samples of a metric; what is impossible counts as no data, with an issue (trap T5)."""
     samples = found.samples(metric, names)
     most, all_of_it = LIMITS.get(metric, (MAX_RATIO, 1.0))
     good = (samples.values >= 0) & (samples.values <= most)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 BUSY = 0.5  # of the observed time: what is busy enough to ask what it did
-POINTLESS = 0.02  # of tensor and of DRAM activity: less is no work worth the name
+POINTLESS = 0.02  # of tensor and of DRAM activity: less does not count as work
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ _GROUPS = ("label_runai_gpu_group", "label_runai_io_gpu_group")
 
 
 def is_reservation(namespace: str) -> bool:
-    """True for the namespaces whose pods stand for others' fractions: they hold nothing."""
+    """True for the namespaces whose pods represent fractions of other pods: they hold nothing."""
     return namespace in _RESERVING
 
 

@@ -82,7 +82,7 @@ Roles = Mapping[str, tuple[RoleInterval, ...]]  # ascending and whole, by job
 
 
 def joined(runs: Iterable[Run]) -> list[Run]:
-    """Runs with those joined that lie no more than an hour apart."""
+    """Runs with those joined that are no more than an hour apart."""
     found: list[Run] = []
     for run in sorted(runs, key=lambda run: (run.first_ms, run.last_ms)):
         if found and run.first_ms - found[-1].last_ms <= HOUR_MS:
@@ -96,7 +96,7 @@ def joined(runs: Iterable[Run]) -> list[Run]:
 def leaders(jobs: Jobs, named: NamedJobs) -> set[str]:
     """The jobs that sources list, and those that were accepted.
 
-    Where no listed one was sampled, those that showed nodes in the first hour of all stand in
+    Where no listed one was sampled, those that showed nodes in the first hour of all take its place
     for them; where none showed a node then, all jobs of that hour.
     """
     sampled = {job: record for job, record in jobs.items() if record.runs}
@@ -281,7 +281,7 @@ def _shared_since(
     taken: Mapping[str, list[Interval]],
     overlaps: Overlaps,
 ) -> int:
-    """Since when a job has shown what those that lead know: it is no shard from then on."""
+    """Since when a job has shown what those that lead know: it is not a shard from then on."""
     found = [overlaps[job, other] for other in lead if (job, other) in overlaps]
     for other, periods in taken.items():
         if other != job and (job, other) in overlaps:

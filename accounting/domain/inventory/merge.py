@@ -47,7 +47,7 @@ Everything = Sequence[tuple[Series, Reading]]
 
 
 def within(series: Series, period: Interval) -> slice:
-    """The samples of a series that lie in a period."""
+    """The samples of a series that are in a period."""
     low, high = np.searchsorted(series.times_ms, [period.start_ms, period.end_ms])
     return slice(int(low), int(high))
 

@@ -82,7 +82,7 @@ def _uid(series: Series) -> str:
 
 
 def _seconds(series: Series, inside: slice) -> int | None:
-    """The last value inside, a Unix time, in milliseconds; None where it is no time."""
+    """The last value inside, a Unix time, in milliseconds; None if it is not a time."""
     value = float(series.values[inside][-1])
     return round(value * 1000) if np.isfinite(value) and value > 0 else None
 

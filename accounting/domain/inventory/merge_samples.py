@@ -31,7 +31,7 @@ from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 def observe(
     inventory: Inventory, readings: Sequence[Reading], period: Interval
 ) -> ChangedRecords:
-    """Fold every sample of `readings` that lies in `period` into `inventory`.
+    """Fold every sample of `readings` that is in `period` into `inventory`.
 
     Args:
         inventory: changed in place.

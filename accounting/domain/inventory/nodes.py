@@ -54,7 +54,7 @@ def node_lives(node: NodeRecord | None, state: KubeState) -> list[NodeLife]:
 
 
 def as_of(history: Sequence[tuple[int, Value]], instant_ms: int) -> Value | None:
-    """The value in force at an instant; before the first one, the first (N24)."""
+    """The value in effect at an instant; before the first one, the first (N24)."""
     if not history:
         return None
     i = bisect_right([item[0] for item in history], instant_ms)

@@ -1,7 +1,7 @@
 """Lists of report rows as a page shows them: money in the currency's places, and totals.
 
 A list is rounded once, on its total, and its cells by largest remainder (rules.md N28), so
-that what stands under a column is the sum of what stands in it, to the cent.
+that the total of a column is the sum of its values, to the cent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Energy from a counter: what each stretch of time consumed (trap T3).
 
 A counter gives the energy between two samples, which is spread evenly over the time between
-them. Where it went back the driver was loaded anew: what it counted since is a lower bound.
+them. Where it went back the driver was loaded again: what it counted since is a lower bound.
 Longer gaps than `LONGEST_GAP_MS` tell nothing: a window must not depend on how much around it
 was read.
 """

@@ -59,7 +59,7 @@ def distinct(
     Args:
         tracks: the series of each: of one GPU (part), metric and scraper.
         names_workload: whether a series names a workload.
-        clean: the values of all series; NaN where one is no data.
+        clean: the values of all series; NaN where one counts as no data.
     """
     every = [part for parts in tracks for part in parts]
     if not every:

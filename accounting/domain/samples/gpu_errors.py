@@ -1,4 +1,4 @@
-"""What readings say of themselves: errors of the hardware, and measures told twice.
+"""Issues in the readings themselves: hardware errors, and duplicate measurements.
 
 An XID is a code that stays until another comes: one condition, however many samples show it
 (trap T4). A measure under two names in one scrape is counted once (trap T2); it is said.

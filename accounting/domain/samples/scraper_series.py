@@ -19,7 +19,7 @@ BILLION = 1_000_000_000
 STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
 DEFAULT_STEP_MS = 30_000  # N4: where no track tells
 MAX_STEP_MS = 300_000  # N4
-MAX_UTILIZATION = 1.1  # N8: above it a value is no data
+MAX_UTILIZATION = 1.1  # N8: above it a value counts as no data
 NOBODY = ScraperIdentity()
 
 
@@ -48,7 +48,7 @@ class ScrapeSteps:
         interval_ms: the source's declared interval, which rules where set.
         others: the node's other tracks of the metric, asked with fewer than three samples.
         last_known: asked for the window in which those tell nothing either; of kube-state,
-            whose restart is no reason to forget the step of its job.
+            whose restart does not reset the step of its job.
     """
 
     times: list[int]
@@ -85,7 +85,7 @@ class ScrapeSteps:
         return DEFAULT_STEP_MS if last is None else last
 
     def own_before(self, window_start_ms: int) -> tuple[int, int] | None:
-        """The last step that this track told up to a window: of which window, and the step."""
+        """The last step of this track up to a window: of which window, and the step."""
         i = bisect_left(self.times, window_start_ms + WINDOW_MS)
         while i:
             window = self.times[i - 1] - self.times[i - 1] % WINDOW_MS
@@ -169,7 +169,7 @@ class ValidInterval:
 def fill(
     primary: list[ValidInterval], secondary: Iterable[ValidInterval]
 ) -> list[ValidInterval]:
-    """`primary`, and what of `secondary` lies where it has nothing; both in order."""
+    """`primary`, and what of `secondary` is where it has nothing; both in order."""
     found: list[ValidInterval] = []
     for piece in secondary:
         start = piece.start_ms
@@ -193,7 +193,7 @@ def believed(values: Values) -> Values:
 
 
 def billionths(values: Values) -> Integers:
-    """Utilization in integer billionths, half-even; -1 where a value is no data (N8)."""
+    """Utilization in integer billionths, half-even; -1 where a value counts as no data (N8)."""
     kept = believed(values)
     good = ~np.isnan(kept)
     return np.where(good, np.rint(np.where(good, kept, 0.0) * BILLION), -1).astype(

@@ -1,6 +1,6 @@
-"""What every door yields: one metric of one thing, as samples in time.
+"""What every source yields: one metric of one object, as samples in time.
 
-A door (accounting.sources) parses labels and scales once, by the catalogue; everything
+A source (accounting.sources) parses labels and scales once, by the catalogue; everything
 behind it sees canonical metrics and units only. Prometheus, a scrape and a file give equal
 series for equal data.
 """
@@ -55,7 +55,7 @@ class GpuKey(NamedTuple):
     node: str  # Hostname, hostname, exported_node, node: the first that is set
     instance: str = ""  # GPU_I_ID; "" is the whole GPU
     profile: str = ""  # GPU_I_PROFILE
-    model: str = ""  # normalised: blanks as dashes, sharing and MIG suffixes cut
+    model: str = ""  # normalized: blanks as dashes, sharing and MIG suffixes cut
     vgpu: str = ""
     exported: PodName | None = None
     plain: PodName | None = None
@@ -92,7 +92,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The answer of a door for one period.
+    """The response of a source for one period.
 
     Attributes:
         series: every series of the catalogue with a sample in the period.

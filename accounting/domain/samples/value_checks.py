@@ -26,7 +26,7 @@ def wrong_scales(
 
     Args:
         told: series of utilization from one source whose scale it does not declare.
-        period: the windows that issues are told of.
+        period: the windows whose issues are reported.
         issues: where they go.
     """
     found: dict[str, set[tuple[str, int]]] = defaultdict(set)  # GPU and time, by name
@@ -87,7 +87,7 @@ def without(series: Series, periods: Sequence[Interval]) -> Series:
 def out_of_range(
     every: Sequence[Series], values: Values, period: Interval
 ) -> list[Issue]:
-    """Utilization that is no share (N8): one issue for each series with such samples in a period.
+    """Utilization that is not a share (N8): one issue for each series with such samples.
 
     Args:
         every: series of utilization.
@@ -136,7 +136,7 @@ def differing_samples(
         uuid: of the GPU.
         every: times of all its samples.
         differing: times at which two of one series disagree.
-        period: the windows; what lies before them was told with theirs.
+        period: the windows; what is before them was reported with its own windows.
     """
     inside = differing[(differing >= period.start_ms) & (differing < period.end_ms)]
     if not len(inside):

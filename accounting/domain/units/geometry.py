@@ -1,7 +1,7 @@
 """How a GPU is divided over time: its MIG instances or partitions (rules.md "MIG").
 
 The geometry of a GPU is what the last scrape with any sample of it shows, until a scrape
-shows another. A row without an instance beside instances is no part.
+shows another. A row without an instance beside instances is not a part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ def shares_of(
 ) -> tuple[dict[GpuPart, Fraction], Fraction]:
     """The parts of a GPU with their shares of it, and what they leave (stranded).
 
-    A profile that cannot be is no part. Instances that come to more than the GPU, which no
+    An impossible profile is not a part. Instances that come to more than the GPU, which no
     driver allows, are scaled to it.
     """
     if not instances:

@@ -197,7 +197,7 @@ def parts_of(kind: str) -> int:
 
 
 def is_partition(kind: str) -> bool:
-    """True for a partition of AMD's, which is no MIG instance."""
+    """True for a partition of AMD's, which is not a MIG instance."""
     return kind in _AMD_PARTITIONS
 
 

@@ -111,7 +111,7 @@ def shape_of(name: str, model: str) -> ProfileShape | None:
     Of a model that is not in the table a profile counts by its own numbers.
 
     Returns:
-        None for a name that is no profile, one that is more than a GPU, and one that a
+        None for a name that is not a profile, one that is more than a GPU, and one that a
         model of the table does not have.
     """
     profile = parse(name)
@@ -161,7 +161,7 @@ def profiles_of(model: str) -> list[tuple[str, ProfileShape]]:
 def _words(model: str) -> set[str]:
     """Of a model's name, without the profile that it bears under MIG's single strategy.
 
-    `NVIDIA-A100-SXM4-80GB-MIG-3g.40gb` is no A100 of 40 GB.
+    `NVIDIA-A100-SXM4-80GB-MIG-3g.40gb` is not an A100 of 40 GB.
     """
     card = re.split(r"[^a-z0-9]mig[^a-z0-9]", model.lower())[0]
     words = set(re.split(r"[^a-z0-9]+", card))

@@ -2,7 +2,7 @@
 
 Who has which part is settled by compute shares. Then each part of a divided GPU counts with
 the weight that the policy of its time gives it, and its holders in proportion; what the parts
-leave of the GPU is stranded. A whole GPU and its replicas weigh the same by every policy.
+leave of the GPU is stranded. A whole GPU and its replicas have the same weight in every policy.
 Source: traps T12 and T13; docs/decisions/0013.
 """
 
@@ -44,7 +44,7 @@ def factors_of(
 
     Args:
         compute, memory: shares of the parts of a divided GPU.
-        policy: in force.
+        policy: in effect.
     """
     if policy is Policy.COMPUTE or not memory:
         return {}

@@ -16,7 +16,7 @@ def record(cluster_id: int, issues: Iterable[Issue]) -> None:
     """Add issues or extend the ones that are known (same code and subject).
 
     What is known already writes nothing. What windows and scrapes find adds up: of time that
-    was told of before nothing counts again, of a period that reaches beyond it the part that
+    was reported before nothing is counted again, of a period that reaches beyond it the part that
     is new. Other issues come with all that is at stake.
     """
     merged: dict[tuple[str, str], Issue] = {}
@@ -58,7 +58,7 @@ _ANY_OPEN = """
 def resolve_gone(cluster_id: int, period: Interval, found: Iterable[Issue]) -> None:
     """Resolve what computing windows found once, and now does not find any more.
 
-    That is: what lies within a period that was computed without finding it, what a day of
+    That is: what is within a period that was computed without finding it, what a day of
     data has passed without, and what was said of sources once no window waits because of it.
 
     Args:
@@ -109,7 +109,7 @@ def resolve_gone(cluster_id: int, period: Interval, found: Iterable[Issue]) -> N
         )
 
 
-# How much of the time of a new finding lies outside that of the known one: 0 to 1.
+# How much of the time of a new finding is outside that of the known one: 0 to 1.
 _NEW_SHARE = """
     CASE WHEN excluded.first_seen = excluded.last_seen THEN
         (excluded.last_seen > accounting_dataissue.last_seen

@@ -171,7 +171,7 @@ def load_far(
 ) -> None:
     """The first and the last hour of each label in the silences of kube-state around.
 
-    On each side of the hours at hand, for pods of these names. All hours where those do not
+    On each side of the loaded hours, for pods of these names. All hours where those do not
     tell enough: of names that several pods bear, and of nodes with shared GPUs, on which a
     label counts beside others only.
     """
@@ -203,7 +203,7 @@ def load_far(
 
 
 def _bearers(inventory: Inventory) -> Counter[tuple[str, str]]:
-    """How many pods at hand bear each name."""
+    """How many loaded pods bear each name."""
     return Counter((pod.namespace, pod.name) for pod in inventory.pods.values())
 
 
@@ -220,7 +220,7 @@ def _shared_nodes(inventory: Inventory) -> list[str]:
 
 
 def names_of(inventory: Inventory) -> set[tuple[str, str]]:
-    """The names of the pods at hand, and those that labels at hand name."""
+    """The names of the loaded pods, and those that loaded labels name."""
     return {
         *((pod.namespace, pod.name) for pod in inventory.pods.values()),
         *((key.pod.namespace, key.pod.pod) for key in inventory.gpu_labels),

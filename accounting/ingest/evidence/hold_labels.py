@@ -1,6 +1,6 @@
 """Brings up to date which GPUs the samples gave each hold, in its whole life (rules.md N17).
 
-Counts of the hours at hand are made anew from their labels and put in the place of those that
+Counts of the loaded hours are made again from their labels and put in the place of those that
 were kept. Other hours are counted again only where the hold began or ended there and does no
 more, or where other labels count for it now.
 """
@@ -68,7 +68,7 @@ def complete(
     Args:
         cluster, inventory, derived, ids: what was derived, and from what.
         settled: the holds that kube-state shows; their rows take what is kept.
-        near: the hours whose labels are at hand.
+        near: the hours whose labels are available.
         touched: by the samples that were folded.
 
     Returns:
@@ -112,7 +112,7 @@ class _Evidence:
     touched: ChangedRecords
 
     def counting(self, one: StoredHold, near: Interval) -> _Counting | None:
-        """How a hold is counted; None where nothing of it is at hand and all is kept."""
+        """How a hold is counted; None where nothing of it is available and all is kept."""
         hold, before = one.hold, one.before
         held = Interval(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
         kept = None

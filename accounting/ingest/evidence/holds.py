@@ -33,10 +33,10 @@ class StoredHold:
 def settle(
     inventory: Inventory, holds: Sequence[Hold], ids: Ids
 ) -> tuple[list[StoredHold], list[PodHold]]:
-    """The holds of the pods at hand beside what is stored of them, and what is no more.
+    """The holds of the loaded pods beside what is stored of them, and what is no more.
 
     Where a hold ends may depend on who was bound next (N11), and on labels in a silence of
-    kube-state (N13), so an end counts only where all that lies around it was loaded: in the
+    kube-state (N13), so an end counts only where all that is around it was loaded: in the
     reach of the inventory. Elsewhere what is stored stays; a hold without an end is never
     booked for less there.
     """
@@ -101,8 +101,8 @@ def store_inferred(
 ) -> list[Interval]:
     """Put inferred holds in place of what is stored of them in the reach of the labels.
 
-    Only of pods whose labels are at hand: what is stored of others nobody looked at. Labels
-    are loaded by the hour, so some lie in a silence beside the reach; its holds stay as they
+    Only of pods whose labels are available: what is stored of others nobody looked at. Labels
+    are loaded by the hour, so some are in a silence beside the reach; its holds stay as they
     are.
     """
     names = {
@@ -236,7 +236,7 @@ def _differs(before: PodHold, after: PodHold) -> bool:
 
 
 def _span(row: PodHold) -> tuple[int, int]:
-    """Where a hold's time lies; nowhere where it was never booked."""
+    """Where a hold's time is; nowhere where it was never booked."""
     if row.booked_until_ms is None:
         return row.bound_ms, row.bound_ms
     return row.bound_ms, row.booked_until_ms

@@ -21,13 +21,13 @@ Life = Sequence[
 
 
 def spelled_by() -> tuple[str, ...]:
-    """The node labels that spell a lifecycle here, as the set-up names them, in order."""
+    """The node labels that spell a lifecycle here, as the setup names them, in order."""
     rows = LabelSpelling.objects.filter(purpose=LabelPurpose.LIFECYCLE)
     return tuple(rows.order_by("position").values_list("label", flat=True))
 
 
 def respell() -> None:
-    """Read every node's lifecycle from its labels again, by those that the set-up names now.
+    """Read every node's lifecycle from its labels again, by those that the setup names now.
 
     In the caller's transaction: nobody observes a cluster meanwhile.
     """

@@ -27,7 +27,7 @@ from accounting.locks import lock
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
 
-if TYPE_CHECKING:  # the web process derives again, and loads no door to a cluster
+if TYPE_CHECKING:  # the web process derives again, and loads no client of a cluster
     from accounting.ingest.cluster_reader import ClusterReader
 
 
@@ -155,7 +155,7 @@ def _load_far(
 def _moved_end(cluster: Cluster, until_ms: int) -> list[Interval]:
     """Remember where a cluster's data end (rules.md N1); from where to where that moved.
 
-    What lies between was computed as after the end of the data, if it was computed.
+    What is between was computed as after the end of the data, if it was computed.
     """
     known = Cluster.objects.filter(pk=cluster.pk)
     [before] = known.values_list("data_end_ms", flat=True)
@@ -188,7 +188,7 @@ def _stretches(windows: Sequence[Interval]) -> list[Interval]:
 def _outside(
     changed: Sequence[Interval], computed: Sequence[Interval]
 ) -> list[Interval]:
-    """The parts of changed periods that lie outside what is computed.
+    """The parts of changed periods that are outside what is computed.
 
     Args:
         changed: in any order.

@@ -21,7 +21,7 @@ def store(
 
     Args:
         cluster, inventory, derived, ids: what was derived, and from what.
-        near: the hours whose GPU labels are all at hand.
+        near: the hours whose GPU labels are all available.
         touched: by new samples; nothing where none came.
 
     Returns:

@@ -1,8 +1,8 @@
 """What follows when other samples of kube-state count than did before (rules.md N40).
 
 A person accepted a job, or older data came and changed who was there in the first hour. What a
-job showed while it counted is taken out of the evidence, as far back as samples are at hand;
-the windows of that time are due again, and read it anew from those that count now.
+job showed while it counted is taken out of the evidence, as far back as samples are available;
+the windows of that time are due again, and read it again from those that count now.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ def judge(
 def bring_about(cluster: Cluster) -> Interval | None:
     """Let the jobs count that people name now; nothing is read.
 
-    Windows whose samples are at hand become due again.
+    Windows whose samples are available become due again.
 
     Returns:
         The time that is computed again; None where nothing changed.
@@ -145,7 +145,7 @@ def changed(
     for job, periods in lost.items():
         kept = _at_hand({job: periods}, at_hand)
         if kept:
-            # an hour more on each side, so that what borders on it is read anew as well
+            # an hour more on each side, so that what borders on it is read again as well
             wide = {job: [_widened(period) for period in kept]}
             found += _at_hand(wide, at_hand)
             is_gone = not counted_periods(after, job)

@@ -132,7 +132,7 @@ def _cut_node_spans(nodes: Iterable[int], periods: Sequence[Interval]) -> None:
 
 
 def _cut(rows: Any, periods: Sequence[Interval], **owner: int) -> None:
-    """Replace spans by what lies outside of some periods."""
+    """Replace spans by what is outside of some periods."""
     low = min(period.start_ms for period in periods)
     high = max(period.end_ms for period in periods)
     for row in rows.filter(first_ms__lt=high, last_ms__gte=low):

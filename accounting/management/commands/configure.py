@@ -1,4 +1,4 @@
-"""`manage.py configure FILE.yaml [--check]`: the whole set-up as one file."""
+"""`manage.py configure FILE.yaml [--check]`: the whole setup as one file."""
 
 import sys
 from argparse import ArgumentParser

@@ -68,7 +68,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Change what is asked, and print how the person stands."""
+        """Apply the changes and print the person's state."""
         name = options["name"]
         if not name:
             write_rows([row.fields() for row in person_rows()], "table", self.stdout)

@@ -1,4 +1,4 @@
-"""Checks of the audit record: its chain, its history, and what is in force (I17)."""
+"""Checks of the audit record: its chain, its history, and what is in effect (I17)."""
 
 from typing import Any
 

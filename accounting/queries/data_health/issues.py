@@ -46,7 +46,7 @@ STATES = (OPEN, "resolved", "all")
 
 
 def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
-    """Issues, open ones first, then the weightiest; nothing for those who see only teams.
+    """Issues, open ones first, then by impact; nothing for those who see only teams.
 
     Raises:
         SelectionError: a filter by anything but the cluster, or an unknown state.
@@ -104,7 +104,7 @@ UNPRICED = frozenset({"unpriced_gpu"})  # what is at stake is that nothing is kn
 def _rates(clusters: set[int]) -> dict[int, Decimal]:
     """What a GPU-hour of each cluster costs on average, over its last month with data.
 
-    An issue's time is of no one model or team: its money is told at this rate.
+    An issue's time belongs to no single model or team: its cost is estimated at this rate.
     """
     if not clusters:
         return {}

@@ -98,7 +98,7 @@ def retirement_effect(cluster: Cluster, at: datetime | None) -> RetirementEffect
 
     Args:
         cluster: as it is stored.
-        at: the new end; None takes it back. Counted from the five-minute window it lies in.
+        at: the new end; None takes it back. Counted from the five-minute window it is in.
 
     Raises:
         SelectionError: the facts of that time have expired, and it is on no hour border.

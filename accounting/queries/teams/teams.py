@@ -1,4 +1,4 @@
-"""Teams as pages name them: slug, name, department and the colour they keep."""
+"""Teams as pages name them: slug, name, department and the color they keep."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The largest of many: rows that a list shows, chosen by the database.
 
-An organisation has thousands of workloads; a page names ten of them.
+An organization has thousands of workloads; a page names ten of them.
 """
 
 from collections.abc import Sequence

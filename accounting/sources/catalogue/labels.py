@@ -1,6 +1,6 @@
 """Labels of every source: which GPU, which pod, which scraper they speak of.
 
-Versions are told apart by the labels that are there, never by a version number: `UUID` or
+Versions are distinguished by the labels that are there, never by a version number: `UUID` or
 `uuid`, `Hostname` or `hostname`, `pod` or `pod_name`.
 """
 
@@ -137,7 +137,7 @@ def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
 def _uuid(labels: Mapping[str, str], node: str) -> str:
     """What identifies a GPU: its UUID; of AMD's the serial number, that partitions share.
 
-    A guest may not see that number: its GPUs are told apart by node and index. The exporter
+    A guest may not see that number: its GPUs are distinguished by node and index. The exporter
     counts partitions on, so that those of card 1 in CPX are 8 to 15; each has a UUID of its own.
     """
     is_amd = any(labels.get(key) for key in _AMD) and not labels.get("UUID")

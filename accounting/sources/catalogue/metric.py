@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 MEBIBYTE = 1_048_576.0
-BLANK = 140_737_488_355_328.0  # DCGM's blank of a double; those of 64 bits lie above it
+BLANK = 140_737_488_355_328.0  # DCGM's blank of a double; those of 64 bits are above it
 BLANK_32 = 2_147_483_632.0  # of 32 bits; no power is that high
 SCALES = {"ratio": 1.0, "percent": 0.01}
 PRESENCE = "gpu_other"  # proves that a GPU is there (rules.md N14), and nothing else

@@ -1,7 +1,7 @@
 """kube-state-metrics 2.x, and names of schedulers that are known and never summed here.
 
 Sources: kube-state-metrics `docs/metrics`; Kueue's and Volcano's metric references. What is
-read of queues stands in `queues`.
+read of queues is in `queues`.
 """
 
 from accounting.sources.catalogue.queues import QUEUE_METRICS
