@@ -1,4 +1,4 @@
-"""The Celery application and its clock: tasks only ring the bell.
+"""The Celery application and its schedule: tasks only wake workers.
 
 The truth is in PostgreSQL. Losing every message costs a minute: the sweeper derives
 missing work from the window ledger. So no results are kept, and any task may run twice.
@@ -45,7 +45,7 @@ app.conf.beat_schedule = {
         "schedule": 300.0,
         "options": {"expires": 300},
     },
-    # Change sets to plan, apply, end or expire, where a bell was lost or a time has come.
+    # Change sets to plan, apply, end or expire, if a wake-up was lost or a time has come.
     "find_changes": {
         "task": "scheduler_view.tasks.find_changes",
         "schedule": 15.0,

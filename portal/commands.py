@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _prepare(arguments: Sequence[str]) -> None:
-    """Have the database ready; a demo of a version before the first release begins anew.
+    """Have the database ready; a demo of a version before the first release begins again.
 
     Raises:
         ServicesError: the command cannot run.

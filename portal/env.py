@@ -1,4 +1,4 @@
-"""What the process is told from outside: read once, typed, one loud error.
+"""The settings of the process from its environment: read once, typed, with one clear error.
 
 Every name may also be given as a file: `SECRET_KEY_FILE=/run/secrets/key`, or a file
 called `secret_key` in the directory that `SECRETS_DIR` names. Values never appear in
@@ -81,7 +81,7 @@ class Environment(BaseSettings):
     newer. Without it the embedded one of `portal.embedded` is used."""
 
     app_database_url: SecretStr | None = None
-    """How web, worker, beat and observer sign in, told to `manage.py prepare_database`
+    """How web, worker, beat and observer sign in, passed to `manage.py prepare_database`
     only: it makes that role, which cannot rewrite the record, with its password."""
 
     redis_url: SecretStr | None = None

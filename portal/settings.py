@@ -239,7 +239,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 KNOX_TOKEN_MODEL = "accounting.ApiToken"  # noqa: S105  # the name of a table
 MIGRATION_MODULES = {"knox": None}  # it would make a table that ours replaces
 REST_KNOX = {
-    "TOKEN_TTL": timedelta(days=90),  # a forgotten token ends by itself
+    "TOKEN_TTL": timedelta(days=90),  # a forgotten token expires
     "TOKEN_LIMIT_PER_USER": 20,
     "AUTH_HEADER_PREFIX": "Bearer",
 }

@@ -1,4 +1,4 @@
-"""What a person is told when the embedded services cannot run."""
+"""Errors that a person sees when the embedded services cannot run."""
 
 
 class ServicesError(Exception):

@@ -97,7 +97,7 @@ class Postgres:
             self._program("initdb"),
             f"--pgdata={self._data(draft)}",
             f"--username={SUPERUSER}",
-            "--auth-local=trust",  # the directory of the socket is the door
+            "--auth-local=trust",  # access is limited by the directory of the socket
             "--auth-host=reject",
             "--encoding=UTF8",
             "--locale-provider=builtin",  # the same order on every machine
@@ -219,7 +219,7 @@ class Postgres:
         return command
 
     def _data(self, directory: Path) -> str:
-        """How a program is told of the data directory in which it is started."""
+        """The option for the data directory of a program."""
         return "/proc/self/cwd" if self._account else str(directory)
 
     def _program(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The embedded Redis: it only rings bells, so it keeps nothing on disk."""
+"""The embedded Redis: it only wakes workers, so it stores nothing on disk."""
 
 import signal
 import subprocess

@@ -41,7 +41,7 @@ def worker() -> list[str]:
         "--without-mingle",  # after a lost Redis they have kept workers silent
         "--without-gossip",
         # Nobody reads worker events; where Redis is gone, sending one is tried for ever
-        # and a worker that was told to stop stays.
+        # and a worker that was asked to stop stays.
         "--without-heartbeat",
         "--loglevel=warning",
     ]

@@ -23,7 +23,7 @@ LAST_MOMENT = 2.0  # seconds from SIGKILL until nothing of a group is left
 FIRST_PAUSE = 0.5  # seconds before a command that died returns; then doubled
 LONGEST_PAUSE = 10.0  # seconds
 STABLE = 30.0  # seconds of life after which an earlier death is forgotten
-MANY_DEATHS = 5  # in a row: it will not get better by itself
+MANY_DEATHS = 5  # in a row: restarting does not help
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,7 +87,7 @@ class Supervisor:
     Attributes:
         environment: what the commands see.
         logs: the directory of their logs.
-        say: how a person is told.
+        say: prints a message for a person.
     """
 
     environment: Mapping[str, str]

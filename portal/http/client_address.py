@@ -32,8 +32,8 @@ def client_address(peer: str, forwarded: str, trusted: Sequence[Network]) -> str
         trusted: the networks of trusted proxies.
 
     Returns:
-        Counted from the right, the first address that is no trusted proxy. An entry that is
-        not an address ends the search: what stands left of it is not to be believed.
+        Counted from the right, the first address that is not a trusted proxy. An entry that is
+        not an address ends the search: what is left of it is not trusted.
     """
     found = peer
     for entry in reversed([peer, *forwarded.split(",")][1:]):

@@ -1,7 +1,7 @@
 """The WSGI application: Django's, with requests that are always read as UTF-8.
 
 Django decodes the address by the charset that the Content-Type names, while it makes the
-request: with `punycode`, or a charset that is no text, it failed before any middleware could
+request: with `punycode`, or a charset that is not for text, it failed before any middleware could
 answer. `portal.http.input_checks` refuses such a charset with 415.
 """
 

@@ -1,6 +1,6 @@
 """What no view has to check: NUL, size, charset. Refused before anything is read or asked.
 
-PostgreSQL has no text with NUL, and Python's codecs know charsets that are no text: either
+PostgreSQL has no text with NUL, and Python's codecs know charsets that are not for text: either
 ended in a 500 somewhere. Values of JSON bodies are checked by `accounting.api.parsers`.
 """
 

@@ -1,6 +1,6 @@
 """A signed cookie that says in which accounts a browser has signed in before.
 
-It is no sign-in: it only lets such a browser try a password while guesses from elsewhere are
+It is not a sign-in: it only lets such a browser try a password while guesses from elsewhere are
 slowed down (`accounting.actions.sign_in`).
 """
 

@@ -1,4 +1,4 @@
-"""The pages that join everything: overview, search, data health, set-up."""
+"""The pages that join everything: overview, search, data health, setup."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta

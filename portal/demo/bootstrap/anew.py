@@ -1,4 +1,4 @@
-"""Begins a demo anew whose database was made before the first release: `make clean`, then again."""
+"""Restarts a demo whose database was made before the first release: `make clean`, then start."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The demo of docker-compose.yml: a real Prometheus stands between cluster and portal.
+"""The demo of docker-compose.yml: with a real Prometheus between cluster and portal.
 
 `python -m portal.demo.bootstrap.compose cluster` plays the cluster beside that Prometheus (both
 share one network, so that nothing else can reach it) and lists its exporters for it;
@@ -57,7 +57,7 @@ def targets(places: list[tuple[Pool, str]], kube_path: str) -> list[dict[str, ob
 
 
 def cluster() -> int:
-    """Serve the cluster until told to stop; its story is kept in the home."""
+    """Serve the cluster until stopped; its state is kept in the home folder."""
     from portal.demo.bootstrap import server  # noqa: PLC0415
     from portal.demo.bootstrap.state import Memory  # noqa: PLC0415
     from portal.demo.scenario.story import WHOLE_FLEET, Story  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Brings history into the ledger, by the same door as anybody's files: newest first."""
+"""Imports history into the ledger in the same way as any file: newest first."""
 
 import time
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Finds the ports of the demo, and keeps them until their servers listen.
 
-The pages take one port; the simulated cluster takes two neighbours, for its exporters and
+The pages take one port; the simulated cluster takes two neighbors, for its exporters and
 for its Kubernetes API. A port that a person names is used or refused; without a name the
 next free one is taken.
 """
@@ -61,7 +61,7 @@ def claim(
         cluster_port: the same, of the simulated cluster.
         last_cluster_port: where it was at the last start. It stays there if it can: an
             exporter on another port is another exporter to the ledger.
-        say: how a person is told of another port than usual.
+        say: prints a message for a person if the port is not the usual one.
 
     Raises:
         ServicesError: a port that was asked for cannot be used, or none is free.

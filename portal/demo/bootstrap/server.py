@@ -1,9 +1,9 @@
 """The simulated cluster on a loopback port: exporters and kube-state-metrics over HTTP.
 
-`/nodes/<place>/metrics` is the exporter of the node that stands in a place,
+`/nodes/<place>/metrics` is the exporter of the node in a slot,
 `/kube-state/metrics` is kube-state-metrics, `/healthz` tells that the server is up. A thing
 that is down in the story answers 503. Each answer is that of the present moment. The
-Kubernetes API has a port of its own, and two tokens that stand in the home.
+Kubernetes API has a port of its own, and two tokens in the home folder.
 """
 
 import argparse
@@ -127,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until told to stop; the story comes as JSON, the port is printed."""
+    """Serve until stopped. The scenario is read as JSON, the port is printed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--story", required=True, help="the story's values as JSON")
     parser.add_argument("--port", type=int, default=0)

@@ -1,4 +1,4 @@
-"""Sets the portal up for the simulated cluster: the doors that a person would use."""
+"""Sets up the portal for the simulated cluster with the commands that a person would use."""
 
 import hashlib
 import hmac
@@ -40,7 +40,7 @@ class DemoSignIn:
     """One person of the demo and what they may do."""
 
     name: str
-    role: str  # of the organisation
+    role: str  # of the organization
     team: str = ""
     team_role: str = ""
     words: str = ""
@@ -66,7 +66,7 @@ class ApiAddress:
 
     @property
     def settings(self) -> dict[str, dict[str, str]]:
-        """What `configure` is told of it."""
+        """Its part of the setup file."""
         server = f"http://{HOST}:{self.port}"
         return {
             role: {"server": server, "token_file": str(self.home.resolve() / file)}
@@ -83,7 +83,7 @@ class ApiAddress:
 
 
 def configuration(story: Story, port: int, api: ApiAddress | None = None) -> str:
-    """The set-up as YAML, for a simulated cluster that listens on a port."""
+    """The setup as YAML, for a simulated cluster that listens on a port."""
     base = f"http://{HOST}:{port}"
     exporters: dict[bool, list[str]] = {False: [], True: []}
     for pool, place in places(story):

@@ -115,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
         except ValueError:
             raise StatusError(400, "the body is not JSON") from None
         if not isinstance(found, dict):
-            raise StatusError(400, "the body is no object")
+            raise StatusError(400, "the body is not an object")
         return found
 
     def _target(self, verb: str) -> AddressedObject:

@@ -49,7 +49,7 @@ def target_of(path: str) -> AddressedObject | None:
 def is_seen(
     change: StoredChange, target: AddressedObject, query: Mapping[str, str]
 ) -> bool:
-    """Whether a watch of a target is told of a change."""
+    """Whether a watch of a target receives a change."""
     meta = change.manifest["metadata"]
     is_here = target.namespace in ("", meta.get("namespace", ""))
     return is_here and is_chosen(change.manifest, query)

@@ -78,7 +78,7 @@ def kube_facts(engine: Engine, at_s: int) -> Iterator[Constant]:
 
 
 def namespaces() -> Iterator[Constant]:
-    """The namespaces of the organisation and their labels."""
+    """The namespaces of the organization and their labels."""
     for namespace, department in NAMESPACES.items():
         yield namespace_facts(namespace, department)
 

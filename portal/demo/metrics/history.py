@@ -63,7 +63,7 @@ class FileInterval:
 def stretches(start_s: int, last_s: int, longest_s: int = DAY_S) -> list[FileInterval]:
     """The time of every file, newest first.
 
-    The newest sample lies at `last_s`, so that what is read live from then on joins it
+    The newest sample is at `last_s`, so that what is read live from then on joins it
     without a hole; the oldest one at `start_s`, for the same reason at the other end.
     """
     found: list[FileInterval] = []

@@ -36,7 +36,7 @@ def utilization(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> V
 
     Args:
         story: whose habits rule.
-        pod: bound; `times_s` lie in its hold.
+        pod: bound; `times_s` are in its hold.
         unit: which of its node's units.
         times_s: Unix seconds.
     """

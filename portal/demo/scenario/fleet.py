@@ -104,7 +104,7 @@ class NodeObject:
     """One node object, from when it joined to when it went."""
 
     name: str
-    place: str  # where it stands: at most one node is in a place at a time
+    place: str  # its slot: at most one node is in a slot at a time
     pool: Pool
     lifecycle: str
     zone: str
@@ -241,7 +241,7 @@ def _befall(story: Story, node: NodeObject) -> None:
     elif node.name == "a100-80-03":
         node.outages = (span(0.66, 6), span(0.985, 2))
     elif node.name == "a100-40-02":
-        # while services are deployed anew: no pod outlives the GPU that it runs on
+        # while services are deployed again: no pod outlives the GPU that it runs on
         node.swaps.append((story.change_s, 3, f"GPU-{uuid_of(story.seed, 'swap')}"))
     elif node.name == "t4-04":
         node.left_s = story.at(0.4)

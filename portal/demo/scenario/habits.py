@@ -101,7 +101,7 @@ def _job(
 
 
 def people_of(namespace: str) -> list[str]:
-    """Who works for a namespace: its own people, else those of its neighbours."""
+    """Who works for a namespace: its own people, else those of its neighbors."""
     stem = namespace.partition("-")[0]
     names = [p.name for p in PEOPLE if p.namespace.partition("-")[0] == stem]
     return names or ["platform"]

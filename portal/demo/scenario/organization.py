@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-DEPARTMENTS = {  # namespace -> department; who pays stands in demo.yaml
+DEPARTMENTS = {  # namespace -> department; demo.yaml says who pays
     "lm-train": "research",
     "lm-lab": "research",
     "vision-train": "research",
