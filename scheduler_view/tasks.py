@@ -1,4 +1,4 @@
-"""Celery entry points. They only ring the bell: what is due stands in Postgres.
+"""Celery entry points. They only wake workers: due work is recorded in Postgres.
 
 Losing a message, running one twice or running two at once changes nothing.
 """

@@ -1,4 +1,4 @@
-"""Rings for the worker. The page never waits for it: what is due stands in Postgres.
+"""Wakes the worker. The page never waits for it: due work is recorded in Postgres.
 
 The task is named, not imported: it brings the Kubernetes client, which the web process
 neither needs nor may have.
@@ -10,7 +10,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 WORK = "scheduler_view.tasks.work"
-RING_S = 60  # a bell that nobody heard by then is dropped: the sweeper rings again
+RING_S = 60  # a wake-up that no worker took by then expires; the sweeper sends another
 log = structlog.get_logger(__name__)
 
 

@@ -181,7 +181,7 @@ def _progress(held: ApplyLease, at: datetime) -> datetime:
 
 
 def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> None:
-    """Wait as long as the server asks; give up after a while, and say where it stands."""
+    """Wait as long as the server asks; give up after a while, and record the state."""
     patience = RETURN_PATIENCE if is_return(held.change_set) else PATIENCE
     if at - _progress(held, at) >= patience:
         _refuse_rest(held, outcome, at)

@@ -8,7 +8,7 @@ quotas:
 tiers:
   - {name: batch, value: 2000, preempts: false}
 starts_at: 2026-12-01          # optional
-ends_at: 2026-12-08            # optional: a loan that returns by itself
+ends_at: 2026-12-08            # optional: a loan that reverts automatically
 force: [ResourceQuota team-search/gpu-ledger]
 """
 

@@ -56,7 +56,7 @@ class Draft:
     Attributes:
         forced: objects whose fields may be taken from other managers, as `str(ObjectKey)`.
         starts_at: not before; None at once.
-        ends_at: then it is undone by itself: a loan.
+        ends_at: then it is undone automatically: a loan.
     """
 
     edits: Sequence[Edit]
@@ -279,7 +279,7 @@ def reason_fault(given: str) -> str:
 
 
 def name_of(actor: Actor) -> str:
-    """The name that stands in the record."""
+    """The name that is recorded."""
     return actor if isinstance(actor, str) else actor.get_username()
 
 

@@ -68,7 +68,7 @@ def make(
 def join_to(
     change_set: ChangeSet, *, draft: Draft, actor: Actor, now: Now
 ) -> list[Edit]:
-    """Join edits to an open change set and plan it anew; returns what they replace.
+    """Join edits to an open change set and plan it again; returns what they replace.
 
     It keeps its own reason.
     """

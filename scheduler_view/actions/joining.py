@@ -1,7 +1,8 @@
 """Edits that join an open change set, or leave it: one change set for one purpose.
 
 A change set is open until it is approved. What joins it is laid over what it asks for: of two
-edits of one object the later stands, and the record keeps the earlier. Its plan is void then.
+edits of one object the later one applies, and the record keeps the earlier one. Its plan is void
+then.
 """
 
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ def join(
     new = {one.key: one for one in edits}
     before = [stored_edit(one) for one in change_set.edits]
     replaced = [one for one in before if one.key in new]
-    # What was there keeps its place, so that people find it where it stood.
+    # What was there keeps its place, so that people find it again.
     laid = [new.pop(one.key, one) for one in before]
     laid += new.values()
     if len(laid) > MOST_EDITS:

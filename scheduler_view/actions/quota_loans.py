@@ -1,4 +1,4 @@
-"""Loans of quota: what was lent until a moment returns by itself, and is waited for."""
+"""Loans of quota: what was lent until a moment reverts automatically."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -48,7 +48,7 @@ def end_loans(cluster_id: int, at: datetime) -> list[ChangeSet]:
 
 
 def is_return(change_set: ChangeSet) -> bool:
-    """True for what undoes a loan by itself."""
+    """True for a change set that reverts a loan automatically."""
     lent = change_set.undoes
     return (
         lent is not None

@@ -1,6 +1,6 @@
 """Change sets: made by admins, asked for by leads, planned and applied by the worker.
 
-What is wanted is put into Postgres and the bell is rung; the answer says what stands there.
+A request is stored in Postgres and wakes the worker; the response is the stored state.
 Each step names the version it was read at (`If-Match`); of two, one wins.
 """
 

@@ -1,4 +1,4 @@
-"""The only door to a Kubernetes API: looks at objects, and changes quotas and classes.
+"""The only client of a Kubernetes API: reads objects, and changes quotas and classes.
 
 Objects are decoded as they come; the client's own models would cost ten times the time
 for a page of 500 and lose fields that they do not know. Every call has a deadline.

@@ -120,7 +120,7 @@ class TooManyRequests(ClusterError):
 
 
 class ServerError(ClusterError):
-    """5xx: the server, or what stands before it, failed."""
+    """5xx: the server or a proxy before it failed."""
 
     is_temporary = True
     is_outcome_unknown = True

@@ -1,4 +1,4 @@
-"""Objects of a cluster as the door hands them out: what the server sent, never changed."""
+"""Objects of a cluster as the client returns them: what the server sent, unchanged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class LiveObject:
 
     @property
     def namespace(self) -> str:
-        """Empty for what lies in no namespace."""
+        """Empty for what is in no namespace."""
         return self.meta.namespace
 
     @property

@@ -87,7 +87,7 @@ def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
 
 
 def _root(error: BaseException) -> str:
-    """What lies at the bottom of an error of these libraries, in a few words."""
+    """The root cause of an error of these libraries, in a few words."""
     for _ in range(10):
         inner = (getattr(error, "reason", None), *error.args, error.__cause__)
         deeper = next((e for e in inner if isinstance(e, BaseException)), None)

@@ -1,4 +1,4 @@
-"""How an object of a cluster stands to what is wanted of it, and who made it so."""
+"""How an object of a cluster differs from the desired state, and who changed it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class DriftState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DriftStatus:
-    """How one object stands.
+    """The state of one object.
 
     Attributes:
         changes: fields, from what is wanted (`before`) to what is there (`after`).
@@ -52,7 +52,7 @@ def standing_of(
     live: Manifest | None,
     added: Added = NONE_ADDED,
 ) -> DriftStatus | None:
-    """How an object stands; None where it is none of our concern.
+    """The state of an object; None if GPU Ledger does not manage it.
 
     Args:
         key: which object.
@@ -138,7 +138,7 @@ def _value(value: str | None) -> str:
 
 
 def _names(fields: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Dotted names of a manager's fields, and of all that they lie in."""
+    """Dotted names of a manager's fields, and of all that they are in."""
     for name, inner in fields.items():
         if name.startswith("f:"):
             path = (*above, name.removeprefix("f:"))

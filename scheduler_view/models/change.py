@@ -10,7 +10,7 @@ from accounting.models import Cluster
 
 
 class ChangeState(models.TextChoices):
-    """Where a change set stands."""
+    """The state of a change set."""
 
     DRAFT = "draft"
     PLANNED = "planned"
@@ -26,7 +26,7 @@ class ChangeState(models.TextChoices):
     DISCARDED = "discarded"  # its author took it back
 
 
-# Nothing of it is in force, and nothing of it is on its way.
+# Nothing of it is in effect, and nothing of it is on its way.
 CAME_TO_NOTHING = (
     ChangeState.REFUSED,
     ChangeState.EXPIRED,
@@ -39,7 +39,7 @@ CAME_TO_NOTHING = (
 class ChangeSet(models.Model):
     """One reviewed set of edits to the quotas and tiers of one cluster.
 
-    Written by `actions.change_sets` and its neighbours; never deleted. Each change of
+    Written by `actions.change_sets` and its neighbors; never deleted. Each change of
     state is one conditional update; `version` grows with each, `fence` with each claim of
     a worker. `edits` are desired values with the version that they were made from,
     `reverse` are the edits that lead back, filled when it is applied.
@@ -66,14 +66,16 @@ class ChangeSet(models.Model):
     reverse = models.JSONField(default=list, blank=True)
     forced = models.JSONField(default=list, blank=True)  # objects ticked by a person
     plan = models.JSONField(default=dict, blank=True)  # summary, effects, warnings
-    plan_wanted_at = models.DateTimeField(null=True, blank=True)  # the worker's bell
+    plan_wanted_at = models.DateTimeField(null=True, blank=True)  # wakes the worker
     planned_at = models.DateTimeField(null=True, blank=True)
     plan_expires_at = models.DateTimeField(null=True, blank=True)
     needs_second = models.BooleanField(default=False)  # another admin must approve
     approved_by = models.CharField(max_length=150, blank=True)
     approved_at = models.DateTimeField(null=True, blank=True)
     starts_at = models.DateTimeField(null=True, blank=True)
-    ends_at = models.DateTimeField(null=True, blank=True)  # then it is undone by itself
+    ends_at = models.DateTimeField(
+        null=True, blank=True
+    )  # then it is undone automatically
     apply_wanted_at = models.DateTimeField(null=True, blank=True)
     applied_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)  # not before

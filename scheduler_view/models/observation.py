@@ -95,7 +95,7 @@ class Preemption(models.Model):
 
 
 class Drift(models.Model):
-    """How one quota or priority class stands to what is wanted.
+    """How one quota or priority class differs from the desired state.
 
     Written by `observation.drift`; there is a row for each object that is wanted, is ours, or
     limits GPUs. `since` is when it came to stand so; while a change set is being applied,

@@ -115,7 +115,7 @@ def _row(
     old: Drift | None,
     at: datetime,
 ) -> Drift | None:
-    """A row to write; None when it stands as it stood."""
+    """A row to write; None if nothing changed."""
     changes = [[c.field, c.before, c.after] for c in standing.changes]
     is_same = old is not None and (old.state, old.changes) == (standing.state, changes)
     if is_same and old is not None and old.basis == basis:

@@ -18,7 +18,7 @@ def observe_devices(cluster: Cluster, client: ClusterClient) -> int:
     """Tell the ledger what claims were given; returns how many are new or changed.
 
     A cluster without such claims, or whose reader may not list them, has none: then exporters'
-    labels tell (N13), and data health names what nobody told (`claim_without_device`).
+    labels tell (N13), and data health lists claims without a known device (`claim_without_device`).
     """
     try:
         try:

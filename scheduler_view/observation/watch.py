@@ -35,7 +35,7 @@ from scheduler_view.planning.connection import Connect, connect_to
 
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again
-END_S = 5.0  # that a watch gets to end by itself
+END_S = 5.0  # for a watch to end before it is stopped
 SET_UP_S = 30.0  # between two looks at which clusters there are
 REST_S, LONGEST_REST_S = 1.0, 60.0  # after a fault; doubles while it lasts
 
@@ -116,12 +116,12 @@ def follow_all(
     """Follow every cluster that may be read until `ending` is set.
 
     Clusters that are connected later are followed then; one whose settings change is
-    followed anew, and one that is taken away no longer.
+    followed again, and one that is taken away no longer.
 
     Args:
         only: the name of a cluster; empty for all.
         alive: called in each round in which every thread lives.
-        pause_s: between two looks at the set-up.
+        pause_s: between two looks at the setup.
     """
     following: dict[str, _Following] = {}
     begin = partial(follow, now=now, watch_s=watch_s)

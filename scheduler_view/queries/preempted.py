@@ -20,7 +20,7 @@ class PreemptedRow:
     """One pod that was pushed out.
 
     Attributes:
-        words: the scheduler's own, by whom; empty where only the pod's condition told.
+        words: the scheduler's own, by whom; empty if only the pod's condition is known.
     """
 
     cluster: str

@@ -1,4 +1,4 @@
-"""How wanted objects stand in their clusters, as they were last looked at."""
+"""The state of desired objects in their clusters at the last observation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
 
 @dataclass(frozen=True, slots=True)
 class SyncRow:
-    """One object that stands in its cluster so since a moment.
+    """One object and since when it has its state.
 
     Attributes:
         changes: (field, wanted, in the cluster).

@@ -35,7 +35,7 @@ def pending_rows(scope: Scope, user: str, at: datetime) -> list[ChangeRow]:
 
 
 def _pending(user: str, at: datetime) -> QuerySet[ChangeSet]:
-    """What somebody who is no administrator asked for, and what needs a second person.
+    """Requests of people who are not administrators, and changes that require a second person.
 
     A request whose plan expired still waits: it is neither applied nor declined.
     """

@@ -75,7 +75,7 @@ def title_of(titles: Mapping[int, str], number: int) -> str:
 
 @register.filter
 def action_sign(action: str) -> str:
-    """`+`, `~`, `±`, `−`, `=`; the word stands beside it for those who do not see it."""
+    """`+`, `~`, `±`, `−`, `=`; the word is next to it for people who do not see the sign."""
     return _SIGNS.get(action, "")
 
 

@@ -26,7 +26,7 @@ class DiffLine:
 
     @property
     def text(self) -> str:
-        """The line where both sides stand in one column."""
+        """The line if both sides are in one column."""
         return (self.left if self.mark == "-" else self.right) or ""
 
 

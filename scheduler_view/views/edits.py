@@ -13,7 +13,7 @@ PARTS = 5  # team, resource, tier, version, gpus as they were shown
 
 
 def changed_quotas(posted: QueryDict) -> list[dict[str, Any]]:
-    """Quota edits, as the API takes them; a number that stays is no edit.
+    """Quota edits, as the API takes them; an unchanged number is not an edit.
 
     The name of an input says which quota it is and what it was, so that an edit made from
     an old page is known as one.

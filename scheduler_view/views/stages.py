@@ -1,4 +1,4 @@
-"""Where a change set stands, as the six stages that its page shows."""
+"""The state of a change set as the six stages of its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ class ChangeSetActions:
 def standing(
     change: ChangeRow, scope: Scope, user: str, now: datetime
 ) -> ChangeSetActions:
-    """How a change set stands for one person."""
+    """What one person can do with a change set in its state."""
     state, admin = change.state, scope.is_admin
     is_open = state in (ChangeState.PLANNED, ChangeState.APPROVED)
     waits = change.apply_wanted_at is not None

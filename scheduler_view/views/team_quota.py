@@ -148,7 +148,7 @@ def _step_line(
 
 
 def _apart(levels: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Labels that do not lie on each other."""
+    """Labels that do not overlap."""
     found: list[tuple[float, int]] = []
     for level in levels:
         if not found or level[0] - found[-1][0] >= APART:

@@ -51,7 +51,7 @@ class Pin:
         uid: of the object.
         spec: hash of what it wants, its labels and whether it is going away.
         managers: hash of who manages which of those fields.
-        namespace_uid: of the namespace it lies in; empty for cluster-wide objects.
+        namespace_uid: of the namespace it is in; empty for cluster-wide objects.
     """
 
     uid: str = ""

@@ -1,7 +1,7 @@
 """What a change set does, in a line: its title, and a summary of its plan.
 
 `Forecasting: 24 → 30 GPUs` names a change set wherever people meet it; `1 quota raised: 1
-object changed` stands over its plan.
+object changed` is the headline of its plan.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -46,7 +46,7 @@ class QuotaKey:
 
     @property
     def key(self) -> str:
-        """As it stands in `spec.hard`."""
+        """The key as written in `spec.hard`."""
         return key_of(self.resource)
 
 
