@@ -1,4 +1,4 @@
-"""A real API server for K1 and K2, with the door that the product has to it."""
+"""A real API server for K1 and K2, with the product's client."""
 
 import tempfile
 from collections.abc import Iterator

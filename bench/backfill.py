@@ -29,7 +29,7 @@ def figures(wanted: set[str], hours: int = DAY_HOURS) -> Iterator[Figure]:
 
     Args:
         wanted: goals; "backfill" is this one's name.
-        hours: of the day that are imported; fewer than 24 are told as what they are.
+        hours: of the day that are imported; fewer than 24 are reported as such.
     """
     if wanted and "backfill" not in wanted:
         return

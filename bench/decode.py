@@ -42,7 +42,7 @@ def answer(series: int = SERIES) -> bytes:
 
 
 def ours(body: bytes) -> float:
-    """Decode into arrays as the door does; returns the sum of all values."""
+    """Decode into arrays as the source does; returns the sum of all values."""
     period = Interval(START_S * 1000, (START_S + POINTS * STEP_S) * 1000)
     collected = CollectedSamples()
     collected.add(checked(body, "bench", "matrix"), period)
