@@ -189,7 +189,7 @@ const watchWidths = (from) => all(".table-wrap, .calendar", from).forEach(watchW
 watchWidths(document);
 document.addEventListener("htmx:afterSwap", (event) => watchWidths(event.detail.target));
 
-// --- what is scrolled to stands below the head of the page, however high that is ---------------------
+// --- keep the scroll target below the head of the page, whatever its height ---------------------
 const pageHead = one(".top");
 if (pageHead) {
   let was = 0;
