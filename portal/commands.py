@@ -15,7 +15,7 @@ WITHOUT_DATABASE = frozenset(
     {"check", "collectstatic", "compilemessages", "diffsettings", "help", "version"}
 )
 CANNOT_RUN = 3  # beside 0 success, 1 a finding, 2 wrong use
-# They migrate by themselves, or only compare or print migrations.
+# They run migrations, or only compare or print them.
 MIGRATING = frozenset(
     {"migrate", "prepare_database", "makemigrations", "showmigrations", "sqlmigrate"}
 )

@@ -61,7 +61,7 @@ class Tick:
 
 
 def bars(spans: Iterable[LaneSpan], start: datetime, end: datetime) -> tuple[Bar, ...]:
-    """Ground first, then what was held; spans that overlap stand above each other.
+    """Ground first, then what was held; overlapping spans are stacked.
 
     Lanes are filled from below, the first that is free but for one window; they are as high
     as the largest share in them, all together at most the row.

@@ -81,7 +81,7 @@ class ClusterReader:
         return found
 
     def nodes_of_names(self, names: list[str], period: Interval) -> dict[str, set[str]]:
-        """The nodes that series of these names speak of, by name.
+        """The nodes of the series with these names, by name.
 
         Raises:
             SourceError: a source did not answer.
@@ -168,7 +168,7 @@ def read_source(source: Source, period: Interval) -> Reading:
 def _of_jobs(source: Source, reading: Reading) -> Reading:
     """What the source's list of jobs lets in; a job that is not on it is named.
 
-    Without a list every job may speak of GPUs and pods.
+    Without a list, all jobs are used for GPUs and pods.
     """
     allowed = source.settings.get("jobs")
     if not allowed:

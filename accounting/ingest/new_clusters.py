@@ -80,7 +80,7 @@ def _message(name: str, other: str, uuids: Sequence[str]) -> str:
 
 
 def _uuids(spooled: Spool) -> list[str]:
-    """The UUID that each series of a spool speaks of; "" for series of no GPU."""
+    """The UUID of each series of a spool; "" for series of no GPU."""
     found: list[str] = []
     for raw in spooled.series:
         meaning = meaning_of(raw, ())

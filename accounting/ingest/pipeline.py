@@ -166,7 +166,7 @@ def ingest_all(
     waits for the next round and is computed once for all that was learnt. A round after the
     first reads only samples that are in the evidence already, so the rounds end, unless a
     source says something else each time it is asked: then after `MOST_ROUNDS`. A window that
-    failed, or whose answer was not whole, is tried once: its next attempt is another run's.
+    failed, or whose response was incomplete, is tried once: its next attempt is another run's.
 
     A source that fails for several hours in a row ends it: the rest stays due.
     """

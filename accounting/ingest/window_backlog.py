@@ -41,7 +41,7 @@ class Backlog:
         due: may be computed now.
         claimed: another worker is computing them.
         failed: their source failed; they wait for their next attempt.
-        partial: their source said that its answer was not whole; they are read again.
+        partial: their source returned an incomplete response; they are read again.
         error: the newest message of a failed one.
     """
 

@@ -43,7 +43,7 @@ def ended_range(start: str | None, end: str | None) -> Interval | None:
         start, end: ISO 8601 with offset, or a date (midnight in the billing time zone).
 
     Raises:
-        WrongUse: only one of the two, not times on five-minute borders, or a range that has
+        WrongUse: only one of the two, not times on five-minute boundaries, or a range that has
             not begun.
     """
     if start is None and end is None:

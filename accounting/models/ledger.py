@@ -12,7 +12,7 @@ class WindowState(models.TextChoices):
     PENDING = "pending"  # due, or dirty: its facts are missing or out of date
     CLAIMED = "claimed"  # a worker has it until `lease_until`
     DONE = "done"
-    PARTIAL = "partial"  # done, but the source said its answer was not whole
+    PARTIAL = "partial"  # done, but the source's response was incomplete
     FAILED = "failed"  # waits until `next_attempt_at`
 
 

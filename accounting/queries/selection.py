@@ -100,7 +100,7 @@ def _check_values(name: str, values: Sequence[str]) -> None:
         if allowed:
             check_word(name, value, allowed)
         if "\0" in value:  # PostgreSQL knows no such text
-            raise SelectionError(f"{name} {value!r} is no text", parameter=name)
+            raise SelectionError(f"{name} {value!r} is not a text", parameter=name)
 
 
 def _period(start: str | None, end: str | None) -> Interval | None:
@@ -110,13 +110,13 @@ def _period(start: str | None, end: str | None) -> Interval | None:
     high = LAST if end is None else parse_time(end, "to")
     if high <= low:
         raise SelectionError(
-            f"to ({end}) does not lie after from ({start})", parameter="to"
+            f"to ({end}) is not later than from ({start})", parameter="to"
         )
     return Interval.of(low, high)
 
 
 def parse_time(text: str, parameter: str = "") -> datetime:
-    """An instant on a five-minute border (rules.md N30).
+    """An instant on a five-minute boundary (rules.md N30).
 
     Raises:
         SelectionError: no ISO time, no offset, or not on a border.
@@ -124,7 +124,7 @@ def parse_time(text: str, parameter: str = "") -> datetime:
     instant = parse_instant(text, parameter)
     if (instant - FIRST) % timedelta(milliseconds=WINDOW_MS):
         raise SelectionError(
-            f"{text!r} does not lie on a five-minute border", parameter=parameter
+            f"{text!r} must align to a five-minute boundary", parameter=parameter
         )
     return instant
 
@@ -139,16 +139,16 @@ def parse_instant(text: str, parameter: str = "") -> datetime:
         instant = _read_instant(text)
     except (ValueError, OverflowError) as error:
         raise SelectionError(
-            f"{text!r} is no ISO 8601 time; write 2026-10-01 or 2026-10-01T10:00:00Z",
+            f"{text!r} is not a valid ISO 8601 time; use 2026-10-01 or 2026-10-01T10:00:00Z",
             parameter=parameter,
         ) from error
     if instant.tzinfo is None:
         raise SelectionError(
-            f"{text!r} has no offset; write {text}Z for UTC", parameter=parameter
+            f"{text!r} has no offset; use {text}Z for UTC", parameter=parameter
         )
     if not FIRST <= instant < LAST:
         raise SelectionError(
-            f"{text!r} does not lie between 1970 and 9998", parameter=parameter
+            f"{text!r} is not between 1970 and 9998", parameter=parameter
         )
     return instant
 

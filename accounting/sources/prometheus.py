@@ -108,7 +108,7 @@ class Prometheus:
         return {(name, job) for name, job in found if is_unknown_gpu_metric(name)}
 
     def nodes_of_names(self, names: Sequence[str], period: Interval) -> UnknownNames:
-        """The nodes that series of these names speak of in a period; asked in the same way.
+        """The nodes of series with these names in a period; asked in the same way.
 
         Raises:
             SourceError: nothing usable could be had.

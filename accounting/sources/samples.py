@@ -83,7 +83,7 @@ def build_reading(
         batch: samples of one source.
         scales: declared scale by metric name (rules.md N8).
         interval_ms: the source's declared interval (N4).
-        is_partial: the source said that its answer is not whole.
+        is_partial: the source returned an incomplete response.
         notes: faults met while reading.
     """
     if not len(batch.ids):

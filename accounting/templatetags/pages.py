@@ -29,7 +29,7 @@ _SAFE_JSON = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """One symbol of the sprite; decorative, the words stand beside it."""
+    """One symbol of the sprite; decorative, next to its text."""
     return format_html(
         '<svg class="icon" aria-hidden="true" focusable="false">'
         '<use href="{}#{}"></use></svg>',

@@ -124,7 +124,7 @@ def _exact(request: HttpRequest) -> Interval | None:
     """A stretch within days, as `since` and `until`; None where the days are meant.
 
     Raises:
-        SelectionError: one of the two is missing, or no time on a five-minute border.
+        SelectionError: one of the two is missing, or not a time on a five-minute boundary.
     """
     since, until = (request.GET.get(name, "") for name in ("since", "until"))
     if not since and not until:

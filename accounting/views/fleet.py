@@ -96,7 +96,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
 def _searched(
     there: Sequence[GpuLine], selection: Selection, words: str
 ) -> list[GpuLine]:
-    """The lines that a word in the search box finds, by themselves or by who held them."""
+    """The lines that a word in the search box finds, by their own values or by their holders."""
     if not words:
         return list(there)
     held = gpus_held_by(selection, words)

@@ -131,7 +131,7 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends after its last user
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # or when told to
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # or on SIGTERM
     return keep(places_of(options.home), is_temporary=options.temporary)
 
 

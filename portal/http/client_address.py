@@ -94,8 +94,6 @@ class ClientAddressMiddleware:
         else:
             for name in PROXY_HEADERS:
                 request.META.pop(name, None)
-            if (
-                trusted
-            ):  # without any, TRUST_FORWARDED_PROTO speaks for whoever connects
+            if trusted:  # without any, TRUST_FORWARDED_PROTO applies to every client
                 request.META.pop("HTTP_X_FORWARDED_PROTO", None)
         return self.get_response(request)

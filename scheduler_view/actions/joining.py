@@ -29,7 +29,7 @@ def join(
     at: datetime,
     reason: str = "",
 ) -> list[Edit]:
-    """Lay edits over those of an open change set; returns the edits that they replace.
+    """Merge edits into an open change set; returns the edits that they replace.
 
     Args:
         change_set: read at `version`.

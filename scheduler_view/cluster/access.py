@@ -28,7 +28,7 @@ _WAYS = (
 
 
 class AccessRole(StrEnum):
-    """As whom we speak to the API server."""
+    """The account for the API server."""
 
     READER = "reader"
     PUSHER = "pusher"

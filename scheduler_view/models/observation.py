@@ -98,7 +98,7 @@ class Drift(models.Model):
     """How one quota or priority class differs from the desired state.
 
     Written by `observation.drift`; there is a row for each object that is wanted, is ours, or
-    limits GPUs. `since` is when it came to stand so; while a change set is being applied,
+    limits GPUs. `since` is when it got its state; while a change set is being applied,
     its objects keep what they had.
     """
 

@@ -59,7 +59,7 @@ def desired_objects(desired: DesiredState) -> dict[ObjectKey, Body]:
 def find_drift(
     cluster: Cluster, changed: Collection[ObjectKey], at: datetime
 ) -> list[Drift]:
-    """Compare what may stand differently now; returns the rows that changed.
+    """Compare what may have changed; returns the rows that changed.
 
     Args:
         changed: objects that were seen to change since the last time.

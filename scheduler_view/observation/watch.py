@@ -133,7 +133,7 @@ def follow_all(
                 if not only or cluster.name == only
             }
         except DatabaseError as error:
-            log.warning("cannot read the set-up", error=str(error))
+            log.warning("cannot read the setup", error=str(error))
         else:
             _keep_following(following, wanted, begin)
             if all(one.thread.is_alive() for one in following.values()):

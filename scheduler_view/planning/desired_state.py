@@ -235,7 +235,7 @@ def _divided(
 def _together(
     edits: Sequence[Edit], after: DesiredState, classes: Classes
 ) -> list[EditFault]:
-    """What cannot stand beside something else."""
+    """Edits that cannot exist together."""
     faults = []
     for index, edit in enumerate(edits):
         if not isinstance(edit, TierEdit) or not edit.remove:

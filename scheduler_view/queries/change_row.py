@@ -50,7 +50,7 @@ class ChangeRow:
         title: what it does, in a line: `Forecasting: 24 → 30 GPUs`.
         is_partial: it is about other teams as well. Only the edits, objects and words
             about the asker's teams are in the row; its reason and its error, which may
-            speak of others, are left out.
+            mention others, are left out.
     """
 
     id: int

@@ -43,7 +43,7 @@ class QuotaRow:
 
     Attributes:
         in_use: units held now by the pods that it counts.
-        pending: units that such pods ask for and no node has given them.
+        pending: units requested by such unscheduled pods.
         used: what Kubernetes counts, pods that wait as well; None where nobody looked.
         rooms: units that the next pod may ask for, by namespace, the largest first: the
             least over all quotas that count it, also those of others. Empty where nobody
@@ -53,7 +53,7 @@ class QuotaRow:
         version: the change set that wrote it; edits name it.
         live: what its key is in the cluster by namespace, as last looked at; None where
             the object or the key is not there. Empty where nobody has looked.
-        sync: how its objects stand, the worst first; None where none was compared.
+        sync: the state of its objects, the worst first; None where none was compared.
     """
 
     cluster: str

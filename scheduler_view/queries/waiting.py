@@ -1,4 +1,4 @@
-"""Units that pods ask for and no node has given them yet, as kube-state last showed them.
+"""Units requested by unscheduled pods, as kube-state last showed them.
 
 Work that a queue holds back has no pods: of it only the queue tells (`queries.queue_borrowing`).
 """

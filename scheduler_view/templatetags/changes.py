@@ -93,7 +93,7 @@ def units_of(value: float) -> str:
 
 @register.filter
 def wait_message(reason: str) -> str:
-    """Why something waits, in a few words; the server's own stand beside it."""
+    """Why something waits, in a few words, shown with the server's message."""
     return _WAITS.get(reason, reason)
 
 
@@ -157,7 +157,7 @@ def resource_bar(resource: ResourceRow) -> SafeString:
 
 @register.simple_tag
 def quota_bar(row: QuotaRow) -> SafeString:
-    """In use against the quota, with a tick at the peak; the numbers stand beside it."""
+    """In use against the quota, with a tick at the peak; shown with the numbers."""
     whole = max(row.gpus, row.peak, row.in_use, 1)
     quota, used, peak = (
         round(100 * value / whole, 2) for value in (row.gpus, row.in_use, row.peak)

@@ -22,7 +22,7 @@
     }
     for (const one of document.querySelectorAll("#swagger-ui select:not([aria-label])")) {
       const row = one.closest("[data-param-name]");
-      one.setAttribute("aria-label", row ? row.dataset.paramName : "Form of the answer");
+      one.setAttribute("aria-label", row ? row.dataset.paramName : "Response format");
     }
     for (const one of document.querySelectorAll("#swagger-ui :is(h3, h4, h5, h6):not([aria-level])")) {
       one.setAttribute("role", "heading");

@@ -69,9 +69,9 @@ async function save(url, values) {
       headers: { "X-CSRFToken": token },
       body: new URLSearchParams(values),
     });
-    if (!answer.ok) toast("Could not be saved; it holds until you leave this page.", "danger");
+    if (!answer.ok) toast("Not saved. The setting applies until you leave this page.", "danger");
   } catch {
-    toast("Could not be saved: the server did not answer.", "danger");
+    toast("Not saved: the server did not respond.", "danger");
   }
 }
 
@@ -90,10 +90,10 @@ document.addEventListener("htmx:responseError", (event) => {
   const { xhr, target } = event.detail;
   if (target?.id !== "drawer-body") return;
   target.textContent =
-    xhr.status === 404 ? "This number is not yours to see, or it does not exist." : "Could not be explained. Close and try again.";
+    xhr.status === 404 ? "This number does not exist, or you cannot see it." : "The explanation could not be loaded. Close it and try again.";
 });
 document.addEventListener("htmx:sendError", (event) => {
-  if (event.detail.target?.id === "drawer-body") event.detail.target.textContent = "The server did not answer.";
+  if (event.detail.target?.id === "drawer-body") event.detail.target.textContent = "The server did not respond.";
 });
 
 // --- clicks that mean something -------------------------------------------------------------------
@@ -147,7 +147,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     toast("Copied.");
   } catch {
-    toast("The browser did not allow copying: select the text instead.", "danger");
+    toast("The browser blocked copying. Select the text instead.", "danger");
   }
 }
 

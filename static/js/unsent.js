@@ -59,7 +59,7 @@
     note.className = "strip warn";
     note.setAttribute("role", "status");
     const text = document.createElement("p");
-    text.textContent = "You were signed out before this was saved. Your edits are filled in again: check them and send.";
+    text.textContent = "You were signed out before your edits were saved. They are restored here. Check and send them.";
     note.append(text);
     form.before(note);
     note.scrollIntoView({ block: "center" });

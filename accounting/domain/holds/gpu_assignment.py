@@ -19,7 +19,7 @@ NOT_CLAIMED: frozenset[GpuPart] = frozenset()
 
 
 def claimed_parts(holds: Iterable[Hold]) -> dict[str, frozenset[GpuPart]]:
-    """What each pod, by uid, has by its claims: labels there speak for no other hold of it."""
+    """What each pod, by uid, has by its claims: labels there are used for no other hold of it."""
     found: dict[str, frozenset[GpuPart]] = {}
     for hold in holds:
         if hold.parts:
@@ -63,7 +63,7 @@ def mapped_places(
         hold: whose places.
         labels: of the cluster.
         is_only: the pod holds nothing else; else a place must be of the hold's kind.
-        claimed: what the pod has by claims: labels there speak for no other hold of it.
+        claimed: what the pod has by claims: labels there are used for no other hold of it.
     """
     if hold.parts:
         return [(part, "") for part in hold.parts][: hold.units]

@@ -24,7 +24,7 @@ class Hold:
         is_inferred: kube-state never shows it.
         kind: of its units: "" for whole GPUs and replicas, else a profile (N18).
         is_shared: several units stand for one GPU or instance (N17).
-        names: other pods whose labels speak for this one: (namespace, name, uid) of KAI's
+        names: other pods whose labels are used for this one: (namespace, name, uid) of KAI's
             reservation pods.
         parts: the GPUs and instances of its claims, as far as they are known.
         is_unit: it takes units of the node's capacity; claims and fractions do not.

@@ -93,7 +93,7 @@ def sampled_partition(node: NodeRecord, instant_ms: int) -> dict[str, str]:
     """How samples say that a node's GPUs are divided at an instant, as labels of the node.
 
     Before the first sample it is as that shows. Samples that come within 1.5 steps after the
-    capacity changed speak of that capacity: kube-state and exporter are not read at one time,
+    capacity changed belong to that capacity: kube-state and exporter are not read at one time,
     and in between 64 partitions of 8 cards would stand for 64 cards. Empty for no such node.
     """
     history = node.partitions

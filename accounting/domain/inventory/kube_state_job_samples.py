@@ -1,7 +1,7 @@
 """What samples say of the jobs of kube-state, and which of them count (rules.md N40).
 
 Samples of files that came after a live source are kept apart (`is_late`): they change nothing
-of who speaks in windows that it computed.
+of the jobs used in windows that it computed.
 """
 
 from collections import defaultdict

@@ -204,7 +204,7 @@ class _Handover:
     found: dict[str, list[Interval]] = field(default_factory=dict)
 
     def play(self, runs: Iterable[Run]) -> Mapping[str, list[Interval]]:
-        """When each of the other jobs speaks in place of silent ones, ascending."""
+        """When each of the other jobs is used in place of silent ones, ascending."""
         others = frozenset(self.jobs) - frozenset(self.lead)
         self._silences(list(runs), FAR_MS, [], others)
         return {job: sorted(periods) for job, periods in self.found.items()}

@@ -1,6 +1,6 @@
 """When kube-state was seen, and what its silence about an object means (rules.md N9, N11).
 
-Replicas of kube-state are one source; shards of it speak of different objects. A scraper that
+Replicas of kube-state are one source; shards of it report different objects. A scraper that
 was read between an object's first and last sample and never shows it is a shard of other
 objects: what it does not show says nothing of that one, be it a pod or a node.
 """

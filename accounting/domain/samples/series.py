@@ -35,7 +35,7 @@ class PodName(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """The device of a resource claim that an exporter's series speaks of (`dra_*`)."""
+    """The device of a resource claim that an exporter's series names (`dra_*`)."""
 
     namespace: str
     name: str
@@ -45,7 +45,7 @@ class Claimed(NamedTuple):
 
 
 class GpuKey(NamedTuple):
-    """Which GPU (part) an exporter's series speaks of, and whom it names.
+    """Which GPU (part) an exporter's series belongs to, and whom it names.
 
     `exported` comes from `exported_*` labels, `plain` from plain ones; which of them is a
     workload depends on the scraper (trap T6) and is decided in `inventory`.
@@ -75,7 +75,7 @@ class Series:
         scraper: who took them.
         labels: all labels of kube-state and `up` series (with `exported_` stripped where
             kube-state was scraped with honor_labels=false); empty for exporter series.
-        gpu: what an exporter series speaks of; None for others.
+        gpu: what an exporter series belongs to; None for others.
         times_ms: ascending; equal times are allowed (rules.md N2 decides between them).
         values: in the canonical unit (utilization: ratio 0 to 1); NaN where the source said NaN
             or a blank sentinel.
@@ -96,7 +96,7 @@ class Reading:
 
     Attributes:
         series: every series of the catalogue with a sample in the period.
-        is_partial: the source said that its answer is not whole (`warnings`).
+        is_partial: the source returned an incomplete response (`warnings`).
         notes: faults met on the way, as (code, subject, message).
         interval_ms: the source's configured interval, or None (rules.md N4).
         declared: names whose scale the source declares (rules.md N8).

@@ -18,19 +18,19 @@ WRONG_SAMPLES = 3  # N8: so many of different GPUs or times tell another scale
 
 
 def wrong_scales(
-    told: Iterable[Series], period: Interval, issues: list[Issue]
+    every: Iterable[Series], period: Interval, issues: list[Issue]
 ) -> dict[str, list[Interval]]:
     """Windows, by name, in which a `_RATIO` name plainly carries percent (N8).
 
     A GPU that several pods share is shown once for each of them: its copies count once.
 
     Args:
-        told: series of utilization from one source whose scale it does not declare.
+        every: series of utilization from one source whose scale it does not declare.
         period: the windows whose issues are reported.
         issues: where they go.
     """
     found: dict[str, set[tuple[str, int]]] = defaultdict(set)  # GPU and time, by name
-    for series in told:
+    for series in every:
         if series.name.endswith("_RATIO") and series.gpu is not None:
             wrong = (series.values > MAX_UTILIZATION) & (series.values <= 100)
             if wrong.any():

@@ -29,7 +29,7 @@ Instances = tuple[tuple[int, str], ...]  # (number, profile), ascending; () is w
 
 
 def part_in(gpu: GpuKey) -> GpuPart:
-    """Which part of its GPU an exporter's series speaks of."""
+    """Which part of its GPU an exporter's series belongs to."""
     number = part_of(gpu.instance)
     if number == NO_INSTANCE:
         return GpuPart(gpu.uuid)

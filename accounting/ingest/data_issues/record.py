@@ -1,4 +1,4 @@
-"""Data issues: kept while their cause lasts, resolved by themselves when it is gone."""
+"""Data issues: kept while their cause lasts, resolved automatically afterwards."""
 
 from collections.abc import Iterable
 from datetime import datetime

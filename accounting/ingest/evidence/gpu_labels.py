@@ -238,7 +238,7 @@ _SHOWN = """
 
 
 def load_shown(cluster: Cluster, inventory: Inventory) -> None:
-    """Which pods kube-state ever showed of those that labels name and that are not at hand."""
+    """Which pods kube-state ever showed of those that labels name and that are not loaded."""
     known = {
         (pod.node, pod.namespace, pod.name, spelled)
         for uid, pod in inventory.pods.items()

@@ -40,7 +40,7 @@ class _Counting:
 
     Attributes:
         tally: what is still right of what was kept.
-        stale: other hours than those at hand that are counted again.
+        stale: hours that are not loaded and are counted again.
     """
 
     one: StoredHold
@@ -63,7 +63,7 @@ def complete(
     near: Interval,
     touched: ChangedRecords,
 ) -> DerivedHolds:
-    """Give every hold the samples of the hours that are not at hand.
+    """Give every hold the samples of the hours that are not loaded.
 
     Args:
         cluster, inventory, derived, ids: what was derived, and from what.

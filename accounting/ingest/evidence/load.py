@@ -243,7 +243,7 @@ def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
 def _load_scrapes(
     cluster: Cluster, near: Interval, inventory: Inventory, ids: Ids
 ) -> None:
-    """The scrapes from before the last sample of every pod at hand, and of the reach, on."""
+    """The scrapes from before the last sample of every loaded pod, and of the reach, on."""
     oldest = min(
         [pod.last_ms for pod in inventory.pods.values()]
         + [near.start_ms, inventory.reach.start_ms]

@@ -135,9 +135,9 @@ def _load_far(
     ids: Ids,
     touched: ChangedRecords,
 ) -> None:
-    """Load what labels say far away of the pods that somebody's samples speak of now.
+    """Load what labels say far away of the pods that appear in samples now.
 
-    Scrapes of kube-state that came in the middle of a silence also speak of the holds that
+    Scrapes of kube-state that came in the middle of a silence also report the holds that
     labels made there: of those of the period.
     """
     names = gpu_labels.names_of(inventory)

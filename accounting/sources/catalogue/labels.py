@@ -1,4 +1,4 @@
-"""Labels of every source: which GPU, which pod, which scraper they speak of.
+"""Labels of every source: which GPU, which pod, which scraper they name.
 
 Versions are distinguished by the labels that are there, never by a version number: `UUID` or
 `uuid`, `Hostname` or `hostname`, `pod` or `pod_name`.
@@ -115,7 +115,7 @@ def node_of(labels: Mapping[str, str]) -> str:
 
 
 def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
-    """Which GPU an exporter's labels speak of; None for labels that name none."""
+    """Which GPU an exporter's labels name; None for labels that name none."""
     node = node_of(labels)
     uuid = _uuid(labels, node)
     if not uuid:
@@ -168,7 +168,7 @@ def amd_partition(labels: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _claim(labels: Mapping[str, str]) -> Claimed | None:
-    """The claim whose device a series speaks of (dcgm-exporter, KUBERNETES_ENABLE_DRA)."""
+    """The claim whose device a series names (dcgm-exporter, KUBERNETES_ENABLE_DRA)."""
     name = labels.get("dra_claim_name", "")
     if not name:
         return None

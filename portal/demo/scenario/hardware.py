@@ -18,7 +18,7 @@ class GpuModel:
 
     @property
     def is_amd(self) -> bool:
-        """True for a GPU that AMD's exporter and labels speak of."""
+        """True for a GPU of AMD's exporter and labels."""
         return self.name.startswith("AMD")
 
 

@@ -113,7 +113,7 @@ def committed(targets: Iterable[DesiredQuota], resource: str) -> int:
     """GPUs promised by all quotas of a resource.
 
     Of a team with quotas for all pods and for tiers, the one for all pods counts: the
-    others lie within it. Without one, its tiers' quotas add up.
+    others are part of it. Without one, its tiers' quotas add up.
     """
     general: dict[str, int] = {}
     tiers: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """Edits as somebody gives them, checked one by one.
 
-The same edits come from pages, the API and files; faults name where they stand.
+The same edits come from pages, the API and files; faults name their place.
 """
 
 from collections.abc import Iterable, Mapping

@@ -53,7 +53,7 @@ def predict(
 def ranged_resources(
     items: Iterable[Mapping[str, Any]], added: Added = NONE_ADDED
 ) -> set[str]:
-    """GPU resources that the items speak of."""
+    """GPU resources of the items."""
     return {
         resource
         for item in items

@@ -3,7 +3,7 @@
 A *resource* is what one key counts, in Kubernetes' spelling of the resource: `nvidia.com/gpu`,
 `nvidia.com/mig-1g.10gb`, or the whole key of a DRA device class. Only two kinds of key do
 anything (trap T25, measured on Kubernetes 1.34.4): `requests.<resource>` and
-`<class>.deviceclass.resource.k8s.io/devices`. Beside the resources that the product knows stand
+`<class>.deviceclass.resource.k8s.io/devices`. Beside the resources that the product knows are
 those that an administrator named (`Added`).
 """
 

@@ -121,7 +121,7 @@ def tier_faults(spec: TierSpec) -> list[str]:
 
 
 def default_faults(tiers: Collection[TierSpec], foreign: Collection[str]) -> list[str]:
-    """Why these tiers cannot stand together: at most one default a cluster.
+    """Why these tiers cannot exist together: at most one default a cluster.
 
     Args:
         tiers: all tiers of a cluster as wanted.

@@ -21,7 +21,7 @@ _REQUESTED = re.compile(r"requested: (.*?), used:")
 
 
 class WaitReason(StrEnum):
-    """Why; the words stand beside it."""
+    """Why; shown with the message."""
 
     QUOTA = "quota"  # a quota leaves no room; there is no pod yet
     HELD_BACK = "held_back"  # a gate, as a queue sets one

@@ -29,7 +29,13 @@ FILTERS = {
     "waiting": ("cluster", "team"),
     "preemptions": ("cluster", "team"),
 }
-WITHOUT = ("by", "start", "end", "state", "only")  # they stand now, and are not grouped
+WITHOUT = (
+    "by",
+    "start",
+    "end",
+    "state",
+    "only",
+)  # not for current rows
 
 
 class Command(report.Command):

@@ -52,9 +52,7 @@ def access(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "pusher").write_text("pushes")
     with serving(Store(), users) as api:
         Admin(api.url, ADMIN, "").make_namespace("vision")
-        block = _block(
-            "docs/operations.md", "## Letting the portal at a cluster", "yaml"
-        )
+        block = _block("docs/operations.md", "## Connecting a cluster", "yaml")
         block = block.replace("https://10.0.0.1:6443", api.url)
         block = block.replace(", ca_file: /run/secrets/ca.crt", "")  # no TLS there
         yield block.replace("/run/secrets", str(tmp_path))
@@ -106,7 +104,7 @@ def test_commands_of_the_operations_page_end_well(
     configure, imported, *_ = _block("README.md", "## Use it").splitlines()
     _typed(configure)
     _typed(imported)
-    block = _block("docs/operations.md", "## Computing by hand", "console")
+    block = _block("docs/operations.md", "## Manual computation", "console")
     lines = [line.removeprefix("$ ") for line in block.splitlines()]
     said = [_typed(line) for line in lines]
     assert [ended.code for ended in said] == [0] * len(lines), said
@@ -127,7 +125,7 @@ def test_dump_of_the_readme_is_the_worked_example() -> None:
 @pytest.mark.parametrize(
     ("page", "after"),
     [
-        ("docs/operations.md", "## Letting the portal at a cluster"),
+        ("docs/operations.md", "## Connecting a cluster"),
         ("docs/data-health.md", "# Data health"),
         ("docs/metering.md", "The set-up that prices it:"),
     ],

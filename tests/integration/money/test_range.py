@@ -46,9 +46,9 @@ def day(books: Books) -> Books:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("2026-10-06T10:01:00Z", "five-minute border"),
-        ("2026-10-06T10:00:01Z", "five-minute border"),
-        ("2026-10-06T10:00:00.5Z", "five-minute border"),
+        ("2026-10-06T10:01:00Z", "five-minute boundary"),
+        ("2026-10-06T10:00:01Z", "five-minute boundary"),
+        ("2026-10-06T10:00:00.5Z", "five-minute boundary"),
         ("2026-10-06T10:00:00", "no offset"),
         ("2026-10-06 10:00", "no offset"),
         ("06.10.2026", "ISO 8601"),
@@ -67,7 +67,7 @@ def test_a_range_off_the_grid_is_wrong_use(db: None, text: str, words: str) -> N
 def test_an_empty_or_reversed_range_is_wrong_use(db: None) -> None:
     for end in ("2026-10-06", "2026-10-05"):
         said = refusal("usage", **{"from": "2026-10-06", "to": end})
-        assert "does not lie after" in said
+        assert "is not later than" in said
 
 
 def test_the_end_is_not_included(day: Books) -> None:
