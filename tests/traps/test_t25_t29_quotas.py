@@ -49,7 +49,7 @@ def test_t25b_one_resource_however_it_is_spelled(office: Office) -> None:
         assert (
             office.draft(quota(1, resource=spelling)).edits[0]["resource"] == RESOURCE
         )
-    with pytest.raises(EditsRefused, match="about the same"):
+    with pytest.raises(EditsRefused, match="for the same object"):
         office.draft(quota(1, resource=GPU_KEY), quota(2, resource="nvidia_com_gpu"))
 
 

@@ -72,7 +72,7 @@ def test_what_is_decided_takes_no_more_edits(ask: Ask, state: str) -> None:
     answer = join(ana, number, SEARCH, version=1)
     assert answer.status_code == 409
     assert f"is {state}" in problem(answer)["detail"]
-    assert "make a new change set" in problem(answer)["detail"]
+    assert "create a new change set" in problem(answer)["detail"]
     assert len(ChangeSet.objects.get(pk=number).edits) == 1
 
 

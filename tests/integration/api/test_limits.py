@@ -206,5 +206,5 @@ def test_without_redis_each_process_counts(db: None, settings: Settings) -> None
     with capture_logs() as lines:
         codes = [Client().get("/api/v1/schema").status_code for _ in range(4)]
     assert codes == [200, 200, 200, 429]
-    warned = [line for line in lines if "Redis does not answer" in line["event"]]
+    warned = [line for line in lines if "Redis does not respond" in line["event"]]
     assert len(warned) == 1  # and it is not asked again for a while

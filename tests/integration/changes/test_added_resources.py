@@ -40,7 +40,7 @@ def node_of(office: Office) -> None:
 
 
 def test_a_name_that_nobody_added_is_refused_and_says_where_to_add_it() -> None:
-    with pytest.raises(EditsRefused, match="name it under `resources`"):
+    with pytest.raises(EditsRefused, match="add it under `resources`"):
         edits_from([quota(4, resource=HALF)])
 
 

