@@ -28,40 +28,41 @@ class QuotaRowSerializer(RowSerializer):
     cluster = serializers.CharField()
     team = serializers.CharField()
     resource = serializers.CharField()
-    key = serializers.CharField(help_text="in `spec.hard` of its ResourceQuota")
-    tier = serializers.CharField(allow_blank=True, help_text="empty: all pods")
+    key = serializers.CharField(help_text="key in `spec.hard` of the ResourceQuota")
+    tier = serializers.CharField(allow_blank=True, help_text="empty for all pods")
     gpus = serializers.IntegerField()
     rule = serializers.CharField()
     split = serializers.DictField(child=serializers.IntegerField())
-    in_use = serializers.IntegerField(help_text="units held now")
+    in_use = serializers.IntegerField(help_text="units in use now")
     peak_30_days = serializers.IntegerField(source="peak")
-    pending = serializers.IntegerField(help_text="units that pods wait for")
+    pending = serializers.IntegerField(help_text="units requested by pending pods")
     used = serializers.IntegerField(
-        allow_null=True, help_text="as Kubernetes counts; null where nobody looked"
+        allow_null=True,
+        help_text="units in use as reported by Kubernetes; null if not observed",
     )
     room = serializers.IntegerField(
-        allow_null=True, help_text="units that the next pod may ask for"
+        allow_null=True, help_text="units that the next pod can request"
     )
     borrowed = serializers.IntegerField(
         source="lent.borrowed",
         allow_null=True,
-        help_text="above the quota of its queues; null without any",
+        help_text="units in use above the quota of its queues; null without queues",
     )
     queued = serializers.IntegerField(
         source="lent.queued",
         allow_null=True,
-        help_text="units that its queues hold back",
+        help_text="units requested by workloads that wait in its queues",
     )
     queues = serializers.ListField(source="lent.queues", child=serializers.CharField())
-    version = serializers.IntegerField(help_text="give it with an edit")
+    version = serializers.IntegerField(help_text="pass it with an edit")
     sync = serializers.ChoiceField(
         source="sync_state",
         choices=("in_sync", "differs", "other", "not_compared"),
-        help_text="how its objects stand in the cluster, as last looked at",
+        help_text="state of its objects in the cluster at the last observation",
     )
     live = serializers.DictField(
         child=serializers.IntegerField(allow_null=True),
-        help_text="what its key is in the cluster, by namespace; null where it is missing",
+        help_text="value of its key in the cluster, by namespace; null if missing",
     )
     seen_at = IsoField(allow_null=True)
 
@@ -70,7 +71,7 @@ class PendingPodRowSerializer(RowSerializer):
     """One pod that is on no node, or one controller whose pods a quota refuses."""
 
     cluster = serializers.CharField()
-    team = serializers.CharField(help_text="`unmapped`: nobody's")
+    team = serializers.CharField(help_text="`unmapped` for usage without a team")
     namespace = serializers.CharField()
     kind = serializers.CharField(
         help_text="Pod, or the controller: Job, ReplicaSet, ..."
@@ -84,13 +85,14 @@ class PendingPodRowSerializer(RowSerializer):
     priority_class = serializers.CharField(allow_blank=True)
     since = SecondsField(allow_null=True)
     last = SecondsField(
-        allow_null=True, help_text="of the last refusal by a quota; null for a pod"
+        allow_null=True,
+        help_text="time of the last rejection by a quota; null for a pod",
     )
     reason = serializers.ChoiceField(
         source="reason.value", choices=[one.value for one in WaitReason]
     )
     message = serializers.CharField(
-        allow_blank=True, help_text="the scheduler's or the API server's own"
+        allow_blank=True, help_text="message of the scheduler or the API server"
     )
 
 
@@ -98,7 +100,7 @@ class PreemptionRowSerializer(RowSerializer):
     """One pod that the scheduler pushed out for another."""
 
     cluster = serializers.CharField()
-    team = serializers.CharField(help_text="`unmapped`: nobody's")
+    team = serializers.CharField(help_text="`unmapped` for usage without a team")
     namespace = serializers.CharField()
     pod = serializers.CharField()
     at = SecondsField()
@@ -114,11 +116,11 @@ class TierRowSerializer(RowSerializer):
     preempts = serializers.BooleanField()
     is_default = serializers.BooleanField()
     description = serializers.CharField(allow_blank=True)
-    class_name = serializers.CharField(help_text="the PriorityClass of new pods")
+    class_name = serializers.CharField(help_text="PriorityClass of new pods")
     old_classes = serializers.ListField(child=serializers.CharField())
     pods = serializers.DictField(child=serializers.IntegerField())
     quotas = serializers.IntegerField()
-    version = serializers.IntegerField(help_text="give it with an edit")
+    version = serializers.IntegerField(help_text="pass it with an edit")
 
 
 class ChangeRowSerializer(RowSerializer):
@@ -126,11 +128,11 @@ class ChangeRowSerializer(RowSerializer):
 
     id = serializers.IntegerField()
     title = serializers.CharField(
-        source="name", help_text="what it does: `Vision: 24 → 30 GPUs`"
+        source="name", help_text="summary: `Vision: 24 → 30 GPUs`"
     )
     cluster = serializers.CharField()
     state = serializers.CharField()
-    version = serializers.IntegerField(help_text="the ETag: give it as If-Match")
+    version = serializers.IntegerField(help_text="the ETag; pass it as If-Match")
     author = serializers.CharField()
     reason = serializers.CharField()
     summary = serializers.CharField(allow_blank=True)
@@ -147,7 +149,7 @@ class ChangeRowSerializer(RowSerializer):
     applied_at = SecondsField(allow_null=True)
     retry_at = SecondsField(allow_null=True)
     ended_by = serializers.CharField(
-        allow_blank=True, help_text="who declined or discarded it"
+        allow_blank=True, help_text="person who declined or discarded it"
     )
     ended_at = SecondsField(allow_null=True)
     ended_reason = serializers.CharField(allow_blank=True)
@@ -158,8 +160,8 @@ class ChangeRowSerializer(RowSerializer):
     steps_refused = serializers.IntegerField()
     steps_open = serializers.IntegerField()
     is_partial = serializers.BooleanField(
-        help_text="it is about other teams as well: only the lines of yours are shown, "
-        "and no reason"
+        help_text="true if the change affects other teams: only the lines of your teams are "
+        "shown, without the reason"
     )
 
 
@@ -179,7 +181,7 @@ class StepSerializer(RowSerializer):
     """One object of a plan, and what became of it."""
 
     object = serializers.CharField(
-        source="title", help_text="give it in `force` to tick it"
+        source="title", help_text="pass it in `force` to take over the object"
     )
     kind = serializers.CharField()
     namespace = serializers.CharField(allow_blank=True)
@@ -195,7 +197,7 @@ class StepSerializer(RowSerializer):
     state = serializers.CharField()
     code = serializers.IntegerField(allow_null=True)
     message = serializers.CharField(
-        allow_blank=True, help_text="the server's own words"
+        allow_blank=True, help_text="message of the API server"
     )
     done_at = SecondsField(allow_null=True)
     body = _AnyObject(allow_null=True)
@@ -264,7 +266,7 @@ class JoinBodySerializer(_Base):
         min_length=SHORTEST_REASON,
         max_length=LONGEST_REASON,
         required=False,
-        help_text="instead of its own",
+        help_text="replaces the change set's own",
     )
 
 

@@ -45,7 +45,7 @@ from accounting.rating.billing_settings import billing_at, billing_day, midnight
 
 
 def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
-    """Bring a set-up about, in one transaction; returns what changed, in words.
+    """Apply a setup in one transaction; returns what changed, in words.
 
     Raises:
         RetirementError: a cluster cannot end at its time; nothing was written.

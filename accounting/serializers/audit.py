@@ -18,7 +18,7 @@ class _AtField(serializers.DateTimeField):
 class AuditSerializer(RowSerializer):
     """One change of one row that somebody made."""
 
-    id = serializers.IntegerField(help_text="its place in the chain")
+    id = serializers.IntegerField(help_text="position in the audit chain")
     at = _AtField()
     actor = serializers.CharField(allow_blank=True)
     action = serializers.CharField(help_text="insert, update or delete")

@@ -41,23 +41,23 @@ class KubeStateJobSerializer(RowSerializer):
     )
     role = serializers.ChoiceField(
         choices=[role.name.lower() for role in JobRole],
-        help_text="at its last sample; `other` counts for nothing",
+        help_text="role at its last sample; samples with role `other` are ignored",
     )
-    counts = serializers.BooleanField(help_text="whether its last sample counts")
+    counts = serializers.BooleanField(help_text="whether its last sample is used")
     accepted = serializers.BooleanField(
-        source="is_accepted", help_text="by a person or the setup file"
+        source="is_accepted", help_text="accepted by a person or in the setup file"
     )
     listed = serializers.BooleanField(
-        source="is_listed", help_text="in `jobs` of a source"
+        source="is_listed", help_text="listed in `jobs` of a source"
     )
     applied = serializers.BooleanField(
         source="is_applied",
-        help_text="false until the windows that the last change affects are due again",
+        help_text="false until the windows affected by the last change are due again",
     )
     first_sample = MomentField()
     last_sample = MomentField()
     shares = serializers.CharField(
-        allow_blank=True, help_text="an object that the leading jobs show as well"
+        allow_blank=True, help_text="an object that the leading jobs also report"
     )
 
 

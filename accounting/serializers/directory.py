@@ -33,7 +33,7 @@ class TeamBodySerializer(serializers.Serializer[Any]):
         """`unmapped` names the line of usage without a team."""
         if slug == "unmapped":
             raise serializers.ValidationError(
-                "'unmapped' is the line of usage without a team."
+                "'unmapped' is reserved for usage without a team."
             )
         return slug
 
@@ -83,9 +83,9 @@ class BindingBodySerializer(serializers.Serializer[Any]):
         if needs_label != bool(attrs.get("label")):
             raise serializers.ValidationError(
                 {
-                    "label": f"Kind {attrs['kind']} needs a label."
+                    "label": f"Kind {attrs['kind']} requires a label."
                     if needs_label
-                    else "Kind namespace has no label."
+                    else "Kind namespace does not take a label."
                 }
             )
         return attrs

@@ -43,15 +43,19 @@ class GpuRowSerializer(RowSerializer):
     is_present = serializers.BooleanField(source="row.is_present")
     first_seen = MomentField(source="row.first_seen")
     holders = serializers.ListField(
-        source="row.holders", child=_HolderField(), help_text="now: `namespace/pod`"
+        source="row.holders",
+        child=_HolderField(),
+        help_text="current holders: `namespace/pod`",
     )
     teams = _TeamsField(
-        source="row.holders", child=serializers.CharField(), help_text="of them"
+        source="row.holders",
+        child=serializers.CharField(),
+        help_text="teams of these holders",
     )
     errors = serializers.ListField(  # type: ignore[assignment]  # also a serializer's own name
         source="row.errors",
         child=serializers.CharField(),
-        help_text="shown in the period: `XID 79`, `ECC`",
+        help_text="errors reported in the period: `XID 79`, `ECC`",
     )
     wall_ms = serializers.IntegerField(source="row.ledger.wall_ms", allow_null=True)
     allocated_ms = serializers.IntegerField(
@@ -71,18 +75,18 @@ class GpuRowSerializer(RowSerializer):
     charge = MoneyField(
         source="money.earned",
         allow_null=True,
-        help_text="charged to those who held it",
+        help_text="charged to its holders",
     )
     capacity_cost = MoneyField(
         source="money.capacity",
         allow_null=True,
-        help_text="the full price of its time",
+        help_text="full price of the GPU's time",
     )
     currency = TextOrNullField(source="money.currency")
     unpriced_gpu_hours = GpuHoursField(
         source="money.unpriced_ms",
         allow_null=True,
-        help_text="its time without a price: no amount includes it",
+        help_text="time without a price, not included in any amount",
     )
 
 
@@ -101,7 +105,7 @@ class GpuHolderSerializer(RowSerializer):
     node = serializers.CharField()
     gpu = serializers.CharField()
     instance = _InstanceField(
-        allow_null=True, help_text="of a divided GPU; null for the whole"
+        allow_null=True, help_text="MIG instance; null for the full GPU"
     )
     team = serializers.CharField()
     namespace = serializers.CharField()
@@ -148,5 +152,5 @@ class GpuStepSerializer(RowSerializer):
     throttled = NumberField(
         source="hard.throttled",
         allow_null=True,
-        help_text="share of the time with clocks held down",
+        help_text="share of the time with throttled clocks",
     )

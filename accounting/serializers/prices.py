@@ -62,6 +62,9 @@ class PriceBodySerializer(serializers.Serializer[Any]):
         ours = billing_at(attrs["valid_from"]).currency
         if attrs.setdefault("currency", ours) != ours:
             raise serializers.ValidationError(
-                {"currency": f"Bills are in {ours}; another currency is not added up."}
+                {
+                    "currency": f"The billing currency is {ours}. "
+                    "Other currencies are not supported."
+                }
             )
         return attrs

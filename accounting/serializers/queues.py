@@ -23,17 +23,17 @@ class QueueRowSerializer(RowSerializer):
     scheduler = serializers.CharField(source="facts.scheduler")
     queue = serializers.CharField(source="facts.queue")
     resource = serializers.CharField(
-        source="facts.resource", allow_blank=True, help_text="empty: of any kind"
+        source="facts.resource", allow_blank=True, help_text="empty for all resources"
     )
     quota = serializers.JSONField(
         source="facts.quota",
         allow_null=True,
-        help_text="units, `unlimited`, or null where it is not told",
+        help_text="units, `unlimited`, or null if not reported",
     )
     borrowing_limit = serializers.JSONField(
         source="facts.borrowing_limit",
         allow_null=True,
-        help_text="units, `unlimited`, or null where it is not told",
+        help_text="units, `unlimited`, or null if not reported",
     )
     used = NumberField(source="facts.used", allow_null=True)
     borrowed = NumberField(source="facts.borrowed", allow_null=True)

@@ -10,7 +10,7 @@ from accounting.domain.core.rounding import half_even
 
 
 def gpu_hours(milliseconds: int) -> str:
-    """GPU-hours with six places, half-even, each by itself (N34).
+    """GPU-hours with six places, half-even, each separately (N34).
 
     A decimal, not a fraction, of which a row has five: 28 digits decide every half, for
     six places are multiples of 3.6 ms.

@@ -22,8 +22,8 @@ from accounting.serializers.row import (
     TextOrNullField,
 )
 
-_MONEY = "of the time that has a price; null where none has"
-_UNPRICED = "the time without a price: no amount of the row includes it"
+_MONEY = "charge of the time with a price; null if no time has a price"
+_UNPRICED = "time without a price, not included in any amount of the row"
 
 
 class _GroupedSerializer(RowSerializer):

@@ -52,7 +52,7 @@ class _Sections(Section):
         cls, items: tuple[dict[str, Any], ...]
     ) -> tuple[dict[str, Any], ...]:
         if any("kind" in one for one in items):
-            raise ValueError("the section says what it is; leave 'kind' out")
+            raise ValueError("'kind' is not allowed here; the section determines it")
         return items
 
 

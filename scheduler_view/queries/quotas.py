@@ -82,7 +82,7 @@ class QuotaRow:
 
     @property
     def sync_state(self) -> str:
-        """How its objects stand in the cluster, as last looked at."""
+        """The state of its objects in the cluster at the last observation."""
         return self.sync.state if self.sync else NOT_COMPARED
 
     @property

@@ -77,9 +77,7 @@ def test_busy_without_work_is_found_on_the_teams_page(sign_in: SignIn) -> None:
 def test_an_issue_says_what_it_costs_and_what_to_do(sign_in: SignIn) -> None:
     text = html_of(sign_in("ana").get("/data-health"))
     assert "Namespace without a team" in text
-    assert (
-        "Add an attribution rule for it." in text
-    )
+    assert "Add an attribution rule for it." in text
 
 
 def test_a_gpus_page_shows_its_life_and_how_hard_it_worked(

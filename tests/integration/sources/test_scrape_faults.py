@@ -36,7 +36,10 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     ),
     "no time at all": (Answer(body=LINE.format("odd", " 1e30").encode()), "future"),
     "before 1970": (Answer(body=LINE.format("odd", " -5").encode()), "1970"),
-    "hexadecimal time": (Answer(body=LINE.format("odd", " 0x5F").encode()), "not a valid time"),
+    "hexadecimal time": (
+        Answer(body=LINE.format("odd", " 0x5F").encode()),
+        "not a valid time",
+    ),
     "seconds": (Answer(body=LINE.format("odd", f" {HOUR_ZERO}").encode()), "seconds"),
     "compressed badly": (
         Answer(body=b"not gzip", headers={"Content-Encoding": "gzip"}),
