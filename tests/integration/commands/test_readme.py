@@ -85,7 +85,7 @@ def test_commands_of_the_readme_do_what_they_say(
 
     ended = _typed(planned)
     assert (ended.code, ended.out) == (FINDING, "")
-    assert "there is no access to its API" in ended.err  # what the README says of it
+    assert "the API of the cluster is not accessible" in ended.err  # what the README says of it
     (tmp_path / "access.yaml").write_text(access)
     ended = _typed(f"python manage.py configure {tmp_path}/access.yaml")
     assert ended.code == 0, ended.err
@@ -109,7 +109,7 @@ def test_commands_of_the_operations_page_end_well(
     said = [_typed(line) for line in lines]
     assert [ended.code for ended in said] == [0] * len(lines), said
     due, again, twice, reported, verified = (ended.out for ended in said)
-    assert "nothing is due" in due
+    assert "none are due" in due
     assert "north: 2 windows, " in again
     assert "(0 new), 0 windows" in twice
     assert [row["team"] for row in json.loads(reported)["rows"]] == ["vision"]
