@@ -152,5 +152,5 @@ def test_t29b_another_owner_is_named_and_not_forced(office: Office) -> None:
 
 def test_t29c_nothing_of_kueue_is_written() -> None:
     """A queue's list of groups is one unit: to write one quota would drop the others."""
-    with pytest.raises(ValueError, match="not changed by us"):
+    with pytest.raises(ValueError, match="read-only for GPU Ledger"):
         written("LocalQueue")

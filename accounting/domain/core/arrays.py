@@ -42,7 +42,7 @@ class WindowParts(NamedTuple):
 def cut_at_windows(
     windows: Sequence[Interval], start: Integers, end: Integers
 ) -> WindowParts:
-    """Cut intervals at adjoining windows; what lies outside the windows is dropped."""
+    """Cut intervals at adjoining windows; what is outside the windows is dropped."""
     begins = np.array([window.start_ms for window in windows], np.int64)
     ends = np.array([window.end_ms for window in windows], np.int64)
     first = np.searchsorted(ends, start, "right")

@@ -48,7 +48,7 @@ OF_HOLD = """
            END)
 """
 """Whether the fact `u` is of a hold. Where a pod holds several resources at once, whole GPUs
-are told from MIG instances, and those by their profile."""
+are distinguished from MIG instances, and those by their profile."""
 
 # Facts are looked up by cluster, window and the GPUs of the pod's node: what is read grows
 # with the holds that are shown, not with the cluster.

@@ -1,4 +1,4 @@
-"""KAI: its queues are objects that count GPUs of any kind, in fractions; -1 is no limit.
+"""KAI: its queues are objects that count GPUs of any kind, in fractions; -1 means no limit.
 
 Source: the custom resource definition of its Queue (`scheduling.run.ai/v2`).
 """

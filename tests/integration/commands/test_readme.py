@@ -85,7 +85,9 @@ def test_commands_of_the_readme_do_what_they_say(
 
     ended = _typed(planned)
     assert (ended.code, ended.out) == (FINDING, "")
-    assert "the API of the cluster is not accessible" in ended.err  # what the README says of it
+    assert (
+        "the API of the cluster is not accessible" in ended.err
+    )  # what the README says of it
     (tmp_path / "access.yaml").write_text(access)
     ended = _typed(f"python manage.py configure {tmp_path}/access.yaml")
     assert ended.code == 0, ended.err
