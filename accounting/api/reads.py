@@ -100,7 +100,7 @@ class HoldsView(RowsView):
 
     @lists(HoldRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Rows of `report holds`."""
+        """List GPU allocations, as `report holds` does."""
         read = partial(hold_rows, self.selection(request))
         return self.keyset_page(request, read, hold_key, HoldRowSerializer)
 
@@ -127,7 +127,7 @@ class GpuHoldersView(RowsView):
 
     @lists(GpuHolderSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Stretches by GPU and time, while five-minute facts are kept."""
+        """List holders by GPU and time, as long as five-minute data is kept."""
         read = partial(held_stretches, self.selection(request))
         return self.keyset_page(request, read, stretch_key, GpuHolderSerializer)
 

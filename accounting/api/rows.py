@@ -211,7 +211,7 @@ class RowsView(ApiView):
         Args:
             request: with the limit and the cursor.
             read: the rows of a `seek`, in an order that `key` is unique in.
-            key: where a row stands in that order: whole numbers and texts.
+            key: the position of a row in that order: whole numbers and texts.
             row: their serializer.
         """
         if isinstance(request.accepted_renderer, CsvRenderer):

@@ -124,7 +124,7 @@ def lists(
                 "rows": row(many=True),
                 "next": rest.CharField(
                     allow_null=True,
-                    help_text="cursor of the rows after these; null at the end",
+                    help_text="cursor of the next page; null on the last page",
                 ),
             },
         )

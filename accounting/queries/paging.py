@@ -1,6 +1,6 @@
 """Pages of a list of rows, and their signed cursors, each of which fits one question.
 
-A list whose rows stand alone is cut by the database: its cursor holds the key of the last row
+A list of independent rows is cut by the database: its cursor holds the key of the last row
 (`Seek`), and no change of other rows makes it stale. Lists of money are cut here: an amount is
 split over all rows (rules.md N28), so pages of two states would neither sum nor line up. Their
 cursor carries what the list was; when the list has changed, it is refused (decision 29).

@@ -54,7 +54,7 @@ class PreemptionsView(RowsView):
 
     @lists(serializers.PreemptionRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """Pods that the scheduler ended in 30 days to make room for others, newest first."""
+        """List pods that the scheduler preempted in the last 30 days, newest first."""
         filters = self.selection(request).filters
         read = partial(
             preempted_of,

@@ -44,7 +44,7 @@ def change_rows(
 
 
 def change_key(row: ChangeRow) -> Key:
-    """Where a change set stands in `changes_of`."""
+    """The position of a change set in `changes_of`."""
     return (row.id,)
 
 

@@ -38,7 +38,7 @@ def preempted_rows(team_id: int, now: datetime) -> Sequence[PreemptedRow]:
 
 
 def preempted_key(row: PreemptedRow) -> Key:
-    """Where a pod stands in `preempted_of`."""
+    """The position of a pod in `preempted_of`."""
     return row.at.isoformat(), row.id
 
 

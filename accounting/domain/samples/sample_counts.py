@@ -20,10 +20,10 @@ def samples_note(used: int, expected: int, unknown_ms: int) -> str:
         )
     if unknown_ms:
         return (
-            f"A sample counts for up to {LONGEST_GAP_STEPS:g} scrape intervals. Time that no "
-            "sample covers is No data."
+            f"A sample is valid for up to {LONGEST_GAP_STEPS:g} scrape intervals. Time without a "
+            "valid sample is No data."
         )
     return (
-        "Samples are missing, but no time is: a sample counts for up to "
-        f"{LONGEST_GAP_STEPS:g} scrape intervals, so a single lost one leaves no gap."
+        "Samples are missing, but no time is missing: a sample is valid for up to "
+        f"{LONGEST_GAP_STEPS:g} scrape intervals, so a single missing sample leaves no gap."
     )

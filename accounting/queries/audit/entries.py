@@ -67,7 +67,7 @@ class Head:
 
 
 def audit_key(row: AuditRow) -> Key:
-    """Where a change stands in `audit_page`."""
+    """The position of a change in `audit_page`."""
     return (row.id,)
 
 

@@ -120,7 +120,7 @@ _KEY = (
 
 
 def stretch_key(row: HeldStretch) -> Key:
-    """Where a stretch stands in `held_stretches`."""
+    """The position of a stretch in `held_stretches`."""
     return tuple(
         row.start.isoformat() if name == "start" else getattr(row, name)
         for name in _KEY

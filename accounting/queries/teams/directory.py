@@ -28,7 +28,7 @@ class TeamRow:
 
 
 def team_key(row: TeamRow) -> Key:
-    """Where a team stands in `team_rows`."""
+    """The position of a team in `team_rows`."""
     return (row.slug,)
 
 
@@ -78,7 +78,7 @@ class BindingRow:
 
 
 def binding_key(row: BindingRow) -> Key:
-    """Where a rule stands in `binding_rows`."""
+    """The position of a rule in `binding_rows`."""
     return row.position, row.id
 
 
@@ -127,7 +127,7 @@ class PriceRow:
 
 
 def price_key(row: PriceRow) -> Key:
-    """Where a price stands in `price_rows`."""
+    """The position of a price in `price_rows`."""
     return row.model, row.valid_from.isoformat(), row.id
 
 

@@ -102,7 +102,7 @@ def hold_rows(
 
 
 def hold_key(row: HoldRow) -> Key:
-    """Where a hold stands in `hold_rows`."""
+    """The position of a hold in `hold_rows`."""
     return row.bound_ms, row.cluster, row.uid, row.resource, row.id
 
 
