@@ -56,7 +56,7 @@ def unmapped(event: HoursRolledUp) -> Iterable[Issue]:
         yield Issue(
             code=UNMAPPED,
             subject=name,
-            message="No binding gives this namespace to a team.",
+            message="No attribution rule maps this namespace to a team.",
             first_ms=_first_ms(first),
             last_ms=_last_ms(last),
             at_stake_ms=stake,
@@ -89,8 +89,8 @@ def silent_cluster(event: HoursRolledUp) -> Iterable[Issue]:
         yield Issue(
             code=SILENT,
             subject=cluster.name,
-            message=f"{found.gpus} GPUs are there and nothing shows them any more:"
-            " their time is dark, at its price.",
+            message=f"{found.gpus} GPUs are present but no longer reported. Their time counts as "
+            f"dark, at full price.",
             first_ms=found.period.start_ms,
             last_ms=found.period.end_ms,
             at_stake_ms=found.at_stake_ms,
@@ -109,7 +109,7 @@ def sampled_after_retired(event: HoursRolledUp) -> Iterable[Issue]:
             code=AFTER,
             subject=cluster.name,
             message=f"Retired {cluster.retired_at:%Y-%m-%d %H:%M:%S} UTC, and {found.gpus}"
-            " GPUs were sampled after it: nothing of that is booked.",
+            " GPUs were sampled after that time, which is not booked.",
             first_ms=found.period.start_ms,
             last_ms=found.period.end_ms,
             at_stake_ms=found.at_stake_ms,
@@ -123,8 +123,8 @@ def gpus_of_two_clusters(event: HoursRolledUp) -> Iterable[Issue]:
         yield Issue(
             code=SHARED,
             subject=shared.uuid,
-            message=f"It is at the same time in {', '.join(shared.others)}: that time is"
-            " booked in each of them.",
+            message=f"It is also in {', '.join(shared.others)} at the same time. That time is "
+            f"booked in each cluster.",
             first_ms=shared.period.start_ms,
             last_ms=shared.period.end_ms,
             at_stake_ms=shared.at_stake_ms,

@@ -57,8 +57,8 @@ def clock_went_back(event: SamplesLate) -> Iterable[Issue]:
     yield Issue(
         code="clock_went_back",
         subject=event.source.name,
-        message=f"Samples of {first:%Y-%m-%d %H:%M:%S} UTC came"
-        f" when windows up to {until:%H:%M} were computed.",
+        message=f"Samples of {first:%Y-%m-%d %H:%M:%S} UTC arrived when windows up to "
+        f"{until:%H:%M} were already computed.",
         first_ms=event.sampled.start_ms,
         last_ms=event.sampled.end_ms,
     )
@@ -71,8 +71,7 @@ def unknown_metrics(event: NamesShown) -> Iterable[Issue]:
         yield Issue(
             code=UNKNOWN_METRIC,
             subject=name,
-            message=f"{event.where[name]} has a metric that no catalogue knows; it is"
-            " left out.",
+            message=f"{event.where[name]} has an unknown metric, which is ignored.",
             first_ms=event.period.start_ms,
             last_ms=event.period.end_ms,
             at_stake_ms=at_stake,

@@ -15,7 +15,7 @@ def attributed(event: WindowsComputed) -> Iterable[Issue]:
 
 
 def answers(event: WindowsComputed) -> Iterable[Issue]:
-    """What sources and their samples were at fault; an answer that was not whole has at
+    """What sources and their samples were at fault; an incomplete response has at
     stake what nothing is known of in its windows, once however often it was said."""
     missed_ms = sum(ledger.missed_ms for ledger in event.ledgers)
     warned: set[str] = set()
