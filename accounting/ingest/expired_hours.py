@@ -33,7 +33,8 @@ _AGAIN = f"""
 CREATE TEMPORARY TABLE again ON COMMIT DROP AS
 WITH piece AS (
     SELECT billing_on, min(at) AS at
-    FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[]) AS t(at, billing_on) GROUP BY 1
+    FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[]) AS t(at, billing_on)
+    GROUP BY billing_on
 ), c AS (
     SELECT u.*, coalesce(t.at, u.hour_start) AS at, coalesce(p.profile, '') AS profile
     FROM usage_hour u

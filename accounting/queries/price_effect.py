@@ -26,7 +26,7 @@ _MATCHES = """
                %(lifecycle)s <> '', %(tier)s <> ''))
 """
 _OF_HOURS = f"""
-    SELECT coalesce(t.name, %(unmapped)s),
+    SELECT coalesce(t.name, %(unmapped)s) AS team,
            sum((u.busy_ms + u.idle_ms + u.unknown_ms) * (%(rate)s - coalesce(u.rate, 0))),
            count(DISTINCT u.billing_on),
            coalesce(sum(u.busy_ms + u.idle_ms + u.unknown_ms)
@@ -36,7 +36,7 @@ _OF_HOURS = f"""
     LEFT JOIN accounting_unitprice p ON p.id = u.price_id
     WHERE u.model = %(model)s AND u.namespace_id <> 0 AND u.hour_start >= %(since)s
       {_MATCHES}
-    GROUP BY 1
+    GROUP BY team
 """  # built from this project's own constants
 _GPUS = """
     SELECT DISTINCT y.gpu_id
@@ -46,7 +46,7 @@ _GPUS = """
     WHERE g.model = %(model)s AND i.part ->> 1 = %(profile)s
 """
 _OF_FACTS = f"""{with_prices()}
-    SELECT coalesce(t.name, %(unmapped)s),
+    SELECT coalesce(t.name, %(unmapped)s) AS team,
            sum((u.busy_ms + u.idle_ms + u.unknown_ms) * (%(rate)s - coalesce(q.rate, 0))),
            count(DISTINCT d.billing_on),
            coalesce(sum(u.busy_ms + u.idle_ms + u.unknown_ms)
@@ -58,7 +58,7 @@ _OF_FACTS = f"""{with_prices()}
     LEFT JOIN accounting_unitprice p ON p.id = q.price_id
     WHERE u.namespace_id <> 0 AND u.profile = %(profile)s
       {_MATCHES}
-    GROUP BY 1
+    GROUP BY team
 """
 
 

@@ -21,7 +21,7 @@ _QUERY = """
      JOIN accounting_team t ON t.id = a.team_id
      WHERE w.name ILIKE %(words)s
        AND (%(teams)s::bigint[] IS NULL OR t.id = ANY(%(teams)s))
-     ORDER BY 2, 4 LIMIT 6)
+     ORDER BY w.name, n.name LIMIT 6)
     UNION ALL
     (SELECT 'gpu', g.uuid, g.uuid, g.model, ''
      FROM accounting_gpu g

@@ -142,6 +142,23 @@ def over(column: str, name: str = "") -> str:
     return f"max({column})" if (name or column) in PEAKS else f"sum({column})::bigint"
 
 
+_KEPT = {  # what `gathered` keeps apart, beside finer columns
+    "cluster_id": "s.cluster_id",
+    "hour_start": "s.hour_start",
+    "at": "t.at",
+    "namespace_id": "coalesce(p.namespace_id, 0)",
+    "team_id": "coalesce(a.team_id, 0)",
+    "workload_id": "coalesce(p.workload_id, 0)",
+    "workload_type": "coalesce(a.workload_type, '')",
+    "model": "g.model",
+    "lifecycle": "coalesce(l.lifecycle, 'unknown')",
+    "tier": "coalesce(a.tier, '')",
+    "profile": "s.part_profile",
+}
+_LINE = """g.cluster_id, g.hour_start, t.billing_on, g.namespace_id, g.team_id,
+       g.workload_id, g.workload_type, g.model, g.lifecycle, g.tier"""
+
+
 def _gathered(
     table: str,
     parts: Sequence[tuple[str, str]],
@@ -160,8 +177,7 @@ def _gathered(
         by_profile: keep `profile` apart too, where a price asks for it.
     """
     profile = "coalesce(d.profile, '')" if by_profile else "''"
-    extra = "".join(f", s.{name}" for name in finer)
-    grouped = ", ".join(str(n + 1) for n in range(11 + len(finer)))
+    kept = _KEPT | {name: f"s.{name}" for name in finer}
     sums = ", ".join(f"{text} AS {name}" for name, text in parts)
     return f"""
 WITH piece AS MATERIALIZED (
@@ -170,12 +186,12 @@ WITH piece AS MATERIALIZED (
 ){_DIVIDED if by_profile else ""}, summed AS MATERIALIZED (
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
            width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
-           u.gpu_id, node_id, pod_id, {profile} AS profile, {sums}
+           u.gpu_id, node_id, pod_id, {profile} AS part_profile, {sums}
     FROM {table} u {_ON_INSTANCE if by_profile else ""}
     WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
       AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s))
       AND window_start >= %(start)s AND window_start < %(end)s
-    GROUP BY 1, 2, 3, 4, 5, 6, 7
+    GROUP BY cluster_id, hour_start, cut, u.gpu_id, node_id, pod_id, part_profile
 ), node_life AS MATERIALIZED (
     SELECT f.node_id, f.lifecycle,
            CASE WHEN row_number() OVER w = 1 THEN '-infinity' ELSE f.valid_from END AS since,
@@ -183,11 +199,7 @@ WITH piece AS MATERIALIZED (
     FROM accounting_nodefact f
     WINDOW w AS (PARTITION BY f.node_id ORDER BY f.valid_from)
 ), gathered AS MATERIALIZED (
-    SELECT s.cluster_id, s.hour_start, t.at, coalesce(p.namespace_id, 0) AS namespace_id,
-           coalesce(a.team_id, 0) AS team_id, coalesce(p.workload_id, 0) AS workload_id,
-           coalesce(a.workload_type, '') AS workload_type, g.model,
-           coalesce(l.lifecycle, 'unknown') AS lifecycle, coalesce(a.tier, '') AS tier,
-           s.profile{extra},
+    SELECT {", ".join(f"{text} AS {name}" for name, text in kept.items())},
            {", ".join(again)}
     FROM summed s
     JOIN piece t ON t.n = s.cut
@@ -196,7 +208,7 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN accounting_pod p ON p.id = s.pod_id
     LEFT JOIN accounting_podattribution a ON a.pod_id = s.pod_id
         AND a.valid_from <= t.at AND t.at < a.valid_to
-    GROUP BY {grouped}
+    GROUP BY {", ".join(kept.values())}
 )"""
 
 
@@ -228,12 +240,9 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
         finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
     """
     outer = "".join(f", g.{name}" for name in finer)
-    final = ", ".join(str(n + 1) for n in range(12 + len(finer)))
     sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
     return f"""{with_prices(finer)}
-SELECT g.cluster_id, g.hour_start, t.billing_on,
-       g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
-       g.tier, coalesce(p.price_id, 0) AS price_id,
+SELECT {_LINE}, coalesce(p.price_id, 0) AS price_id,
        coalesce(p.gpu_price_id, 0) AS gpu_price_id{outer},
        {sums},
        max(p.rate) AS rate, max(p.cost) AS cost, max(p.gpu_rate) AS gpu_rate,
@@ -244,7 +253,7 @@ SELECT g.cluster_id, g.hour_start, t.billing_on,
 FROM gathered g
 JOIN priced p USING (cluster_id, at, model, lifecycle, tier, profile)
 JOIN piece t USING (at)
-GROUP BY {final}
+GROUP BY {_LINE}, coalesce(p.price_id, 0), coalesce(p.gpu_price_id, 0){outer}
 """
 
 
@@ -255,14 +264,11 @@ def hard_facts(finer: tuple[str, ...] = ()) -> str:
         finer: as for `priced_facts`.
     """
     outer = "".join(f", g.{name}" for name in finer)
-    final = ", ".join(str(n + 1) for n in range(10 + len(finer)))
     parts = [(name, over(name)) for name in INTENSITY_COLUMNS]
     again = [f"{over(name)} AS {name}" for name in INTENSITY_COLUMNS]
     return f"""{_gathered("intensity_window", parts, again, finer)}
-SELECT g.cluster_id, g.hour_start, t.billing_on,
-       g.namespace_id, g.team_id, g.workload_id, g.workload_type, g.model, g.lifecycle,
-       g.tier{outer}, {", ".join(again)}
+SELECT {_LINE}{outer}, {", ".join(again)}
 FROM gathered g
 JOIN piece t USING (at)
-GROUP BY {final}
+GROUP BY {_LINE}{outer}
 """

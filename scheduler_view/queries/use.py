@@ -161,7 +161,7 @@ def pods_by_class(cluster_id: int) -> dict[str, int]:
             SELECT p.priority_class, count(DISTINCT p.id)
             FROM accounting_podhold h JOIN accounting_pod p ON p.id = h.pod_id
             WHERE p.cluster_id = %s AND h.ended_ms IS NULL AND p.priority_class <> ''
-            GROUP BY 1
+            GROUP BY p.priority_class
             """,
             [cluster_id],
         )

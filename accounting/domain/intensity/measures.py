@@ -8,19 +8,21 @@ from accounting.domain.core.arrays import Integers
 
 ENERGY_RESET = 1  # a bit of `flags`: energy is a lower bound
 WHOLE = -1
-MEASURES = (
+OF_PART = (  # of a part of a GPU, or of a whole one
     *("sm_seen_us", "sm_active_us"),
     *("tensor_seen_us", "tensor_active_us"),
     *("dram_seen_us", "dram_active_us"),
     *("memory_seen_us", "memory_mib_ms", "memory_peak_bytes"),
+)
+OF_WHOLE = (  # of a whole GPU only
     *("power_seen_us", "power_mj"),
     *("energy_seen_us", "energy_mj"),
     *("temperature_seen_us", "temperature_peak_c"),
     *("nvlink_seen_us", "nvlink_kb"),
     *("throttle_seen_us", "throttled_ms"),
 )
+MEASURES = OF_PART + OF_WHOLE
 PEAKS = frozenset({"memory_peak_bytes", "temperature_peak_c"})
-OF_WHOLE = MEASURES[9:]  # of a whole GPU; those before are of a part
 FINER = (  # summed in thousandths of their unit
     *("sm_active_us", "tensor_active_us", "dram_active_us", "power_mj", "nvlink_kb"),
 )

@@ -60,7 +60,7 @@ CHECKS: Sequence[Check] = (
         ), facts AS (
             SELECT cluster_id, window_start, gpu_id, sum({_ALL}) AS ms
             FROM usage_window JOIN done USING (cluster_id, window_start)
-            GROUP BY 1, 2, 3
+            GROUP BY cluster_id, window_start, gpu_id
         ), present AS (
             SELECT d.cluster_id, d.window_start, p.gpu_id,
                    sum(least(d.low + 300000, coalesce(p.end_ms, d.low + 300000))
@@ -70,9 +70,9 @@ CHECKS: Sequence[Check] = (
             JOIN accounting_gpupresence p ON p.gpu_id = g.id
                 AND p.start_ms < d.low + 300000
                 AND (p.end_ms IS NULL OR p.end_ms > d.low)
-            GROUP BY 1, 2, 3
+            GROUP BY d.cluster_id, d.window_start, p.gpu_id
         ), newest AS (
-            SELECT cluster_id, max(window_start) AS at FROM done GROUP BY 1
+            SELECT cluster_id, max(window_start) AS at FROM done GROUP BY cluster_id
         )
         SELECT g.uuid || ' ' || coalesce(f.window_start, p.window_start),
                coalesce(f.ms, 0)::text, coalesce(p.ms, 0)::text
@@ -122,11 +122,13 @@ CHECKS: Sequence[Check] = (
         f"""
         WITH a AS (
             SELECT cluster_id, hour_start, {_SUMS} FROM usage_hour
-            WHERE hour_start >= %(start)s AND hour_start < %(end)s GROUP BY 1, 2
+            WHERE hour_start >= %(start)s AND hour_start < %(end)s
+            GROUP BY cluster_id, hour_start
         ), b AS (
             SELECT cluster_id, date_trunc('hour', window_start, 'UTC') AS hour_start, {_SUMS}
             FROM usage_window
-            WHERE window_start >= %(start)s AND window_start < %(end)s GROUP BY 1, 2
+            WHERE window_start >= %(start)s AND window_start < %(end)s
+            GROUP BY cluster_id, hour_start
         )
         SELECT j.hour_start::text, j.rolled::text, j.facts::text
         FROM (
@@ -146,9 +148,11 @@ CHECKS: Sequence[Check] = (
         "every billing day whose hours are up to date is the sum of its hours",
         f"""
         WITH a AS (
-            SELECT cluster_id, billing_on, {_SUMS} FROM usage_day GROUP BY 1, 2
+            SELECT cluster_id, billing_on, {_SUMS} FROM usage_day
+            GROUP BY cluster_id, billing_on
         ), b AS (
-            SELECT cluster_id, billing_on, {_SUMS} FROM usage_hour GROUP BY 1, 2
+            SELECT cluster_id, billing_on, {_SUMS} FROM usage_hour
+            GROUP BY cluster_id, billing_on
         )
         SELECT j.billing_on::text, j.rolled::text, j.hours::text
         FROM (
@@ -171,10 +175,12 @@ CHECKS: Sequence[Check] = (
             f"""
             WITH a AS (
                 SELECT cluster_id, {key} AS at, {_HARD} FROM intensity_{coarse}
-                WHERE {key} >= {low} AND {key} <= {high} GROUP BY 1, 2
+                WHERE {key} >= {low} AND {key} <= {high}
+                GROUP BY cluster_id, at
             ), b AS (
                 SELECT cluster_id, {of} AS at, {_HARD} FROM intensity_{fine}
-                WHERE {of} >= {low} AND {of} <= {high} AND {near_by} GROUP BY 1, 2
+                WHERE {of} >= {low} AND {of} <= {high} AND {near_by}
+                GROUP BY cluster_id, at
             )
             SELECT at::text, coalesce(a.energy_mj, 0)::text, coalesce(b.energy_mj, 0)::text
             FROM a FULL JOIN b USING (cluster_id, at)
@@ -218,7 +224,7 @@ CHECKS: Sequence[Check] = (
                    g.model, sum({_ALL}) AS ms
             FROM usage_window w JOIN accounting_gpu g ON g.id = w.gpu_id
             WHERE w.window_start >= %(start)s AND w.window_start < %(end)s
-            GROUP BY 1, 2, 3
+            GROUP BY w.cluster_id, hour_start, g.model
         ), lines AS (
             SELECT cluster_id, hour_start, model,
                    sum(({_ALL}) * rate
@@ -226,7 +232,8 @@ CHECKS: Sequence[Check] = (
                    min(gpu_rate) AS low, max(gpu_rate) AS high,
                    bool_or(price_id = 0 OR gpu_price_id = 0) AS is_unpriced
             FROM usage_hour
-            WHERE hour_start >= %(start)s AND hour_start < %(end)s GROUP BY 1, 2, 3
+            WHERE hour_start >= %(start)s AND hour_start < %(end)s
+            GROUP BY cluster_id, hour_start, model
         )
         SELECT model || ' ' || hour_start, money::text, (ms * low)::text
         FROM fleet JOIN lines USING (cluster_id, hour_start, model)

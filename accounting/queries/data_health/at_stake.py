@@ -72,5 +72,5 @@ _SHOWN = """
     LEFT JOIN accounting_gpuspan s ON s.scraper_id = t.id
     LEFT JOIN there ON there.gpu_id = s.gpu_id AND there.node_id = s.node_id
     WHERE t.cluster_id = %s
-    GROUP BY 1, 2
+    GROUP BY t.job, t.instance
 """

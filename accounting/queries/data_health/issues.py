@@ -114,9 +114,9 @@ def _rates(clusters: set[int]) -> dict[int, Decimal]:
             SELECT d.cluster_id, sum(({_ALL}) * rate) / nullif(sum({_ALL}), 0)
             FROM usage_day d
             JOIN (SELECT cluster_id, max(billing_on) AS last FROM usage_day
-                  WHERE cluster_id = ANY(%s) GROUP BY 1) newest USING (cluster_id)
+                  WHERE cluster_id = ANY(%s) GROUP BY cluster_id) newest USING (cluster_id)
             WHERE d.rate IS NOT NULL AND d.billing_on > newest.last - 31
-            GROUP BY 1
+            GROUP BY d.cluster_id
             """,
             [sorted(clusters)],
         )

@@ -64,7 +64,7 @@ _SHARED = """
      AND a.start_ms < coalesce(b.end_ms, other.data_end_ms)
      AND b.start_ms < coalesce(a.end_ms, own.data_end_ms)
     WHERE own.id = %s
-    GROUP BY other.name ORDER BY 2 DESC, 1
+    GROUP BY other.name ORDER BY count(DISTINCT mine.uuid) DESC, other.name
 """
 
 

@@ -15,7 +15,7 @@ def unmeasured_ms(cluster_id: int, period: Interval) -> dict[str, int]:
             FROM usage_window w JOIN accounting_node n ON n.id = w.node_id
             WHERE w.cluster_id = %s AND w.window_start >= %s AND w.window_start < %s
               AND w.pod_id <> 0 AND w.metric = %s AND w.unknown_ms > 0
-            GROUP BY 1
+            GROUP BY n.name
             """,
             [cluster_id, period.start, period.end, UtilizationMetric.NONE],
         )

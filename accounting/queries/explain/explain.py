@@ -250,7 +250,7 @@ def _metrics(selection: Selection) -> list[tuple[UtilizationMetric, int]]:
             SELECT w.metric, count(*)
             FROM usage_window w JOIN chosen USING (gpu_id, pod_id)
             WHERE w.window_start >= %(start)s AND w.window_start < %(end)s
-            GROUP BY 1 ORDER BY 2 DESC, 1
+            GROUP BY w.metric ORDER BY count(*) DESC, w.metric
             """,  # built from this project's own constants
             chosen.parameters,
         )

@@ -65,6 +65,9 @@ ALL_TIME = PaidTime(
 )
 
 
+_OF_A_PRICE = "model, profile, lifecycle, tier, rate, currency, valid_from, valid_to"
+
+
 def prices_used(
     selection: Selection, paid: PaidTime, places: int
 ) -> tuple[PriceUsed, ...]:
@@ -73,14 +76,18 @@ def prices_used(
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            SELECT u.model, coalesce(p.profile, ''), u.lifecycle, {paid.tier},
-                   {paid.rate}, u.currency, p.valid_from, p.valid_to,
-                   sum({paid.milliseconds})::bigint AS priced_ms
-            {chosen.tables} LEFT JOIN accounting_unitprice p ON p.id = {paid.price_id}
-            WHERE {chosen.condition} AND {paid.rows}
-            GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
-            HAVING sum({paid.milliseconds}) > 0
-            ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
+            SELECT {_OF_A_PRICE}, sum(milliseconds)::bigint
+            FROM (
+                SELECT u.model, coalesce(p.profile, '') AS profile, u.lifecycle,
+                       {paid.tier} AS tier, {paid.rate} AS rate, u.currency,
+                       p.valid_from, p.valid_to, {paid.milliseconds} AS milliseconds
+                {chosen.tables}
+                LEFT JOIN accounting_unitprice p ON p.id = {paid.price_id}
+                WHERE {chosen.condition} AND {paid.rows}
+            ) line
+            GROUP BY {_OF_A_PRICE}
+            HAVING sum(milliseconds) > 0
+            ORDER BY {_OF_A_PRICE}
             """,  # built from this module's own constants
             chosen.parameters,
         )

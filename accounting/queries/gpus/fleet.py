@@ -128,7 +128,7 @@ _STATES = f"""
                   SELECT g.cluster_id FROM accounting_gpu g WHERE g.uuid = ANY(%(uuids)s)))
               AND w.gpu_id = ANY(ARRAY(
                   SELECT g.id FROM accounting_gpu g WHERE g.uuid = ANY(%(uuids)s))))
-        GROUP BY 1
+        GROUP BY w.gpu_id
     )
     SELECT g.uuid, s.samples_expected, s.samples_used,
            {", ".join(f"s.{state}_ms" for state in STATES)}

@@ -86,7 +86,7 @@ _PRESENT = """
     JOIN accounting_node n ON n.id = p.node_id
     JOIN accounting_cluster c ON c.id = n.cluster_id
     WHERE p.end_ms IS NULL AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
-    GROUP BY 1, 2, 3 ORDER BY 1, 2
+    GROUP BY c.name, n.name, n.id ORDER BY c.name, n.name
 """
 
 

@@ -83,12 +83,13 @@ _FACTS = """
       AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
 """
 _HELD = f"""
-    SELECT c.name, g.uuid, p.name, n.name, coalesce(t.slug, 'unmapped'),
+    SELECT c.name, g.uuid, p.name, n.name, coalesce(t.slug, 'unmapped') AS team,
            bool_or((w.flags & 2) <> 0)
     {_FACTS} AND w.gpu_id IN (
         SELECT h.id FROM accounting_gpu h WHERE h.uuid = ANY(%(uuids)s))
-    GROUP BY 1, 2, 3, 4, 5, p.id
-    ORDER BY 1, 2, sum(w.busy_ms + w.idle_ms + w.unknown_ms) DESC, 3, 4
+    GROUP BY c.name, g.uuid, p.name, n.name, team, p.id
+    ORDER BY c.name, g.uuid, sum(w.busy_ms + w.idle_ms + w.unknown_ms) DESC, p.name,
+             n.name
 """  # of this module's own words
 _FOUND = f"""
     SELECT DISTINCT c.name, g.uuid {_FACTS}

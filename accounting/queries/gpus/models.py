@@ -22,7 +22,8 @@ def models_in_use() -> list[ModelInUse]:
             SELECT g.model, count(DISTINCT g.id)
             FROM accounting_gpu g
             JOIN accounting_gpupresence p ON p.gpu_id = g.id AND p.end_ms IS NULL
-            WHERE g.model <> '' GROUP BY 1 ORDER BY 2 DESC, 1
+            WHERE g.model <> '' GROUP BY g.model
+            ORDER BY count(DISTINCT g.id) DESC, g.model
             """
         )
         return [ModelInUse(*row) for row in cursor.fetchall()]
@@ -48,7 +49,8 @@ def first_seen_by_model() -> dict[str, datetime]:
         cursor.execute(
             """
             SELECT g.model, min(p.start_ms) FROM accounting_gpupresence p
-            JOIN accounting_gpu g ON g.id = p.gpu_id WHERE g.model <> '' GROUP BY 1
+            JOIN accounting_gpu g ON g.id = p.gpu_id WHERE g.model <> ''
+            GROUP BY g.model
             """
         )
         return {

@@ -60,7 +60,7 @@ _SUMS = {
     "intensity_window": tuple(over(f"w.{name}", name) for name in _HARD),
 }
 _ASKED = """
-    SELECT date_bin(%(step)s, w.window_start, 'epoch'), {sums}
+    SELECT date_bin(%(step)s, w.window_start, 'epoch') AS at, {sums}
     FROM {table} w
     WHERE w.cluster_id = ANY(ARRAY(
             SELECT g.cluster_id FROM accounting_gpu g WHERE g.uuid = %(gpu)s))
@@ -70,7 +70,7 @@ _ASKED = """
             WHERE g.uuid = %(gpu)s
               AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))))
       AND w.window_start >= %(start)s AND w.window_start < %(end)s
-    GROUP BY 1
+    GROUP BY at
 """
 
 

@@ -187,21 +187,22 @@ def _asked(
 
 _PRESENT = """
     WITH fact AS (
-        SELECT w.gpu_id, {instance} AS instance, w.window_start,
+        SELECT w.gpu_id, {instance} AS part, w.window_start,
                sum(w.dark_ms) > sum({known}) AS is_dark
         FROM usage_window w
         WHERE w.cluster_id = ANY(%(clusters)s) AND w.gpu_id = ANY(%(gpus)s)
           AND w.window_start >= %(start)s AND w.window_start < %(end)s
-        GROUP BY 1, 2, 3
+        GROUP BY w.gpu_id, part, w.window_start
     ), island AS (
         SELECT *, window_start - interval '5 minutes' * row_number() OVER (
-            PARTITION BY gpu_id, instance, is_dark ORDER BY window_start
+            PARTITION BY gpu_id, part, is_dark ORDER BY window_start
         ) AS island FROM fact
     )
-    SELECT g.uuid, i.instance, min(i.window_start),
+    SELECT g.uuid, i.part, min(i.window_start),
            max(i.window_start) + interval '5 minutes', i.is_dark
     FROM island i JOIN accounting_gpu g ON g.id = i.gpu_id
-    GROUP BY g.uuid, i.instance, i.is_dark, i.island ORDER BY 1, 2, 3
+    GROUP BY g.uuid, i.part, i.is_dark, i.island
+    ORDER BY g.uuid, i.part, min(i.window_start)
 """
 _KNOWN = " + ".join(f"w.{state}_ms" for state in STATES if state != "dark")
 

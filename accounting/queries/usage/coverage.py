@@ -17,7 +17,7 @@ _QUERY = """
     FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
     WHERE w.shard = 0 AND w.window_start >= %(start)s AND w.window_start < %(end)s
       AND (%(cluster)s = '' OR c.name = %(cluster)s)
-    GROUP BY 1
+    GROUP BY day
 """
 
 

@@ -80,17 +80,18 @@ def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Int
     chosen = hard_relation(selection, by)
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
-    grouped = ", ".join(str(i + 1) for i in range(len(columns)))
+    grouped = ", ".join(columns.values())
     query = f"""
         SELECT {names} {_SUMS} {chosen.text()} AND {chosen.is_held}
         {f"GROUP BY {grouped}" if grouped else "HAVING count(*) > 0"}
     """  # built from this project's own constants
-    count = len(columns)
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)
-        return {
-            tuple(value or "" for value in row[:count]): Intensity(
-                **dict(zip(_NAMES, map(int, row[count:]), strict=True))
-            )
-            for row in cursor.fetchall()
-        }
+        names_of = [column.name for column in cursor.description]
+        found = [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
+    return {
+        tuple(row[name] or "" for name in columns): Intensity(
+            **{name: int(row[name]) for name in _NAMES}
+        )
+        for row in found
+    }

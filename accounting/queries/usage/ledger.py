@@ -58,7 +58,6 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     chosen = relation(selection, by)
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
-    grouped = ", ".join(str(i + 1) for i in range(len(columns) + 1))
     states = ", ".join(
         f"sum(u.{s}_ms)::bigint AS {s}_ms, "
         f"coalesce(sum(u.{s}_ms * u.rate) FILTER ({_PRICED}), 0) AS {s}_money, "
@@ -71,7 +70,9 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
                coalesce(sum({_HELD_MS} * (u.gpu_rate - u.rate)), 0) AS difference,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
-        {chosen.text()} GROUP BY {grouped} ORDER BY {grouped}
+        {chosen.text()}
+        GROUP BY {", ".join((*columns.values(), "u.currency"))}
+        ORDER BY {", ".join((*columns, "currency"))}
     """  # built from this module's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)

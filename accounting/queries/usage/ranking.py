@@ -49,7 +49,7 @@ def largest(
     chosen = relation(selection, by)
     columns = key_columns(by)
     names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-    grouped = ", ".join(str(i + 1) for i in range(len(columns)))
+    grouped = ", ".join(columns.values())
     query = f"""
         SELECT {names}, max(u.currency) AS currency,
                {", ".join(f"sum(u.{s}_ms)::bigint AS {s}_ms" for s in HELD)},
@@ -62,7 +62,7 @@ def largest(
                count(*) OVER () AS listed
         {chosen.text()} AND {chosen.is_held}
         GROUP BY {grouped} {_HAVING.get(order, "")}
-        ORDER BY {_ORDERS[order]}, {grouped} LIMIT %(count)s
+        ORDER BY {_ORDERS[order]}, {", ".join(columns)} LIMIT %(count)s
     """  # built from this module's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters | {"count": count})
@@ -120,27 +120,29 @@ def moved_most(
     """
     columns = key_columns(_NAMES)
     names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-    grouped = ", ".join(str(i + 1) for i in range(len(columns)))
+    grouped = ", ".join(columns.values())
     now = relation(selection, _NAMES)
     then = relation(replace(selection, period=before), _NAMES)
 
     def side(chosen: Relation) -> str:
-        return f"""SELECT {names}, {_HELD_MONEY} AS money
+        """Text with its values in it: both sides have parameters of the same names."""
+        text = f"""SELECT {names}, {_HELD_MONEY} AS money
                    {chosen.text()} AND {chosen.is_held} GROUP BY {grouped}"""
+        composed = connection.ops.compose_sql(text, chosen.parameters)  # type: ignore[attr-defined]  # PostgreSQL has it
+        return str(composed)
 
     query = f"""
-        WITH later AS ({side(now)}), earlier AS ({side(then).replace("%(", "%(then_")})
+        WITH later AS ({side(now)}), earlier AS ({side(then)})
         SELECT team, namespace, workload,
                coalesce(earlier.money, 0), coalesce(later.money, 0)
         FROM later FULL JOIN earlier USING ({", ".join(columns)})
         WHERE coalesce(later.money, 0) <> coalesce(earlier.money, 0)
         ORDER BY abs(coalesce(later.money, 0) - coalesce(earlier.money, 0)) DESC,
                  team, workload, namespace
-        LIMIT %(count)s
-    """  # built from this module's own constants
-    earlier = {f"then_{name}": value for name, value in then.parameters.items()}
+        LIMIT {int(count)}
+    """  # built from this module's own constants, and values that the driver quoted
     with connection.cursor() as cursor:
-        cursor.execute(query, now.parameters | earlier | {"count": count})
+        cursor.execute(query)
         found = cursor.fetchall()
     movers = []
     for team, namespace, workload, was, is_now in found:

@@ -56,7 +56,6 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     chosen = relation(selection, by)
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
-    grouped = ", ".join(str(i + 1) for i in range(len(columns) + 1))
     money = ", ".join(
         f"sum(u.{s}_ms * u.rate) AS {s}_money, "
         f"sum(CASE WHEN u.rate IS NULL THEN u.{s}_ms ELSE 0 END) AS {s}_unpriced"
@@ -69,7 +68,8 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
         {chosen.text()} AND {chosen.is_held}
-        GROUP BY {grouped} ORDER BY {grouped}
+        GROUP BY {", ".join((*columns.values(), "u.currency"))}
+        ORDER BY {", ".join((*columns, "currency"))}
     """  # built from this module's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)
