@@ -3,14 +3,16 @@
 The rival is the tests' oracle: the rules in plain Python, one value after another, node by
 node (of a whole fleet at once it is quadratic, which no straightforward loop has to be). Both
 get the same samples of one window of 4,096 GPUs with eight series each: whole GPUs, MIG
-instances, time-slicing with and without virtual GPUs. Answers are compared first. Ours
-computes the second column besides, which the oracle leaves out.
+instances, time-slicing with and without virtual GPUs. Answers are compared first. The oracle
+leaves GPU activity (SM, tensor, memory, power, energy) out, so the ratio is of the columns that
+both compute; the seconds with GPU activity are printed beside it.
 """
 
+import statistics
 import time
 from collections.abc import Iterator, Sequence
 
-from accounting.domain.attribution.attribute import attribute
+from accounting.domain.attribution.attribute import attribute, attribute_states
 from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.domain.holds.derive import data_end_ms, derive
@@ -86,14 +88,25 @@ def _figure(
     until = data_end_ms(inventory)
     derived = derive(inventory, Interval(0, WINDOW.end_ms + 3_600_000), until)
     timelines = node_timelines(inventory, derived, WINDOW, until)
-    ours = interleaved({"ours": lambda: attribute([WINDOW], [reading], timelines)})
-    ours_s = sorted(ours["ours"])[2]
+    ordered = [timeline for _, timeline in sorted(timelines.items())]
+    ours = interleaved(
+        {
+            "same columns": lambda: attribute_states([WINDOW], [reading], ordered),
+            "all": lambda: attribute([WINDOW], [reading], timelines),
+        }
+    )
+    ours_s, all_s = (statistics.median(seconds) for seconds in ours.values())
     return Figure(
         "P16",
         f"attribution of {GPUS} GPUs of mixed shapes / the oracle's loop",
         rival_s / ours_s,
         50,
-        detail={"s": ours_s, "rival s": rival_s, "samples": len(samples)},
+        detail={
+            "s": ours_s,
+            "with activity s": all_s,
+            "rival s": rival_s,
+            "samples": len(samples),
+        },
     )
 
 

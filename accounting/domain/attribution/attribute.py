@@ -70,13 +70,25 @@ def attribute(
     """
     if not windows:
         return []
-    whole = Interval(windows[0].start_ms, windows[-1].end_ms)
-    whose = next((t.whose for t in timelines.values()), Ownership())
-    utilizations, issues = gpu_utilizations(readings, whole, whose)
     ordered = [timeline for _, timeline in sorted(timelines.items())]
-    many = [] if one_by_one else ordered
+    ledgers, held = attribute_states(windows, readings, ordered, one_by_one=one_by_one)
+    return _with_intensity(ledgers, readings, held, ordered)
+
+
+def attribute_states(
+    windows: Sequence[Interval],
+    readings: Sequence[Reading],
+    timelines: Sequence[NodeTimeline],
+    *,
+    one_by_one: bool = False,
+) -> tuple[list[WindowLedger], list[GpuInterval]]:
+    """The same without GPU activity, and who held what; `timelines` in order of node."""
+    whole = Interval(windows[0].start_ms, windows[-1].end_ms)
+    whose = next((t.whose for t in timelines), Ownership())
+    utilizations, issues = gpu_utilizations(readings, whole, whose)
+    many = [] if one_by_one else timelines
     found = attribute_vectorized(windows, many, utilizations)
-    rest = [timeline for timeline in ordered if timeline.node not in found.nodes]
+    rest = [timeline for timeline in timelines if timeline.node not in found.nodes]
     stretches = list(found.intervals)
     ledgers: list[WindowLedger] = []
     for n, window in enumerate(windows):
@@ -89,7 +101,7 @@ def attribute(
                 sums[part.uuid].append(part)
         ledgers.append(_ledger(window, sums, found.tables[n], issues))
         issues = []
-    return _with_intensity(ledgers, readings, stretches, ordered)
+    return ledgers, stretches
 
 
 def _with_intensity(
