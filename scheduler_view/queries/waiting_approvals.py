@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, When
 
 from accounting.access import Scope
 from accounting.models import OrganisationRole
@@ -24,32 +24,35 @@ def pending_count(scope: Scope, user: str, at: datetime) -> int:
 
     One query, and one for each change set that needs a second person.
     """
-    return _pending(user, at).count() if scope.is_admin else 0
+    return len(_pending(user, at)) if scope.is_admin else 0
 
 
 def pending_rows(scope: Scope, user: str, at: datetime) -> list[ChangeRow]:
     """Those that wait for this administrator, the longest first."""
     if not scope.is_admin:
         return []
-    return rows_of(_pending(user, at).order_by("made_at", "pk"), scope)
+    rows = ChangeSet.objects.filter(pk__in=_pending(user, at))
+    return rows_of(rows.order_by("made_at", "pk"), scope)
 
 
-def _pending(user: str, at: datetime) -> QuerySet[ChangeSet]:
-    """Requests of people who are not administrators, and changes that require a second person.
+def _pending(user: str, at: datetime) -> list[int]:
+    """What somebody who is no administrator asked for, and what needs a second person.
 
-    A request whose plan expired still waits: it is neither applied nor declined.
+    A request whose plan expired still waits: it is neither applied nor declined. Who edited
+    what needs a second person is not the second.
     """
     is_request = (
         Q(state__in=_UNANSWERED, apply_wanted_at__isnull=True, undoes__isnull=True)
         & Q(author__isnull=False)
         & ~Q(author__person__role=OrganisationRole.ADMIN)
     )
-    needs_second = ChangeSet.objects.filter(
+    needs_second = Q(
         state=ChangeState.PLANNED, needs_second=True, plan_expires_at__gt=at
-    ).exclude(author_name=user)
-    others = [
+    ) & ~Q(author_name=user)
+    found = ChangeSet.objects.filter(is_request | needs_second)
+    waits = Case(When(is_request, then=True), default=False)
+    return [
         pk
-        for pk in needs_second.values_list("pk", flat=True)
-        if user not in editors(pk)
+        for pk, is_asked in found.values_list("pk", waits)
+        if is_asked or user not in editors(pk)
     ]
-    return ChangeSet.objects.filter(is_request | Q(pk__in=others))
