@@ -36,7 +36,7 @@ def pending_rows(scope: Scope, user: str, at: datetime) -> list[ChangeRow]:
 
 
 def _pending(user: str, at: datetime) -> list[int]:
-    """What somebody who is no administrator asked for, and what needs a second person.
+    """What somebody who is not an administrator asked for, and what needs a second person.
 
     A request whose plan expired still waits: it is neither applied nor declined. Who edited
     what needs a second person is not the second.

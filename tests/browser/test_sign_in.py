@@ -50,7 +50,7 @@ def edit(page: Page) -> None:
 
 def is_filled_in(page: Page) -> None:
     form = page.locator("form[action='/account/tokens']")
-    expect(page.get_by_text("Your edits are filled in again")).to_be_visible()
+    expect(page.get_by_text("They are restored here")).to_be_visible()
     expect(form.get_by_label("Name")).to_have_value("monthly sheet")
     expect(form.get_by_label("Expires after")).to_have_value("180")
     expect(form.get_by_label("read:usage")).not_to_be_checked()
@@ -68,7 +68,7 @@ def test_edits_outlive_a_session_that_ended(sign_in: SignIn) -> None:
     is_filled_in(page)
     expect(page.get_by_text("Your new token")).to_have_count(0)
     visit.open("/account")  # once, not at each visit
-    expect(page.get_by_text("Your edits are filled in again")).to_have_count(0)
+    expect(page.get_by_text("They are restored here")).to_have_count(0)
 
 
 def test_edits_outlive_a_sign_in_elsewhere(sign_in: SignIn) -> None:
@@ -90,7 +90,7 @@ def test_what_was_saved_is_not_filled_in_again(sign_in: SignIn) -> None:
     page.get_by_label("Time zone of labels").fill("Europe/Paris")
     page.get_by_role("button", name="Save time zone").click()
     expect(page.get_by_text("Labels use this time zone")).to_be_visible()
-    expect(page.get_by_text("Your edits are filled in again")).to_have_count(0)
+    expect(page.get_by_text("They are restored here")).to_have_count(0)
     page.get_by_label("Time zone of labels").fill("")
     page.get_by_role("button", name="Save time zone").click()
 

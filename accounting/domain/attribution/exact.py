@@ -129,8 +129,8 @@ def _suspect(window: Interval, total: GpuSum, part: GpuPart) -> Issue:
     return Issue(
         code="suspect_silence",
         subject=part_name(part),
-        message="Its metric shows only zeros while utilisation or power say it worked.",
-        advice="Restart the exporter, or look for another profiler on this node.",
+        message="Its metric reports only zeros, but utilization or power show activity.",
+        advice="Restart the exporter, or check for another profiler on this node.",
         first_ms=window.start_ms,
         last_ms=window.end_ms,
         at_stake_ms=int(unknown // BILLION),

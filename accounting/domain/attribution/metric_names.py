@@ -1,7 +1,7 @@
 """Under which name the metric of a number was read (rules.md N7): kept with the number.
 
-Attribution knows the two rungs of the ladder, engine and utilisation. Which exporter showed
-them, and under which of its names, is told apart here, once the lines are there.
+Attribution knows the two rungs of the ladder, engine and utilization. Which exporter showed
+them, and under which of its names, is distinguished here, after the lines are computed.
 """
 
 from collections import defaultdict

@@ -251,7 +251,7 @@ def _changes(segments: Sequence[Segment]) -> dict[GpuPart, list[int]]:
     """Instants at which the set of a part's holders changes (N6).
 
     A part with room in a pool is held by all holds of that pool, filled or not; the begin
-    of a presence or of a geometry is no change.
+    of a presence or of a geometry is not a change.
     """
     last: dict[GpuPart, frozenset[str]] = {}
     changes: dict[GpuPart, list[int]] = defaultdict(list)

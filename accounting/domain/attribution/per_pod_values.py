@@ -51,7 +51,7 @@ class PodValues:
 
 
 def pod_values(parts: Sequence[Series], whose: Ownership) -> PodValues | None:
-    """Samples with a workload that stand beside one without; None where none says anything."""
+    """Samples with a workload beside one without; None where none says anything."""
     named: list[tuple[PodName, Series]] = []
     device: set[int] = set()
     for series in parts:

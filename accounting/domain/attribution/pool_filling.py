@@ -191,8 +191,8 @@ def _too_much(code: str, subject: str, period: Interval, what: str) -> Issue:
     return Issue(
         code=code,
         subject=subject,
-        message=f"Holds ask for more than {what} can give; they are scaled to it.",
-        advice="Check the node's capacity, labels and pods of that time.",
+        message=f"Allocations exceed {what}. They are scaled to it.",
+        advice="Check the node's capacity, labels and pods at that time.",
         first_ms=period.start_ms,
         last_ms=period.end_ms,
         at_stake_ms=period.length_ms,

@@ -53,7 +53,7 @@ class GpuUtilization:
     power: list[Series] = field(default_factory=list)
     power_limit: list[Series] = field(default_factory=list)
     by_pod: dict[ScraperIdentity, PodValues] = field(default_factory=dict)
-    has_util: bool = True  # False on a MIG instance, which has no utilisation (N7)
+    has_util: bool = True  # False on a MIG instance, which has no utilization (N7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class WindowUtilization:
     """What is known of one GPU in one window.
 
     Attributes:
-        pieces: where samples speak, in order and disjoint.
+        pieces: where samples are valid, in order and disjoint.
         metric: code of the metric that counts; 0 where there is none.
         sample_times: of the counting track, in the window.
         step_ms: of the counting track; 0 without one.
@@ -193,7 +193,7 @@ class _StepsOfNodes:
 def window_utilization(
     utilization: GpuUtilization, window: Interval, changes: Sequence[int]
 ) -> WindowUtilization:
-    """Which metric and track count in a window, and where they speak (N3, N5-N7)."""
+    """Which metric and track count in a window, and where they are valid (N3, N5-N7)."""
     metric = _choose(utilization, window, changes)
     if metric is None:
         return WindowUtilization()

@@ -45,7 +45,7 @@ def metrics_twice(event: WindowsComputed) -> Iterable[Issue]:
 
 
 def holds(event: WindowsComputed) -> Iterable[Issue]:
-    """Pods whose GPUs cannot be told."""
+    """Pods whose GPUs cannot be determined."""
     return event.state.derived.issues
 
 

@@ -57,7 +57,7 @@ class Command(BaseCommand):
             nargs="?",
             const=str(ROUND_S),
             metavar="SECONDS",
-            help=f"go on until stopped, with a pause between two rounds ({ROUND_S} s)",
+            help=f"run until stopped, with a pause between two rounds ({ROUND_S} s)",
         )
         parser.add_argument(
             "--new",

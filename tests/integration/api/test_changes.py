@@ -131,7 +131,7 @@ def test_bad_bodies_are_refused(ask: Ask, change: dict[str, Any]) -> None:
 
 def test_the_same_quota_twice_is_refused(ask: Ask) -> None:
     answer = post(ask("ana"), "", body(EDIT, EDIT | {"gpus": 3}))
-    assert "edit 1 is about the same" in problem(answer)["detail"]
+    assert "it is for the same object as edit 1" in problem(answer)["detail"]
 
 
 def test_a_key_makes_one_of_many_requests(ask: Ask) -> None:

@@ -93,8 +93,8 @@ def test_a_cursor_that_is_not_ours_is_refused(ask: Ask, address: str) -> None:
     _, cursor = first(client, address, 1)
     mark = "&" if "?" in address else "?"
     for given, words in (
-        (f"{cursor[:-2]}xx", "not one of ours"),
-        ("0", "not one of ours"),
+        (f"{cursor[:-2]}xx", "not a valid cursor"),
+        ("0", "not a valid cursor"),
         (first(client, "usage?by=team", 1)[1], "other parameters"),
     ):
         answer = client.get(f"/api/v1/{address}{mark}limit=1&cursor={given}")

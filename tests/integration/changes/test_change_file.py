@@ -36,7 +36,7 @@ def test_a_good_file_is_a_draft() -> None:
         ("reason: Half of it is idle\n", "", 1, "reason: missing"),
         ("gpus: 8", "gpus: 0.5", 4, "gpus: 0.5 is a fraction"),
         ("gpus: 4", "gpus: 0.5", 7, "gpus: 0.5 is a fraction"),
-        ("gpus: 8", "kind: tier", 3, "quotas: the section says what it is"),
+        ("gpus: 8", "kind: tier", 3, "quotas: 'kind' is not allowed here"),
         ("quotas:\n", "quotas:\n  - 8\n", 4, "quotas: must be a mapping"),
         ("ends_at: 2026-12-08", "ends_at: soon", 8, "'soon' is not a valid time"),
         ("ends_at", "force: all\nends_at", 8, "force: must be a list"),

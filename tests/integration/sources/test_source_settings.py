@@ -51,7 +51,7 @@ def test_value_that_is_no_text_is_refused(key: str) -> None:
     [
         ("httpfile:///etc/passwd", "must start with http:// or https://"),
         ("file:///etc/passwd", "must start with http:// or https://"),
-        ("http://169.254.169.254/latest", "never a source"),
+        ("http://169.254.169.254/latest", "not allowed as a source"),
         ("http://ana:secret@prometheus:9090", "username and password_file"),
     ],
 )
@@ -81,6 +81,6 @@ clusters:
       reader: {server: "https://169.254.169.254", token_file: /run/reader}
 """
     with pytest.raises(
-        DocumentError, match=r"line 5: kubernetes.reader.server: .*never a"
+        DocumentError, match=r"line 5: kubernetes.reader.server: .*not allowed"
     ):
         read_configuration(access)
