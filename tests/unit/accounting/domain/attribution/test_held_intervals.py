@@ -122,3 +122,19 @@ def test_a_node_with_too_fine_shares_is_left_out_whole() -> None:
     assert not builder.add("o", merged_intervals(together))
     assert builder.table().gpus == (("n", "G"),)
     assert builder.table().unit.tolist() == [LARGEST]
+
+
+def test_the_unit_of_a_gpu_serves_what_its_instances_leave_too() -> None:
+    third = Fraction(1, 3)
+    segments = [segment(0, 50, {ONE: ()}, left=third)]
+    builder = CellBuilder(WINDOWS, {ONE: 0})
+    assert builder.add("n", merged_intervals(segments))
+    assert builder.table().unit.tolist() == [21]
+
+
+def test_a_node_without_a_gpu_in_the_windows_adds_nothing() -> None:
+    builder = CellBuilder(WINDOWS, {})
+    assert builder.add("n", [])
+    table = builder.table()
+    assert (table.gpus, table.uids) == ((), ("",))
+    assert len(table.cells) == len(table.holders) == len(table.stranded) == 0
