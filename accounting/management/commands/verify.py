@@ -77,7 +77,7 @@ class Command(BaseCommand):
         """Print the end of the audit chain; False where a kept one is not in it."""
         now = head()
         self.stdout.write(
-            f"audit chain: {now.links}:{now.hash}(store this outside of the database)"
+            f"audit chain: {now.links}:{now.hash} (store this outside of the database)"
         )
         if kept is None:
             return True

@@ -244,7 +244,7 @@ def test_a_head_that_was_kept_shows_what_was_cut_off() -> None:
     kept = line.split()[2].rstrip(",")
     assert kept == f"2:{head().hash}"
     save("Vision three")
-    assert "ok   the audit chain goes on" in run("verify", f"--head={kept}")
+    assert "ok   the audit chain continues" in run("verify", f"--head={kept}")
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute("DELETE FROM accounting_auditlink")
@@ -266,4 +266,4 @@ def test_a_head_that_is_none_is_refused(text: str) -> None:
 def test_the_head_of_an_empty_chain_is_kept_as_well() -> None:
     assert head() == Head(0, "")
     save()
-    assert "goes on from the head" in run("verify", "--head=0:")
+    assert "continues from the stored head" in run("verify", "--head=0:")
