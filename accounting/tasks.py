@@ -7,8 +7,9 @@ import structlog
 from celery import shared_task
 
 from accounting.actions import sign_in
-from accounting.ingest import retention, scheduler
+from accounting.ingest import live_sources
 from accounting.ingest.catch_up import catch_up
+from accounting.ingest.facts import retention
 from accounting.models import Cluster, SourceKind
 
 log = structlog.get_logger(__name__)
@@ -29,7 +30,7 @@ def scrape() -> None:
 )
 def scrape_cluster(cluster_id: int) -> None:
     """Read one cluster's scrape sources."""
-    samples = scheduler.scrape_cluster(Cluster.objects.get(pk=cluster_id))
+    samples = live_sources.scrape_cluster(Cluster.objects.get(pk=cluster_id))
     log.info("scraped", cluster=cluster_id, samples=samples)
 
 
@@ -37,7 +38,7 @@ def scrape_cluster(cluster_id: int) -> None:
 def sweep() -> None:
     """Derive missing work from Postgres and ring for it (beat: every minute)."""
     for cluster in Cluster.objects.all():
-        scheduler.find_due(cluster)
+        live_sources.find_due(cluster)
         ingest.apply_async((cluster.pk,), expires=60)
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.ingest import fact_partitions, write_facts
+from accounting.ingest.facts import partitions, write_facts
 from accounting.models import Cluster
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
@@ -18,9 +18,9 @@ def reset() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE accounting_cluster, accounting_team, accounting_unitprice,"
-            f" accounting_billing, {fact_partitions.TABLES} CASCADE"
+            f" accounting_billing, {partitions.TABLES} CASCADE"
         )
-    fact_partitions.forget_known()
+    partitions.forget_known()
 
 
 def make(gpus: int, teams: int = 200) -> None:
@@ -92,8 +92,8 @@ def window_rows(gpus: int, window: int, seed: int = 1) -> "np.ndarray":
 def load_windows(gpus: int, first: int, count: int) -> None:
     """Write adjoining windows' facts."""
     low = START + timedelta(milliseconds=first * WINDOW_MS)
-    fact_partitions.ensure(
-        fact_partitions.WINDOWS, low, low + timedelta(milliseconds=count * WINDOW_MS)
+    partitions.ensure(
+        partitions.WINDOWS, low, low + timedelta(milliseconds=count * WINDOW_MS)
     )
     for window in range(first, first + count):
         write_facts.copy_rows(window_rows(gpus, window))

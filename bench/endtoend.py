@@ -16,7 +16,9 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.ingest import fact_partitions, pipeline, window_schedule
+from accounting.ingest import pipeline
+from accounting.ingest.facts import partitions
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster, Gpu, Pod, Source, UsageWindow
 from bench.fleet import START_S, Fleet
 from bench.measure import Figure, interleaved, ratio
@@ -94,8 +96,8 @@ def _empty(address: str) -> Cluster:
             "TRUNCATE accounting_cluster, usage_window, intensity_window CASCADE"
         )
         cursor.execute("CHECKPOINT")
-    fact_partitions.forget_known()
-    fact_partitions.ensure(fact_partitions.WINDOWS, PERIOD.start, PERIOD.end)
+    partitions.forget_known()
+    partitions.ensure(partitions.WINDOWS, PERIOD.start, PERIOD.end)
     cluster = Cluster.objects.create(name="bench")
     Source.objects.create(
         cluster=cluster, name="prometheus", kind="prometheus", settings={"url": address}
@@ -105,13 +107,13 @@ def _empty(address: str) -> Cluster:
 
 def _ours(cluster: Cluster) -> None:
     """Every window of the period, through the product."""
-    window_schedule.mark(cluster.pk, [PERIOD], "bench", create=True)
+    schedule.mark(cluster.pk, [PERIOD], "bench", create=True)
     _compute(cluster)
 
 
 def _ours_again(cluster: Cluster) -> None:
     """The re-read of windows that are done, as each live source's (rules.md N1)."""
-    window_schedule.read_again(cluster.pk, PERIOD)
+    schedule.read_again(cluster.pk, PERIOD)
     _compute(cluster)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 from django.db import connection, transaction
 
-from accounting.ingest import fact_partitions
-from accounting.ingest.rollup import HOUR, roll_up_days, roll_up_hour
+from accounting.ingest.facts import partitions
+from accounting.ingest.facts.rollup import HOUR, roll_up_days, roll_up_hour
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
 
@@ -30,12 +30,8 @@ def _dirty_hour() -> Iterator[Figure]:
         cluster.reset()
         cluster.make(gpus)
         cluster.load_windows(gpus, 0, 12)
-        fact_partitions.ensure(
-            fact_partitions.HOURS, cluster.START, cluster.START + HOUR
-        )
-        fact_partitions.ensure(
-            fact_partitions.DAYS, cluster.START, cluster.START + HOUR
-        )
+        partitions.ensure(partitions.HOURS, cluster.START, cluster.START + HOUR)
+        partitions.ensure(partitions.DAYS, cluster.START, cluster.START + HOUR)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE usage_window")
         seconds = interleaved({"hour": _roll}, rounds=5)["hour"]

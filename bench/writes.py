@@ -8,14 +8,10 @@ import numpy as np
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
-from accounting.ingest import (
-    fact_partitions,
-    window_leases,
-    window_schedule,
-    write_facts,
-)
-from accounting.ingest.commit import write_windows
-from accounting.ingest.window_leases import WindowResult
+from accounting.ingest.facts import partitions, write_facts
+from accounting.ingest.facts.commit import write_windows
+from accounting.ingest.windows import leases, schedule
+from accounting.ingest.windows.leases import WindowResult
 from accounting.models import UsageWindow
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
@@ -54,8 +50,8 @@ def _total() -> tuple[int, int]:
 
 def _copies() -> Iterator[Figure]:
     cluster.reset()
-    fact_partitions.ensure(
-        fact_partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
+    partitions.ensure(
+        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
     )
     rows = _rows()
     path = _server_file(rows)
@@ -144,29 +140,29 @@ def _repeat(count: int, what: str) -> Figure:
     """The write stage of windows that did not change, against their first load."""
     cluster.reset()
     cluster.make(GPUS)
-    fact_partitions.ensure(
-        fact_partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
+    partitions.ensure(
+        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
     )
     whole = Interval(cluster.START_MS, cluster.START_MS + count * cluster.WINDOW_MS)
     parts = [
         (window, write_facts.Facts(cluster.window_rows(GPUS, n), _NONE))
         for n, window in enumerate(whole.windows())
     ]
-    held: list[window_leases.WindowLease] = []
+    held: list[leases.WindowLease] = []
 
     def prepare(name: str) -> None:
         if name == "first":
             _empty()
             with connection.cursor() as cursor:
                 cursor.execute("DELETE FROM accounting_ingestwindow")
-        window_schedule.mark(1, [whole], "bench", create=True)
-        claimed = window_leases.claim(1)
+        schedule.mark(1, [whole], "bench", create=True)
+        claimed = leases.claim(1)
         assert claimed is not None
         assert len(claimed.windows) == count
         held[:] = [claimed]
 
     def write() -> None:
-        """The write stage of `ingest.pipeline` (`ingest.commit`), of facts that are computed."""
+        """The write stage of `ingest.pipeline`: `ingest.facts.commit` of computed facts."""
         results = [
             (
                 WindowResult(

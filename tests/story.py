@@ -19,8 +19,8 @@ from django.db import connection
 
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, to_ms
 from accounting.domain.core.ledger_line import STATES
-from accounting.ingest import fact_partitions
-from accounting.ingest.rollup import roll_up_days, roll_up_hour
+from accounting.ingest.facts import partitions
+from accounting.ingest.facts.rollup import roll_up_days, roll_up_hour
 from accounting.models import (
     Billing,
     Binding,
@@ -363,12 +363,10 @@ class _Teller:
         )
 
     def _rollups(self, until: datetime) -> None:
-        for table in (fact_partitions.HOURS, fact_partitions.INTENSITY_HOURS):
-            fact_partitions.ensure(table, self.since, self.until + HOUR)
-        for table in (fact_partitions.DAYS, fact_partitions.INTENSITY_DAYS):
-            fact_partitions.ensure(
-                table, self.since - HOUR * 48, self.until + HOUR * 48
-            )
+        for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+            partitions.ensure(table, self.since, self.until + HOUR)
+        for table in (partitions.DAYS, partitions.INTENSITY_DAYS):
+            partitions.ensure(table, self.since - HOUR * 48, self.until + HOUR * 48)
         rows, at = [], self.since
         gap_end = self.gap_day + HOUR * 24
         while at < until:
@@ -438,8 +436,8 @@ class _Teller:
         )
 
     def _facts(self, low: datetime) -> None:
-        for table in (fact_partitions.WINDOWS, fact_partitions.INTENSITY_WINDOWS):
-            fact_partitions.ensure(table, low, self.until + HOUR)
+        for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
+            partitions.ensure(table, low, self.until + HOUR)
         holders = {gpu.pk: held for held in self.held for gpu in held.gpus}
         rows, at = [], low
         while at < self.until:

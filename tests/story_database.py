@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 from tests.story import Story, cast, tell
 
 
@@ -62,7 +62,7 @@ def _connect(name: str) -> None:
     connection.close()
     settings.DATABASES["default"]["NAME"] = name
     connection.settings_dict["NAME"] = name
-    fact_partitions.forget_known()
+    partitions.forget_known()
 
 
 def _drop(name: str) -> None:

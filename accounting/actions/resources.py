@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from accounting.audit import Actor, act
 from accounting.domain.core.interval import FAR_MS, Interval
-from accounting.ingest import window_schedule
+from accounting.ingest.windows import schedule
 from accounting.models import AddedResource, Cluster
 from accounting.queries.resources import added_resources
 
@@ -31,7 +31,5 @@ def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) 
                     share_denominator=share.denominator,
                 )
         for cluster in Cluster.objects.all():
-            window_schedule.mark_existing(
-                cluster.pk, [Interval(0, FAR_MS)], "resources"
-            )
+            schedule.mark_existing(cluster.pk, [Interval(0, FAR_MS)], "resources")
     return True

@@ -12,13 +12,13 @@ from datetime import datetime
 from accounting.domain.core.interval import Interval
 from accounting.ingest.data_issues import checks
 from accounting.ingest.data_issues.events import HoursRolledUp
-from accounting.ingest.pipeline import Ingested, ingest_all
-from accounting.ingest.rollup import (
+from accounting.ingest.facts.rollup import (
     roll_up_complete_hours,
     roll_up_dirty_hours,
 )
-from accounting.ingest.window_backlog import Backlog, backlog
-from accounting.ingest.window_leases import wait_for_locked
+from accounting.ingest.pipeline import Ingested, ingest_all
+from accounting.ingest.windows.backlog import Backlog, backlog
+from accounting.ingest.windows.leases import wait_for_locked
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
 

@@ -23,13 +23,15 @@ from accounting.domain.core.interval import (
 )
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.failpoints import reach
-from accounting.ingest import scrape_buffer, unknown_metrics, window_schedule
+from accounting.ingest import unknown_metrics
 from accounting.ingest.catch_up import catch_up
-from accounting.ingest.cluster_reader import reader_of
 from accounting.ingest.data_issues import record
 from accounting.ingest.data_issues.of_sources import UNKNOWN_METRIC
 from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, fold
 from accounting.ingest.new_clusters import confirm, refuse_known_gpus
+from accounting.ingest.reading import scrape_buffer
+from accounting.ingest.reading.cluster_reader import reader_of
+from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.database_clock import database_now
@@ -258,7 +260,7 @@ def _declare(source: Source, interval_s: int, actor: Actor) -> None:
         blocks = BufferBlock.objects.filter(source=source)
         hours = blocks.values_list("first_ms", "last_ms")
         kept = [_reach(Interval(first, last + 1)) for first, last in hours]
-        window_schedule.mark(source.cluster_id, kept, "interval", create=False)
+        schedule.mark(source.cluster_id, kept, "interval", create=False)
 
 
 def _mark(cluster: Cluster, period: Interval) -> None:
@@ -278,8 +280,8 @@ def _mark(cluster: Cluster, period: Interval) -> None:
         last = int(bounds["last"].timestamp() * 1000) + WINDOW_MS
         high = max(high, first)
         low = min(low, last)
-    window_schedule.mark(cluster.pk, [Interval(low, high)], "new", create=True)
-    window_schedule.mark(cluster.pk, [_reach(period)], "late", create=False)
+    schedule.mark(cluster.pk, [Interval(low, high)], "new", create=True)
+    schedule.mark(cluster.pk, [_reach(period)], "late", create=False)
 
 
 def _reach(period: Interval) -> Interval:

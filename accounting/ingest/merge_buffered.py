@@ -6,9 +6,9 @@ from django.db import transaction
 from django.db.models import Min
 
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest import scrape_buffer
-from accounting.ingest.cluster_reader import folding_of, reader_of
 from accounting.ingest.evidence.observe import observe_period
+from accounting.ingest.reading import scrape_buffer
+from accounting.ingest.reading.cluster_reader import folding_of, reader_of
 from accounting.models import Cluster, IngestWindow
 from accounting.sources.errors import SourceError
 

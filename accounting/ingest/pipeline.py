@@ -19,17 +19,19 @@ from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import Interval
 from accounting.domain.samples.series import Reading, content_hash
 from accounting.failpoints import reach
-from accounting.ingest import retirement, window_leases, write_facts
-from accounting.ingest.cluster_reader import ClusterReader, reader_of
-from accounting.ingest.commit import write_windows
+from accounting.ingest import retirement
 from accounting.ingest.data_issues import checks
 from accounting.ingest.data_issues.events import SourceFailed, WindowsComputed
 from accounting.ingest.evidence.ids import Ids
 from accounting.ingest.evidence.observe import State, observe_period
+from accounting.ingest.facts import write_facts
+from accounting.ingest.facts.commit import write_windows
 from accounting.ingest.gc_pause import no_cycle_search
 from accounting.ingest.kube_state_jobs.changes import bring_about
+from accounting.ingest.reading.cluster_reader import ClusterReader, reader_of
 from accounting.ingest.unknown_metrics import look_for_unknown
-from accounting.ingest.window_leases import (
+from accounting.ingest.windows import leases
+from accounting.ingest.windows.leases import (
     WindowLease,
     WindowLeaseLostError,
     WindowResult,
@@ -80,7 +82,7 @@ def ingest_next(
         not_since: leave out windows that were read at or after this instant.
         as_of: leave out attempts that are due later than this; None: later than now.
     """
-    claimed = window_leases.claim(
+    claimed = leases.claim(
         cluster.pk,
         newest_first=newest_first,
         within=within,
@@ -101,7 +103,7 @@ def ingest_next(
         reach("read")
         reading_hash = content_hash(readings)
         if reading_hash == claimed.reading_hash:
-            window_leases.finish_unchanged(claimed)
+            leases.finish_unchanged(claimed)
             return Ingested(len(claimed.windows), 0, 0)
         is_observed = reader.is_folded(claimed.period)  # after reading: none is unseen
         state = observe_period(
@@ -115,21 +117,21 @@ def ingest_next(
         reach("observed")
         done = _attribute(claimed, readings, state, started, reading_hash)
     except SourceError as error:
-        window_leases.fail(claimed, str(error), error.retry_after_s or 0.0)
+        leases.fail(claimed, str(error), error.retry_after_s or 0.0)
         checks.run(SourceFailed(cluster, claimed.period, error))
         return Ingested(0, 0, 0, failed=len(claimed.windows))
     except (
         WindowLeaseLostError
     ):  # one was taken over: the others of its hour are due again
-        window_leases.give_back(claimed)
+        leases.give_back(claimed)
         return Ingested(0, 0, 0)
     except KeyboardInterrupt:  # somebody stops us: the hour is due again at once
         with suppress(Error):
-            window_leases.give_back(claimed)
+            leases.give_back(claimed)
         raise
     except Exception as error:
         with suppress(Error):  # a lost database: the lease expires
-            window_leases.fail(claimed, f"{type(error).__name__}: {error}")
+            leases.fail(claimed, f"{type(error).__name__}: {error}")
         raise
     if not is_over:
         look_for_unknown(cluster, reader, claimed.period)

@@ -28,9 +28,10 @@ from accounting.domain.core.interval import (
 )
 from accounting.domain.core.issue_catalogue import OF_WINDOWS
 from accounting.failpoints import reach
-from accounting.ingest import fact_partitions, retention, window_schedule
 from accounting.ingest.evidence.observe import derive_again
-from accounting.ingest.rollup import FACTS
+from accounting.ingest.facts import partitions, retention
+from accounting.ingest.facts.rollup import FACTS
+from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import Cluster, PendingRetirement
 from accounting.queries.data_health.retirement import retired_ms, stored
@@ -75,9 +76,7 @@ def _check(cluster_id: int, at: datetime) -> None:
             f"{shown}: the five-minute data of that time has expired, so the end must align to "
             f"an hour: {to_instant(at_ms - at_ms % HOUR_MS):%Y-%m-%dT%H:%MZ}"
         )
-    if at_ms % WINDOW_MS and not window_schedule.is_at_hand(
-        cluster_id, window_of(at_ms)
-    ):
+    if at_ms % WINDOW_MS and not schedule.is_at_hand(cluster_id, window_of(at_ms)):
         raise RetirementError(
             f"{shown}: the samples of that time are deleted, so the end must align to a "
             f"five-minute boundary: {window_of(at_ms).start:%Y-%m-%dT%H:%MZ}"
@@ -280,12 +279,12 @@ def _bring_back(cluster: Cluster, period: Interval) -> None:
         "nothing": NOTHING,
     }
     derive_again(cluster, period)
-    fact_partitions.ensure(fact_partitions.HOURS, period.start, period.end)
-    fact_partitions.ensure(fact_partitions.INTENSITY_HOURS, period.start, period.end)
+    partitions.ensure(partitions.HOURS, period.start, period.end)
+    partitions.ensure(partitions.INTENSITY_HOURS, period.start, period.end)
     with connection.cursor() as cursor:
         for statement in _BRING_BACK:
             cursor.execute(statement, values)
-    window_schedule.mark_existing(cluster.pk, [period], "retired")
+    schedule.mark_existing(cluster.pk, [period], "retired")
 
 
 _ASIDE = """accounting_retiredhour r

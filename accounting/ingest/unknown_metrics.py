@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 import structlog
 
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_instant
-from accounting.ingest.cluster_reader import ClusterReader
 from accounting.ingest.data_issues import checks, record
 from accounting.ingest.data_issues.events import NamesShown
 from accounting.ingest.data_issues.of_sources import UNKNOWN_METRIC
+from accounting.ingest.reading.cluster_reader import ClusterReader
 from accounting.models import Cluster
 from accounting.queries.data_health.unmeasured import unmeasured_ms
 from accounting.sources.errors import SourceError

@@ -1,7 +1,7 @@
 """The natively partitioned tables: windows (by day), hours (by month), days (by year).
 
 Usage is what GPU time was and what it costs; intensity is how hard GPUs worked. Partitions are
-made by `ingest.fact_partitions`, ahead of time and for imported history.
+made by `ingest.facts.partitions`, ahead of time and for imported history.
 """
 
 from django.db import migrations

@@ -61,7 +61,7 @@ class IngestWindow(models.Model):
 
 
 class DirtyHour(models.Model):
-    """An hour of a cluster whose rollup is out of date; cleared by `ingest.rollup`."""
+    """An hour of a cluster whose rollup is out of date; cleared by `ingest.facts.rollup`."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()

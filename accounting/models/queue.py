@@ -8,7 +8,7 @@ from accounting.models.cluster import Cluster
 class QueueSample(models.Model):
     """The newest value of one metric of one queue (`domain.inventory.scheduler_queues.QueueKey`).
 
-    Written by `ingest.scheduler_queues`: a newer sample replaces an older one, in whatever order
+    Written by `ingest.batch_queues`: a newer sample replaces an older one, in whatever order
     they are read. `value` null: no limit is set (Kueue says +Inf).
     """
 
@@ -36,7 +36,7 @@ class QueueSample(models.Model):
 class QueuedJob(models.Model):
     """Evidence: a Job that was made and held back before it began (trap T30).
 
-    Written by `ingest.scheduler_queues` for Jobs that were seen suspended, or that began later than
+    Written by `ingest.batch_queues` for Jobs that were seen suspended, or that began later than
     they were made. Of a name that was used twice the newer Job counts.
     """
 

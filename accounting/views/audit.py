@@ -18,7 +18,7 @@ from accounting.queries.audit.entries import (
 )
 from accounting.rights import AUDIT
 from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
-from accounting.views.audit_words import group_of, grouped, kind_words, names_now
+from accounting.views.audit_text import group_of, grouped, kind_words, names_now
 from accounting.web.downloads import csv_streamed
 from accounting.web.paging import size_of
 from accounting.web.permissions import Visitor, page, visitor_of

@@ -16,7 +16,7 @@ from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import approve_return, end_loans, ended
 from scheduler_view.actions.store_plan import plan
 from scheduler_view.models import ChangeSet, ChangeState, IdempotencyKey
-from scheduler_view.planning.connection import Connect, connect_to
+from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 KEY_KEPT = timedelta(days=1)
 PLAN_PATIENCE = timedelta(hours=1)  # then nobody waits for the plan any more

@@ -24,7 +24,7 @@ from scheduler_view.domain.plan.edit import (
 )
 from scheduler_view.mapping import step_row
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
-from scheduler_view.planning.connection import Connect, connect_to
+from scheduler_view.planning.cluster_connection import Connect, connect_to
 from scheduler_view.planning.desired_state import lost_updates
 from scheduler_view.planning.plan_text import plan_text_of
 from scheduler_view.planning.planner import Computed, compute

@@ -31,7 +31,7 @@ from scheduler_view.observation.observe import (
 )
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.resource_claims import observe_devices
-from scheduler_view.planning.connection import Connect, connect_to
+from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again

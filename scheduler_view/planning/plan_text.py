@@ -30,8 +30,14 @@ from scheduler_view.domain.plan.warnings import (
 from scheduler_view.domain.quotas.spend import UnitRates
 from scheduler_view.domain.wording import counted
 from scheduler_view.planning.planner import Computed
+from scheduler_view.queries.resource_use import (
+    Ask,
+    Use,
+    idle_percents,
+    pods_by_class,
+    uses,
+)
 from scheduler_view.queries.supply import rates_of, supply_of
-from scheduler_view.queries.use import Ask, Use, idle_percents, pods_by_class, uses
 
 
 def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:

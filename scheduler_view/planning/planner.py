@@ -39,8 +39,8 @@ from scheduler_view.planning.desired_state import (
     wish_of,
 )
 from scheduler_view.queries.namespaces import namespaces_by_team
+from scheduler_view.queries.resource_use import Ask, uses
 from scheduler_view.queries.resources import added_names
-from scheduler_view.queries.use import Ask, uses
 
 AT_ONCE = 8  # dry runs beside each other; the API server's own fairness limits more
 

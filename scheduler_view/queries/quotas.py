@@ -19,7 +19,9 @@ from scheduler_view.domain.quotas.headroom import LimitedBy, room
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.queries.pending_units import units_of, waiting_units
 from scheduler_view.queries.queue_borrowing import QueueBorrowing, lent_to, served
+from scheduler_view.queries.resource_use import Ask, uses
 from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import (
     SyncRow,
@@ -28,8 +30,6 @@ from scheduler_view.queries.sync import (
     sync_rows,
     worst,
 )
-from scheduler_view.queries.use import Ask, uses
-from scheduler_view.queries.waiting import units_of, waiting_units
 
 Live = Mapping[str, Sequence[LimitedBy]]  # by namespace
 

@@ -6,7 +6,7 @@ from accounting.models import Cluster
 from scheduler_view.domain.tiers.tier import PREEMPTS
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
-from scheduler_view.queries.use import pods_by_class
+from scheduler_view.queries.resource_use import pods_by_class
 
 
 @dataclass(frozen=True, slots=True)

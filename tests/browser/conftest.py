@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from pytest_django import DjangoDbBlocker
 from pytest_django.live_server_helper import LiveServer
 
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 from tests.programs import chromium
 from tests.story import Story, cast, tell
 
@@ -43,13 +43,13 @@ def story(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
     now = datetime.now(UTC)
     until = now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0)
     with django_db_blocker.unblock():
-        fact_partitions.forget_known()
+        partitions.forget_known()
         _wipe()
         told = tell(until)
         cast(told)
         yield told
         _wipe()
-        fact_partitions.forget_known()
+        partitions.forget_known()
 
 
 def _wipe() -> None:

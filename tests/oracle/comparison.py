@@ -14,9 +14,9 @@ from django.db import connection, transaction
 
 from accounting.audit import SYSTEM
 from accounting.domain.core.interval import to_instant
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.retirement import retire, work_off
-from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, Source, SourceKind
 from tests.integration.faults.support import unfinished
 from tests.oracle.ledger import STATES, Fact, Key, Ledger

@@ -20,11 +20,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant, to_ms
 from accounting.failpoints import NAMES
-from accounting.ingest import window_leases, window_schedule
-from accounting.ingest.commit import mark_hours
+from accounting.ingest.facts.commit import mark_hours
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
-from accounting.ingest.window_leases import WindowLeaseLostError, WindowResult
+from accounting.ingest.windows import leases, schedule
+from accounting.ingest.windows.leases import WindowLeaseLostError, WindowResult
 from accounting.models import Cluster
 from tests.integration.accounting.support import run
 from tests.integration.faults.forks import Warm
@@ -258,14 +258,14 @@ class Living(RuleBasedStateMachine):
     def a_late_claim_cannot_write(self) -> None:
         """I13: who was overtaken is refused."""
         cluster = self.cluster
-        window_schedule.mark(cluster.pk, [self.whole()], "again", create=False)
-        claimed = window_leases.claim(cluster.pk)
+        schedule.mark(cluster.pk, [self.whole()], "again", create=False)
+        claimed = leases.claim(cluster.pk)
         assert claimed is not None
-        window_schedule.mark(cluster.pk, claimed.windows, "late", create=False)
+        schedule.mark(cluster.pk, claimed.windows, "late", create=False)
         outcomes = [WindowResult(w, 0, b"x", 0, 0, False, 1) for w in claimed.windows]
         with pytest.raises(WindowLeaseLostError):
-            window_leases.finish(claimed, outcomes)
-        window_leases.give_back(claimed)
+            leases.finish(claimed, outcomes)
+        leases.give_back(claimed)
         self.take([])
 
     # --- reading and checking --------------------------------------------------------
@@ -294,7 +294,7 @@ class Living(RuleBasedStateMachine):
         call_command("verify", stdout=io.StringIO())  # I3, I5, I6, I9
         cluster = self.cluster
         every = list(self.whole().windows())
-        window_schedule.mark(cluster.pk, every, "again", create=False)
+        schedule.mark(cluster.pk, every, "again", create=False)
         done = ingest_all(cluster)
         assert done.windows == len(every)
         assert done.rows_written == 0  # I1

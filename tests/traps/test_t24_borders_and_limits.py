@@ -9,9 +9,9 @@ import requests
 import yaml
 
 from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.ingest import window_schedule
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster, IngestWindow
 from tests.builders import SETUP
 from tests.integration.accounting.support import facts, report, run
@@ -42,7 +42,7 @@ def connected(address: str, folder: Path) -> Cluster:
 def read(cluster: Cluster, seconds: int) -> int:
     """Read a scene's time; gives the number of windows that failed."""
     period = Interval(START_MS, START_MS + seconds * 1000)
-    window_schedule.mark(cluster.pk, [period], "asked", create=True)
+    schedule.mark(cluster.pk, [period], "asked", create=True)
     return compute(cluster)
 
 

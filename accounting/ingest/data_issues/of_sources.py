@@ -11,7 +11,7 @@ from accounting.ingest.data_issues.events import (
     SourceFailed,
     SourceScraped,
 )
-from accounting.ingest.scrape_targets import scrape_interval_s, targets_of
+from accounting.ingest.reading.scrape_targets import scrape_interval_s, targets_of
 from accounting.queries.data_health.at_stake import silent_gpus, waiting_ms
 
 UNKNOWN_METRIC = "unknown_metric"

@@ -15,7 +15,7 @@ from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.domain.samples.series import Reading
 from accounting.failpoints import reach
-from accounting.ingest import scheduler_queues, window_schedule
+from accounting.ingest import batch_queues
 from accounting.ingest.evidence import gpu_labels, load, save, store_derived
 from accounting.ingest.evidence.gpu_labels import label_period
 from accounting.ingest.evidence.holds import overlapping
@@ -23,12 +23,13 @@ from accounting.ingest.evidence.ids import Ids
 from accounting.ingest.evidence.workloads import resolve_pods
 from accounting.ingest.gc_pause import no_cycle_search
 from accounting.ingest.kube_state_jobs.changes import judge
+from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
 
 if TYPE_CHECKING:  # the web process derives again, and loads no client of a cluster
-    from accounting.ingest.cluster_reader import ClusterReader
+    from accounting.ingest.reading.cluster_reader import ClusterReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def observe_period(
         if not is_observed:
             touched = observe(inventory, readings, period)
             save.save(cluster, inventory, ids, touched, period)
-            scheduler_queues.store(cluster, readings, period)
+            batch_queues.store(cluster, readings, period)
         _declare_intervals(inventory, readings)
         until = data_end_ms(inventory)
         if reader.is_live:  # it answers to the window's end, and never for the future
@@ -102,7 +103,7 @@ def observe_period(
         changed.extend(_moved_end(cluster, until))
         changed.extend(jobs.again)
         outside = _outside(changed, _stretches(computed or [period]))
-        window_schedule.mark_existing(cluster.pk, outside, "late")
+        schedule.mark_existing(cluster.pk, outside, "late")
         reach("folded")
     found = jobs.issues(period, inventory.added_names)
     return State(inventory, ids, now, until, found)
@@ -125,7 +126,7 @@ def derive_again(cluster: Cluster, period: Interval) -> None:
     _, changed = store_derived.store(cluster, inventory, now, ids, near, touched)
     kept = Interval(0, inventory.retired_ms or FAR_MS)
     there = [part for span in changed if (part := span.intersection(kept))]
-    window_schedule.mark_existing(cluster.pk, there, "late")
+    schedule.mark_existing(cluster.pk, there, "late")
 
 
 def _load_far(

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.inventory.records import ClaimRecord, Device, Inventory
-from accounting.ingest import window_schedule
+from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import Cluster, ResourceClaim
 
@@ -68,7 +68,7 @@ def observe_claims(
         _write(rows)
         if rows:
             touched = Interval(min(starts), period.end_ms)
-            window_schedule.mark_existing(cluster.pk, [touched], "claims")
+            schedule.mark_existing(cluster.pk, [touched], "claims")
     return len(rows)
 
 

@@ -27,9 +27,10 @@ from accounting.domain.inventory.kube_state_jobs import (
     differences,
 )
 from accounting.domain.samples.series import Reading
-from accounting.ingest import scrape_buffer, window_schedule
 from accounting.ingest.kube_state_jobs.store import fold
 from accounting.ingest.kube_state_jobs.withdrawal import withdraw
+from accounting.ingest.reading import scrape_buffer
+from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import Cluster
 from accounting.queries.data_health.known_kube_state_jobs import (
@@ -105,7 +106,7 @@ def bring_about(cluster: Cluster) -> Interval | None:
         lock("evidence", cluster.pk)
         known = known_jobs(cluster.pk)
         _, again = _bring_about(cluster, known, known)
-        window_schedule.mark_existing(cluster.pk, again, "jobs")
+        schedule.mark_existing(cluster.pk, again, "jobs")
     return Interval(again[0].start_ms, again[-1].end_ms) if again else None
 
 
@@ -140,7 +141,7 @@ def changed(
     if not lost and not gained:
         return []
     _resolve(cluster.pk, codes_of(after, jobs))
-    at_hand = Interval(window_schedule.at_hand_from(cluster.pk), FAR_MS)
+    at_hand = Interval(schedule.at_hand_from(cluster.pk), FAR_MS)
     found = _at_hand(gained, at_hand)
     for job, periods in lost.items():
         kept = _at_hand({job: periods}, at_hand)

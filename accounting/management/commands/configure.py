@@ -11,10 +11,10 @@ from accounting.audit import SYSTEM
 from accounting.configuration.apply import apply_configuration
 from accounting.configuration.schema import read_configuration
 from accounting.configuration.yaml_lines import DocumentError, decode
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.kube_state_jobs.changes import bring_about
 from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.retirement import RetirementError, work_off
-from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.management.output import HIDDEN, WRONG_USE
 from accounting.management.progress import Progress
 from accounting.models import Cluster, Team

@@ -11,15 +11,16 @@ from django.db import InterfaceError, OperationalError, connection
 
 from accounting.audit import SYSTEM, act
 from accounting.domain.core.interval import Interval
-from accounting.ingest import scheduler, window_schedule
+from accounting.ingest import live_sources
 from accounting.ingest.catch_up import CaughtUp, catch_up
-from accounting.ingest.expired_hours import widened
+from accounting.ingest.facts.expired_hours import widened
 from accounting.ingest.new_clusters import (
     KnownGpusError,
     confirm,
     refuse_shared_gpus,
 )
-from accounting.ingest.window_backlog import backlog
+from accounting.ingest.windows import schedule
+from accounting.ingest.windows.backlog import backlog
 from accounting.management.arguments import WrongUse, clusters_named, ended_range
 from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress
@@ -116,11 +117,11 @@ class Command(BaseCommand):
 
     def _catch_up(self, cluster: Cluster, *, is_quiet: bool = False) -> int:
         """Everything that is due, also what becomes due meanwhile."""
-        scheduler.scrape_cluster(cluster)
-        scheduler.find_due(cluster)
+        live_sources.scrape_cluster(cluster)
+        live_sources.find_due(cluster)
         done = self._compute(cluster, None)
         for _ in range(MOST_TURNS):
-            if done.left.failed or not scheduler.find_due(cluster):
+            if done.left.failed or not live_sources.find_due(cluster):
                 break
             done += self._compute(cluster, None)
         if not is_quiet or done.ingested.windows or done.hours:
@@ -136,9 +137,7 @@ class Command(BaseCommand):
                 f"computed, from {period.start:%Y-%m-%dT%H:%MZ} to "
                 f"{period.end:%Y-%m-%dT%H:%MZ}"
             )
-        before = window_schedule.ask(
-            cluster.pk, period, create=scheduler.is_live(cluster)
-        )
+        before = schedule.ask(cluster.pk, period, create=live_sources.is_live(cluster))
         if before:
             self.stdout.write(
                 f"{cluster.name}: continuing; {before} windows of this range are already computed"
@@ -228,7 +227,7 @@ def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Interval 
     if options["follow"]:
         raise WrongUse("--follow cannot be used with --from and --to")
     for cluster in clusters:
-        lost = window_schedule.lost_before(cluster.pk, period)
+        lost = schedule.lost_before(cluster.pk, period)
         if lost is not None:
             raise WrongUse(
                 f"{cluster.name}: samples of files and scrapes before "

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from accounting.audit import SYSTEM
 from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Interval
 from accounting.ingest.imports import import_files, keep_files
-from accounting.ingest.window_backlog import backlog
+from accounting.ingest.windows.backlog import backlog
 from accounting.models import Cluster
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 
 
 @pytest.fixture(autouse=True)
 def no_facts_of_others(request: pytest.FixtureRequest) -> Iterator[None]:
     """Start without facts, and without memory of partitions that were rolled back."""
-    fact_partitions.forget_known()
+    partitions.forget_known()
     marker = request.node.get_closest_marker("django_db")
     if marker is not None and marker.kwargs.get("transaction"):
         request.getfixturevalue("transactional_db")
         with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {fact_partitions.TABLES}")
+            cursor.execute(f"TRUNCATE {partitions.TABLES}")
     yield
-    fact_partitions.forget_known()
+    partitions.forget_known()

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Model
 from pghistory.models import Event
 
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 from accounting.models import Cluster, SharePolicy, Source, UnitPrice
 
 
@@ -65,9 +65,7 @@ def clear() -> None:
         and _is_measured(model)
     ]
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"TRUNCATE {', '.join(measured)}, {fact_partitions.TABLES} CASCADE"
-        )
+        cursor.execute(f"TRUNCATE {', '.join(measured)}, {partitions.TABLES} CASCADE")
     for model in _CHANGED:
         model._base_manager.all()._raw_delete("default")
 

@@ -7,8 +7,8 @@ import pytest
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.records import Device
 from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster
 from tests.traps.scene import (
     HOUR,

@@ -6,8 +6,9 @@ import pytest
 from pytest_django import Settings
 
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest import cluster_reader, window_leases, window_schedule
-from accounting.ingest.cluster_reader import ClusterReader, reader_of
+from accounting.ingest.reading import cluster_reader
+from accounting.ingest.reading.cluster_reader import ClusterReader, reader_of
+from accounting.ingest.windows import leases, schedule
 from accounting.models import Cluster, DataIssue, Gpu, Source, SourceKind
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import clear, facts, run
@@ -62,15 +63,13 @@ def test_a_claim_takes_the_due_windows_of_as_many_hours() -> None:
     hour = Interval(midnight * 1000, midnight * 1000 + HOUR_MS)
     for number in (0, 1, 5, 6):
         shift = number * HOUR_MS
-        window_schedule.mark(
+        schedule.mark(
             cluster.pk,
             [Interval(hour.start_ms + shift, hour.start_ms + shift + WINDOW_MS)],
             "new",
             create=True,
         )
-    taken = [
-        window_leases.claim(cluster.pk, hours=6, newest_first=False) for _ in range(3)
-    ]
+    taken = [leases.claim(cluster.pk, hours=6, newest_first=False) for _ in range(3)]
     starts = [
         [(w.start_ms - hour.start_ms) // HOUR_MS for w in claimed.windows]
         for claimed in taken

@@ -7,10 +7,11 @@ import pytest
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
-from accounting.ingest import scheduler, window_schedule
+from accounting.ingest import live_sources
 from accounting.ingest.data_issues.record import record
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster, DataIssue
 from tests.builders import HOUR_ZERO
 from tests.integration.accounting.support import report, run
@@ -124,7 +125,7 @@ def test_each_failed_scrape_of_an_exporter_is_a_step_of_its_gpus(
     source = scraped(("dcgm-exporter", EXPORTER), ("node", KUBE))
     cluster = known_cluster(tmp_path, source)
     for now in range(END_MS, END_MS + 90_000, 30_000):
-        scheduler.scrape_cluster(cluster, partial(int, now))
+        live_sources.scrape_cluster(cluster, partial(int, now))
     assert stakes("target_down") == {
         f"http://{EXPORTER}/metrics": (2 * 90, "0.105000"),
         f"http://{KUBE}/metrics": (0, None),  # of another job: nobody knows its GPUs
@@ -133,14 +134,14 @@ def test_each_failed_scrape_of_an_exporter_is_a_step_of_its_gpus(
 
 def test_kube_state_tells_who_holds_every_gpu(tmp_path: Path) -> None:
     cluster = known_cluster(tmp_path, scraped(("kube-state-metrics", KUBE)))
-    scheduler.scrape_cluster(cluster, partial(int, END_MS))
+    live_sources.scrape_cluster(cluster, partial(int, END_MS))
     assert stakes("target_down") == {f"http://{KUBE}/metrics": (3 * 30, "0.052500")}
 
 
 def test_windows_that_wait_have_the_time_of_their_gpus_at_stake(tmp_path: Path) -> None:
     source = f'kind: prometheus, timeout_s: 1, url: "http://{EXPORTER}"'
     cluster = known_cluster(tmp_path, source)
-    window_schedule.mark(
+    schedule.mark(
         cluster.pk, [Interval(END_MS, END_MS + HOUR_MS)], "asked", create=True
     )
     assert ingest_all(cluster).failed == 12

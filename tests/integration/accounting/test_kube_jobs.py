@@ -15,11 +15,11 @@ from accounting.actions.kube_state_jobs import set_accepted
 from accounting.audit import SYSTEM
 from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.ingest import merge_buffered
-from accounting.ingest.cluster_reader import reader_of
 from accounting.ingest.evidence.observe import observe_period
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.kube_state_jobs.changes import bring_about
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.reading.cluster_reader import reader_of
 from accounting.models import Cluster
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import clear, facts, report, run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.ingest import retention
+from accounting.ingest.facts import retention
 from accounting.models import GpuLabelHour, IngestWindow, PodHold, ScrapeHour
 from tests.integration.accounting.support import clear, facts, report, run
 from tests.traps.scene import HOUR, HOUR_MS, START, Pod, Scene, gpus, states, usage

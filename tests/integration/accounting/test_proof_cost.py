@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 from accounting.models import Cluster
 from accounting.queries.audit.verify import CHECKS, oldest
 
@@ -38,8 +38,8 @@ def read_rows(query: str, parameters: dict[str, Any]) -> int:
 @pytest.fixture
 def facts() -> None:
     cluster = Cluster.objects.create(name="north")
-    fact_partitions.ensure(fact_partitions.WINDOWS, START, END)
-    fact_partitions.ensure(fact_partitions.INTENSITY_WINDOWS, START, END)
+    partitions.ensure(partitions.WINDOWS, START, END)
+    partitions.ensure(partitions.INTENSITY_WINDOWS, START, END)
     with connection.cursor() as cursor:
         for table in ("usage_window", "intensity_window"):
             cursor.execute(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from accounting.domain.core.interval import Interval
-from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster, IngestWindow, UsageWindow
 from tests.builders import HOUR_ZERO, SETUP, two_hours
 from tests.integration.accounting.support import run
@@ -31,7 +31,7 @@ def cluster(tmp_path: Path) -> Cluster:
 
 def compute_whole_hours(cluster: Cluster) -> None:
     """As claims of whole hours, which the re-read makes too."""
-    window_schedule.mark(cluster.pk, [HOURS], "asked", create=False)
+    schedule.mark(cluster.pk, [HOURS], "asked", create=False)
     ingest_all(cluster)
 
 
@@ -50,7 +50,7 @@ def is_computed(cluster: Cluster) -> bool:
 
 def test_the_same_samples_compute_nothing(cluster: Cluster) -> None:
     falsify(cluster)
-    window_schedule.read_again(cluster.pk, HOURS)
+    schedule.read_again(cluster.pk, HOURS)
     done = ingest_all(cluster)
     assert done.windows == 24
     assert done.rows_written == 0
@@ -70,16 +70,16 @@ def test_a_late_mark_counts_though_the_window_is_read_again_too(
     cluster: Cluster,
 ) -> None:
     falsify(cluster)
-    window_schedule.read_again(cluster.pk, HOURS)
-    window_schedule.mark_existing(cluster.pk, [HOURS], "late")
-    window_schedule.read_again(cluster.pk, HOURS)
+    schedule.read_again(cluster.pk, HOURS)
+    schedule.mark_existing(cluster.pk, [HOURS], "late")
+    schedule.read_again(cluster.pk, HOURS)
     ingest_all(cluster)
     assert is_computed(cluster)
 
 
 def test_other_samples_are_computed(cluster: Cluster, tmp_path: Path) -> None:
     falsify(cluster)
-    window_schedule.read_again(cluster.pk, HOURS)
+    schedule.read_again(cluster.pk, HOURS)
     IngestWindow.objects.filter(cluster=cluster).update(reading_hash=b"other")
     ingest_all(cluster)
     assert is_computed(cluster)
@@ -89,6 +89,6 @@ def test_facts_that_are_lost_are_computed(cluster: Cluster) -> None:
     wanted = ledger()
     UsageWindow.objects.filter(cluster_id=cluster.pk, **INSIDE).delete()
     IngestWindow.objects.filter(cluster=cluster).update(content_hash=None)
-    window_schedule.read_again(cluster.pk, HOURS)
+    schedule.read_again(cluster.pk, HOURS)
     ingest_all(cluster)
     assert ledger() == wanted

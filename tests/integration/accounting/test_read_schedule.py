@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
-from accounting.ingest import scheduler, window_schedule
+from accounting.ingest import live_sources
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster, IngestWindow, Source, SourceKind
 
 pytestmark = pytest.mark.django_db
@@ -19,14 +20,14 @@ def cluster(kind: SourceKind, until: datetime) -> Cluster:
     found = Cluster.objects.create(name="north")
     Source.objects.create(cluster=found, name="live", kind=kind)
     days = Interval(to_ms(until - timedelta(days=8)), to_ms(until))
-    window_schedule.mark(found.pk, [days], "new", create=True)
+    schedule.mark(found.pk, [days], "new", create=True)
     IngestWindow.objects.update(state="done", reason="")
     return found
 
 
 def due_at(found: Cluster, now: datetime) -> dict[str, int]:
     """How many windows are pending for which reason, at a time."""
-    scheduler.find_due(found, lambda: to_ms(now))
+    live_sources.find_due(found, lambda: to_ms(now))
     reasons = IngestWindow.objects.filter(state="pending").values_list(
         "reason", flat=True
     )

@@ -16,9 +16,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from accounting.audit import SYSTEM
-from accounting.ingest import fact_partitions, retention
+from accounting.ingest.facts import partitions, retention
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.retirement import retire, work_off
-from accounting.ingest.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, IngestWindow, PendingRetirement, RetiredHour
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import facts, report, run
@@ -150,7 +150,7 @@ def test_the_order_of_import_and_end_makes_no_difference(imported: Path) -> None
     configured(imported, "2026-10-01T11:02:30Z")
     before, holds = facts(), report("holds")
     with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE accounting_cluster, {fact_partitions.TABLES} CASCADE")
+        cursor.execute(f"TRUNCATE accounting_cluster, {partitions.TABLES} CASCADE")
     configured(imported, "2026-10-01T11:02:30Z")
     run("import_metrics", "--cluster=north", imported / "a.om")
     assert facts() == before

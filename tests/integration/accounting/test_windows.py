@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.ingest import window_leases, window_schedule, write_facts
-from accounting.ingest.commit import write_windows
-from accounting.ingest.window_leases import WindowLeaseLostError, WindowResult
+from accounting.ingest.facts import write_facts
+from accounting.ingest.facts.commit import write_windows
+from accounting.ingest.windows import leases, schedule
+from accounting.ingest.windows.leases import WindowLeaseLostError, WindowResult
 from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
 from accounting.queries.database_clock import database_now
 from tests.builders import HOUR_ZERO
@@ -21,29 +22,29 @@ SECOND = Interval(FIRST.end_ms, FIRST.end_ms + WINDOW_MS)
 
 def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
     cluster = Cluster.objects.create(name="north")
-    window_schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
-    claimed = window_leases.claim(cluster.pk)
+    schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    claimed = leases.claim(cluster.pk)
     assert claimed is not None
     assert claimed.windows == (FIRST, SECOND)
-    window_schedule.mark(cluster.pk, [SECOND], "late", create=False)
+    schedule.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(WindowLeaseLostError):
-        window_leases.finish(
+        leases.finish(
             claimed,
             [WindowResult(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows],
         )
-    assert window_leases.claim(cluster.pk, within=FIRST) is None
+    assert leases.claim(cluster.pk, within=FIRST) is None
 
-    window_leases.give_back(claimed)
+    leases.give_back(claimed)
 
-    again = window_leases.claim(cluster.pk)
+    again = leases.claim(cluster.pk)
     assert again is not None
     assert again.windows == (FIRST, SECOND)
 
 
 def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> None:
     cluster = Cluster.objects.create(name="north")
-    window_schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
-    claimed = window_leases.claim(cluster.pk)
+    schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    claimed = leases.claim(cluster.pk)
     assert claimed is not None
     outcomes = [WindowResult(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows]
     open_issue = DataIssue.objects.create(
@@ -53,11 +54,11 @@ def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> Non
         first_seen=FIRST.start,
         last_seen=FIRST.end,
     )
-    assert not window_leases.finish_quietly(claimed, outcomes)
+    assert not leases.finish_quietly(claimed, outcomes)
     assert windows_in(cluster, "claimed") == 2
 
     open_issue.delete()
-    assert window_leases.finish_quietly(claimed, outcomes)
+    assert leases.finish_quietly(claimed, outcomes)
     assert windows_in(cluster, "done") == 2
 
 
@@ -66,9 +67,9 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
     empty = write_facts.Facts(
         np.zeros(0, write_facts.ROW), np.zeros(0, write_facts.INTENSITY_ROW)
     )
-    window_schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
+    schedule.mark(cluster.pk, [FIRST, SECOND], "new", create=True)
     for _ in range(2):  # the second time they say what they said
-        claimed = window_leases.claim(cluster.pk)
+        claimed = leases.claim(cluster.pk)
         assert claimed is not None
         outcomes = [
             WindowResult(w, 0, empty.content_hash, 0, 0, False, 1)
@@ -77,14 +78,14 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
         results = [(outcome, empty) for outcome in outcomes]
         write_windows(claimed, results)
         assert windows_in(cluster, "done") == 2
-        window_schedule.mark(cluster.pk, [FIRST, SECOND], "again", create=False)
+        schedule.mark(cluster.pk, [FIRST, SECOND], "again", create=False)
 
-    claimed = window_leases.claim(cluster.pk)
+    claimed = leases.claim(cluster.pk)
     assert claimed is not None
-    window_schedule.mark(cluster.pk, [SECOND], "late", create=False)
+    schedule.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(WindowLeaseLostError):
         write_windows(claimed, results)
-    window_leases.give_back(claimed)
+    leases.give_back(claimed)
     assert windows_in(cluster, "pending") == 2
 
 
@@ -120,7 +121,7 @@ def test_no_window_is_computed_again_without_its_samples(
             cluster=cluster, window_start=start, state="done", read_at=read_at
         )
 
-    window_schedule.mark_existing(cluster.pk, [Interval(0, FIRST.end_ms)], "late")
+    schedule.mark_existing(cluster.pk, [Interval(0, FIRST.end_ms)], "late")
 
     states = dict(IngestWindow.objects.values_list("window_start", "state"))
     assert states == {old: "pending" if is_due else "done", FIRST.start: "pending"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 from accounting.models import Binding, Team
 from scheduler_view.models import QuotaTarget
 from tests.builders import Text, times
@@ -23,9 +23,9 @@ DAY_S = 86_400
 @pytest.fixture(autouse=True)
 def days() -> Iterator[None]:
     """Partitions of days go with the test's transaction; nobody may think they are there."""
-    fact_partitions.forget_known()
+    partitions.forget_known()
     yield
-    fact_partitions.forget_known()
+    partitions.forget_known()
 
 
 def import_holds(office: Office, folder: Path, spaces: dict[str, list[int]]) -> None:

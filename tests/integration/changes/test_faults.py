@@ -17,7 +17,7 @@ from scheduler_view.cluster.access import AccessRole, ClusterAccess
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.models import ChangeSet, QuotaTarget
-from scheduler_view.planning.connection import connect_to
+from scheduler_view.planning.cluster_connection import connect_to
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.server import control_plane
 from tests.control_plane.world import GPU_KEY, world_of

@@ -16,7 +16,7 @@ from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.models import ChangeSet, QuotaTarget
-from scheduler_view.planning.connection import connect_to
+from scheduler_view.planning.cluster_connection import connect_to
 from tests.control_plane.world import GPU_KEY
 from tests.integration.changes.office import Office, quota, steps
 

@@ -14,7 +14,7 @@ from scheduler_view.actions.change_sets import ChangeRefused, again
 from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.errors import Forbidden
 from scheduler_view.models import ChangeSet, StepState
-from scheduler_view.planning.connection import connect_to
+from scheduler_view.planning.cluster_connection import connect_to
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World
 from tests.control_plane.world import quota as quota_body

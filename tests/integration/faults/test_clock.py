@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from accounting.domain.core.interval import to_instant
-from accounting.ingest import scheduler
+from accounting.ingest import live_sources
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
-from accounting.ingest.scrape_targets import targets_of
+from accounting.ingest.reading.scrape_targets import targets_of
 from accounting.models import Cluster, DataIssue, Source
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
 from tests.integration.accounting.support import clear, facts, report, run
@@ -94,9 +94,9 @@ def live_through(world: World, times: range) -> None:
     cluster = Cluster.objects.get(name="north")
     for at in times:
         world.at = at
-        assert scheduler.scrape_cluster(cluster, world.clock_ms) > 0
+        assert live_sources.scrape_cluster(cluster, world.clock_ms) > 0
         if at // 60 % 2 == 0:
-            scheduler.find_due(cluster, world.clock_ms)
+            live_sources.find_due(cluster, world.clock_ms)
             assert ingest_all(cluster).failed == 0
             roll_up_dirty_hours(cluster.pk)
 

@@ -16,9 +16,11 @@ from django.db import connection, transaction
 from pytest_django import Settings
 
 from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.ingest import fact_partitions, scrape_buffer, window_schedule
 from accounting.ingest.catch_up import catch_up
+from accounting.ingest.facts import partitions
 from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.reading import scrape_buffer
+from accounting.ingest.windows import schedule
 from accounting.models import BufferBlock, BufferSeries, Cluster, Source
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch
@@ -156,7 +158,7 @@ def test_a_command_waits_for_windows_that_an_import_holds(folder: Path) -> None:
     def hold() -> None:
         """As an import that folds: its windows are marked and not committed."""
         with transaction.atomic():
-            window_schedule.mark(cluster.pk, [DAY], "late", create=False)
+            schedule.mark(cluster.pk, [DAY], "late", create=False)
             held.set()
             wait_until(lambda: bool(ask(WAITS)))
         connection.close()
@@ -175,7 +177,7 @@ def forget_facts() -> None:
         cursor.execute(
             "UPDATE accounting_ingestwindow SET state = 'pending', content_hash = NULL"
         )
-        cursor.execute(f"TRUNCATE {fact_partitions.TABLES}")
+        cursor.execute(f"TRUNCATE {partitions.TABLES}")
 
 
 def end_other_sessions() -> None:

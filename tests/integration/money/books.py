@@ -12,9 +12,9 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connection
 
-from accounting.ingest import fact_partitions
 from accounting.ingest.evidence.workloads import resolve_pods
-from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.facts import partitions
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.models import (
     Cluster,
     DirtyHour,
@@ -97,8 +97,8 @@ class Books:
     ) -> None:
         """One fact: milliseconds by state in the window that begins at `at`."""
         node = Node.objects.get(name=f"node-of-{gpu.uuid}")
-        for table in (fact_partitions.WINDOWS, fact_partitions.INTENSITY_WINDOWS):
-            fact_partitions.ensure(table, at, at + timedelta(hours=1))
+        for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
+            partitions.ensure(table, at, at + timedelta(hours=1))
         values = [states.get(name, 0) for name in _COLUMNS]
         names = ", ".join(f"{name}_ms" for name in _COLUMNS)
         with connection.cursor() as cursor:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 from tests.integration.money.books import Books
 
 
@@ -14,8 +14,8 @@ from tests.integration.money.books import Books
 def books(db: None, tmp_path: Path) -> Iterator[Books]:
     """Empty books."""
     del db
-    fact_partitions.forget_known()
+    partitions.forget_known()
     with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {fact_partitions.TABLES}")
+        cursor.execute(f"TRUNCATE {partitions.TABLES}")
     yield Books(tmp_path)
-    fact_partitions.forget_known()
+    partitions.forget_known()

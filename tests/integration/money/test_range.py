@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from accounting.actions.prices import set_unit_price
-from accounting.ingest import fact_partitions
+from accounting.ingest.facts import partitions
 from accounting.models import Cluster, DirtyHour
 from tests.integration.accounting.support import report
 from tests.integration.money.books import HOUR_MS, TEN, WINDOW_MS, Books
@@ -111,7 +111,7 @@ def expired(books: Books) -> Books:
     for n in DAYS:
         books.hours(gpu, TEN + n * DAY, TEN + n * DAY + HOUR, pod)
     books.settle()
-    fact_partitions.drop_expired(fact_partitions.WINDOWS, NEWEST - timedelta(days=36))
+    partitions.drop_expired(partitions.WINDOWS, NEWEST - timedelta(days=36))
     return books
 
 
@@ -184,7 +184,7 @@ def test_clusters_expire_by_themselves(expired: Books) -> None:
 
 
 def test_without_any_fact_left_it_is_refused_too(expired: Books) -> None:
-    fact_partitions.drop_expired(fact_partitions.WINDOWS, NEWEST + DAY)
+    partitions.drop_expired(partitions.WINDOWS, NEWEST + DAY)
     assert total() == 7
     said = refusal("usage", by="pod", **{"from": _day(0)})
     assert "five-minute facts are gone" in said

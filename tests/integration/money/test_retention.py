@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import Settings
 
-from accounting.ingest import retention
+from accounting.ingest.facts import retention
 from accounting.models import (
     Cluster,
     GpuGeometry,

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from django.db import connection
 
-from accounting.ingest import fact_partitions, scheduler
+from accounting.ingest import live_sources
+from accounting.ingest.facts import partitions
 from accounting.models import Cluster
 from tests.builders import SETUP
 from tests.integration.accounting.support import clear, facts, run
@@ -25,11 +26,11 @@ Configure = Callable[..., Cluster]
 @pytest.fixture(autouse=True)
 def no_facts_of_others(request: pytest.FixtureRequest) -> None:
     """Start without facts, and without memory of partitions that were rolled back."""
-    fact_partitions.forget_known()
+    partitions.forget_known()
     if request.node.get_closest_marker("django_db") is not None:
         request.getfixturevalue("transactional_db")
         with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {fact_partitions.TABLES}")
+            cursor.execute(f"TRUNCATE {partitions.TABLES}")
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def replay(configure: Configure) -> Iterator[Replay]:
                 if now < moved_at <= at:
                     configured()
                 now = at
-                scheduler.scrape_cluster(cluster, lambda: at * 1000)
+                live_sources.scrape_cluster(cluster, lambda: at * 1000)
                 return cluster
 
             return scrape_at

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from django.db.models.functions import Now
 
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest import window_schedule
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster, IngestWindow
 from tests.builders import HOUR_ZERO
 from tests.integration.sources.replay import Script
@@ -33,7 +33,7 @@ class Source:
 
 def make_due(cluster: Cluster) -> None:
     """The hour is asked for."""
-    window_schedule.mark(cluster.pk, [HOUR], "asked", create=True)
+    schedule.mark(cluster.pk, [HOUR], "asked", create=True)
 
 
 def let_time_pass() -> None:

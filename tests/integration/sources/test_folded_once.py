@@ -13,9 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
-from accounting.ingest import merge_buffered, window_schedule
+from accounting.ingest import merge_buffered
 from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, parts_of
 from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.windows import schedule
 from accounting.models import BufferBlock, Cluster
 from tests.builders import HOUR_ZERO, Text, times, two_hours
 from tests.integration.accounting.support import clear, facts, run
@@ -46,7 +47,7 @@ def count(statements: CaptureQueriesContext, words: str) -> int:
 def again(windows: Iterable[Interval], reason: str = "again") -> None:
     """Make windows due and compute them."""
     cluster = Cluster.objects.get(name="north")
-    window_schedule.mark(cluster.pk, windows, reason, create=False)
+    schedule.mark(cluster.pk, windows, reason, create=False)
     ingest_all(cluster)
 
 

@@ -14,9 +14,9 @@ import pytest
 from django.db import connection
 
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
-from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import MOST_ROUNDS, Ingested, ingest_all
-from accounting.ingest.window_backlog import backlog
+from accounting.ingest.windows import schedule
+from accounting.ingest.windows.backlog import backlog
 from accounting.models import Cluster, IngestWindow
 from accounting.queries.database_clock import database_now
 from tests.builders import HOUR_ZERO, Text, times
@@ -117,7 +117,7 @@ def test_a_range_computes_its_windows_and_names_what_it_makes_due_elsewhere(
         assert IngestWindow.objects.count() == 3 * 12 + 1
 
         ingest_all(cluster)
-        window_schedule.ask(cluster.pk, WHOLE, create=True)  # the third hour, too
+        schedule.ask(cluster.pk, WHOLE, create=True)  # the third hour, too
         ingest_all(cluster)
     assert [row for row in facts() if row[0] < WHOLE.end] == wanted
 
@@ -165,14 +165,14 @@ def test_windows_between_those_that_are_computed_are_made_due(
     with serving(answer) as address:
         cluster = configure({"kind": "prometheus", "url": address})
         hour = Interval(START_MS, START_MS + HOUR_MS)
-        window_schedule.ask(cluster.pk, hour, create=True)
+        schedule.ask(cluster.pk, hour, create=True)
         ingest_all(cluster)
         script = StandIn(whole.text())
         ends = [
             Interval(START_MS, START_MS + WINDOW_MS),
             Interval(hour.end_ms - 2 * WINDOW_MS, hour.end_ms),
         ]
-        window_schedule.mark(cluster.pk, ends, "asked", create=False)
+        schedule.mark(cluster.pk, ends, "asked", create=False)
         ingest_all(cluster)
     inside = [row for row in facts() if row[0] < hour.end]
     assert inside == [row for row in wanted if row[0] < hour.end]
@@ -183,10 +183,10 @@ def test_windows_that_become_due_again_and_again_end_nevertheless(
 ) -> None:
     with serving(StandIn(AWAY_FOR_HOURS.text())) as address:
         cluster = configure({"kind": "prometheus", "url": address})
-        window_schedule.ask(cluster.pk, WHOLE, create=True)
+        schedule.ask(cluster.pk, WHOLE, create=True)
 
         def say_something_else(_done: Ingested) -> None:
-            window_schedule.mark_existing(cluster.pk, [WHOLE], "late")
+            schedule.mark_existing(cluster.pk, [WHOLE], "late")
 
         done = ingest_all(cluster, on_progress=say_something_else)
     assert 12 * HOURS < done.windows <= 12 * HOURS * MOST_ROUNDS
@@ -203,7 +203,7 @@ def test_a_window_whose_answer_is_not_whole_is_tried_once_a_run(
 
     with serving(warn) as address:
         cluster = configure({"kind": "prometheus", "url": address})
-        window_schedule.ask(cluster.pk, WHOLE, create=True)
+        schedule.ask(cluster.pk, WHOLE, create=True)
 
         def let_five_minutes_pass(_done: Ingested) -> None:
             partial = IngestWindow.objects.filter(state="partial")
@@ -217,7 +217,7 @@ def test_a_window_whose_answer_is_not_whole_is_tried_once_a_run(
 def test_a_request_that_was_stopped_goes_on(configure: Configure) -> None:
     with serving(StandIn(AWAY_FOR_HOURS.text())) as address:
         cluster = live(configure, address)
-        window_schedule.ask(cluster.pk, WHOLE, create=True)
+        schedule.ask(cluster.pk, WHOLE, create=True)
         ingest_all(cluster, newest_first=False, for_s=0)  # one hour of four
         read = set(IngestWindow.objects.values_list("window_start", "read_at"))
 

@@ -10,9 +10,10 @@ from datetime import timedelta
 import pytest
 
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest import retention, window_schedule
 from accounting.ingest.catch_up import catch_up
+from accounting.ingest.facts import retention
 from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster, DirtyHour, IngestWindow, UsageWindow
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import report, run
@@ -92,7 +93,7 @@ def test_a_window_that_is_late_brings_the_others_of_its_hour(
     retention.keep()
     script.append(story(0.5))
     first = Interval(HOUR.start_ms, HOUR.start_ms + WINDOW_MS)
-    window_schedule.mark(cluster.pk, [first], "late", create=False)
+    schedule.mark(cluster.pk, [first], "late", create=False)
     catch_up(cluster, within=HOUR)
     assert hour() == (HOUR_MS, HOUR_MS // 2)
     assert not DirtyHour.objects.exists()
@@ -100,7 +101,7 @@ def test_a_window_that_is_late_brings_the_others_of_its_hour(
 
 
 def test_facts_stay_until_their_hour_is_rolled_up(cluster: Cluster) -> None:
-    window_schedule.ask(cluster.pk, HOUR, create=True)
+    schedule.ask(cluster.pk, HOUR, create=True)
     ingest_all(cluster, within=HOUR)  # as a worker that is stopped now
     retention.keep()
     assert UsageWindow.objects.filter(cluster_id=cluster.pk).count() == 12

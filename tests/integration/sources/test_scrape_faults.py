@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from accounting.ingest import scheduler
+from accounting.ingest import live_sources
 from accounting.models import BufferSeries, Cluster
 from tests.builders import HOUR_ZERO
 from tests.integration.accounting.support import report
@@ -58,7 +58,7 @@ class Pair:
 
     def scrape(self, second: int) -> None:
         """Scrape both, so many seconds after the hour."""
-        scheduler.scrape_cluster(self.cluster, lambda: (HOUR_ZERO + second) * 1000)
+        live_sources.scrape_cluster(self.cluster, lambda: (HOUR_ZERO + second) * 1000)
 
     def issues(self) -> list[dict[str, str]]:
         """What is said of targets."""
@@ -128,7 +128,7 @@ def test_all_targets_down_is_said_of_each(configure: Configure) -> None:
             ],
         }
     )
-    scheduler.scrape_cluster(cluster, lambda: HOUR_ZERO * 1000)
+    live_sources.scrape_cluster(cluster, lambda: HOUR_ZERO * 1000)
     said = [row["message"] for row in report("issues") if row["code"] == "target_down"]
     assert len(said) == 2
     assert all("Connection refused" in message for message in said)

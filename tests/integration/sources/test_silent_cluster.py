@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.ingest import window_schedule
+from accounting.ingest.windows import schedule
 from accounting.models import IngestWindow
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.accounting.support import report, run
@@ -35,7 +35,7 @@ def pass_time(source: Source, hours: int, since: int = 0) -> None:
     """Windows up to so many hours after the first sample are computed."""
     start_ms = HOUR.start_ms + since * HOUR_MS
     period = Interval(start_ms, HOUR.start_ms + hours * HOUR_MS)
-    window_schedule.mark(source.cluster.pk, [period], "asked", create=True)
+    schedule.mark(source.cluster.pk, [period], "asked", create=True)
     let_time_pass()
     source.read()
 

@@ -18,8 +18,8 @@ from django.apps import apps
 from django.db.models.functions import Now
 
 from accounting.domain.core.interval import Interval, to_instant
-from accounting.ingest import window_schedule
-from accounting.ingest.cluster_reader import prometheus_of
+from accounting.ingest.reading.cluster_reader import prometheus_of
+from accounting.ingest.windows import schedule
 from accounting.models import (
     DirtyHour,
     Gpu,
@@ -131,7 +131,7 @@ def test_data_health_knows_how_asking_went(source: Source) -> None:
     # the last scrape within ten minutes after the hour, 11 s after the half minute
     assert latest == to_instant(HOUR.end_ms + 600_000 - 19_000)
 
-    window_schedule.mark(
+    schedule.mark(
         source.cluster.pk,
         [Interval(HOUR.start_ms, HOUR.start_ms + 1)],
         "asked",

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.ingest import scheduler, window_schedule
+from accounting.ingest import live_sources
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster
 from tests.integration.accounting.support import clear, facts, report, run
 from tests.integration.sources import hour
@@ -104,7 +105,7 @@ def test_prometheus_gives_the_ledger_of_the_file(
     server: str, expected: Ledger, configure: Configure
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
-    window_schedule.mark(cluster.pk, [WHOLE], "asked", create=True)
+    schedule.mark(cluster.pk, [WHOLE], "asked", create=True)
     compute(cluster)
     assert_same(ledger(), expected)
 
@@ -115,7 +116,7 @@ def test_prometheus_window_by_window_gives_the_ledger_of_the_file(
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
     for window in reversed(list(WHOLE.windows())):
-        window_schedule.mark(cluster.pk, [window], "asked", create=True)
+        schedule.mark(cluster.pk, [window], "asked", create=True)
         compute(cluster)
     assert_same(ledger(), expected)
 
@@ -141,7 +142,7 @@ def test_scrapes_give_the_ledger_of_the_file(expected: Ledger, replay: Replay) -
         cluster = scrape_at(at)
         if at % 7 == 0:  # two workers at one time
             scrape_at(at)
-    scheduler.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    live_sources.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     assert_same(ledger(), expected)
 
@@ -152,9 +153,9 @@ def test_scrapes_computed_as_they_come_give_the_ledger_of_the_file(
     scrape_at = replay(itertools.cycle(FAILURES))
     for at in hour.ROUNDS:
         cluster = scrape_at(at)
-        if scheduler.find_due(cluster, partial(_milliseconds, at)):
+        if live_sources.find_due(cluster, partial(_milliseconds, at)):
             compute(cluster)
-    scheduler.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    live_sources.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     assert_same(ledger(), expected)
 
@@ -171,7 +172,7 @@ def test_scrapes_of_targets_that_move_give_the_same_time(
     scrape_at = replay(itertools.repeat(Answer(503)), moved_at=hour.START + second)
     for at in hour.ROUNDS:
         cluster = scrape_at(at)
-    scheduler.find_due(cluster, partial(_milliseconds, hour.END + 30))
+    live_sources.find_due(cluster, partial(_milliseconds, hour.END + 30))
     compute(cluster)
     found = ledger()
     assert found["holds"] == expected["holds"]

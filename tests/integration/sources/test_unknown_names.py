@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval
-from accounting.ingest import window_schedule
 from accounting.ingest.pipeline import ingest_all
+from accounting.ingest.windows import schedule
 from accounting.sources.prometheus import MOST_NAMES, Prometheus
 from tests.builders import HOUR_ZERO, Text
 from tests.integration.accounting.support import facts, report
@@ -88,7 +88,7 @@ def test_unknown_names_go_to_data_health(
 ) -> None:
     source: dict[str, Any] = {"kind": "prometheus", "url": server}
     cluster = configure(source | ({"jobs": jobs} if jobs else {}))
-    window_schedule.mark(cluster.pk, [HOUR], "asked", create=True)
+    schedule.mark(cluster.pk, [HOUR], "asked", create=True)
     assert ingest_all(cluster).failed == 0
     assert names() == expected
 
@@ -130,7 +130,7 @@ def test_a_name_is_said_until_a_day_of_data_lacks_it(source: Source) -> None:
         (DAY_MS + 2 * HOUR_MS, set()),
     ):
         period = Interval(HOUR.start_ms + later_ms, HOUR.end_ms + later_ms)
-        window_schedule.mark(source.cluster.pk, [period], "asked", create=True)
+        schedule.mark(source.cluster.pk, [period], "asked", create=True)
         assert source.read() == 0
         assert names() == expected
     assert names("resolved") == {"DCGM_FI_DEV_NEW"}
@@ -149,7 +149,7 @@ def test_what_was_read_before_is_not_asked_for_names_again(source: Source) -> No
     [names_asked] = filter(is_of_names, asked)
     assert names_asked.parameters["limit"] == str(MOST_NAMES)
     assert names_asked.parameters["timeout"] == "10s"
-    window_schedule.read_again(source.cluster.pk, HOUR)
+    schedule.read_again(source.cluster.pk, HOUR)
     assert source.read() == 0
     assert len(asked) > len(list(filter(is_of_names, asked))) == 1
 

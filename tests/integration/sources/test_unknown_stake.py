@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from accounting.ingest import scheduler, window_schedule
+from accounting.ingest import live_sources
+from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.rollup import roll_up_dirty_hours
+from accounting.ingest.windows import schedule
 from accounting.models import Cluster
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.accounting.support import report, run
@@ -85,7 +86,7 @@ def test_a_prometheus_is_asked_for_the_nodes_of_a_name(
     server: str, configure: Configure
 ) -> None:
     cluster = configure({"kind": "prometheus", "url": server})
-    window_schedule.mark(cluster.pk, [HOUR], "asked", create=True)
+    schedule.mark(cluster.pk, [HOUR], "asked", create=True)
     assert ingest_all(cluster).failed == 0
     roll_up_dirty_hours(cluster.pk)
     expect(HOUR_MS, "2.100000")
@@ -109,11 +110,11 @@ def test_a_scrape_weighs_the_hour_before_it(configure: Configure) -> None:
         targets = [{"job": "all", "urls": [address]}]
         cluster: Cluster = configure({"kind": "scrape", "targets": targets})
         for second in range(0, 1200, 30):  # `answer` reads it
-            scheduler.scrape_cluster(cluster, clock(second))
+            live_sources.scrape_cluster(cluster, clock(second))
         assert issues()[NEW]["at_stake_ms"] == 0  # no window is computed yet
-        window_schedule.mark(cluster.pk, [HOUR], "asked", create=True)
+        schedule.mark(cluster.pk, [HOUR], "asked", create=True)
         ingest_all(cluster)
         roll_up_dirty_hours(cluster.pk)
-        scheduler.scrape_cluster(cluster, clock(1200))
+        live_sources.scrape_cluster(cluster, clock(1200))
     [held] = [row for row in report("usage", by="pod") if row["pod"] == "on-n1"]
     assert issues()[NEW]["at_stake_ms"] == held["unknown_ms"] >= 1_190_000

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from accounting.queries.audit.entries import AuditRow, kinds
-from accounting.views.audit_words import (
+from accounting.views.audit_text import (
     KINDS,
     Names,
     group_of,

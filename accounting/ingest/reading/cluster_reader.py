@@ -12,7 +12,7 @@ from django.db.models.functions import Greatest, Now
 
 from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.samples.series import Reading
-from accounting.ingest import scrape_buffer
+from accounting.ingest.reading import scrape_buffer
 from accounting.models import Cluster, Gpu, Source, SourceKind
 from accounting.queries.resources import added_resources
 from accounting.sources.errors import SourceError

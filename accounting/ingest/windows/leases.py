@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 
 from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant
-from accounting.ingest.window_backlog import IS_DUE, SESSIONS
+from accounting.ingest.windows.backlog import IS_DUE, SESSIONS
 from accounting.models import WindowState
 
 LEASE = timedelta(minutes=10)

@@ -14,9 +14,10 @@ from django.db import connection, transaction
 
 from accounting.domain.core.interval import Interval
 from accounting.failpoints import reach
-from accounting.ingest import expired_hours, fact_partitions, window_schedule
 from accounting.ingest.data_issues import checks
 from accounting.ingest.data_issues.events import HoursRolledUp
+from accounting.ingest.facts import expired_hours, partitions
+from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import DirtyHour
 from accounting.rating.charge_sql import (
@@ -159,10 +160,10 @@ def _roll(
 
 def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
     low, high = min(hours), max(hours) + HOUR
-    for hours_table in (fact_partitions.HOURS, fact_partitions.INTENSITY_HOURS):
-        fact_partitions.ensure(hours_table, low, high)
-    for days_table in (fact_partitions.DAYS, fact_partitions.INTENSITY_DAYS):
-        fact_partitions.ensure(days_table, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
+    for hours_table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+        partitions.ensure(hours_table, low, high)
+    for days_table in (partitions.DAYS, partitions.INTENSITY_DAYS):
+        partitions.ensure(days_table, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
     with transaction.atomic(), connection.cursor() as cursor:
         lock("rollup", cluster_id)  # others may have done some of them meanwhile
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
@@ -195,7 +196,7 @@ def _marks(cluster_id: int, hours: Sequence[datetime]) -> list[_Mark]:
     ]
     torn = expired_hours.torn_hours(cluster_id, hours)
     if torn:
-        window_schedule.compute_lost(cluster_id, torn)
+        schedule.compute_lost(cluster_id, torn)
     return [mark for mark in found if mark.hour not in torn]
 
 

@@ -9,9 +9,10 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Max, Min
 
-from accounting.ingest import fact_partitions, scrape_buffer
+from accounting.ingest.facts import partitions
+from accounting.ingest.facts.rollup import FACTS
 from accounting.ingest.kube_state_jobs import objects
-from accounting.ingest.rollup import FACTS
+from accounting.ingest.reading import scrape_buffer
 from accounting.models import DirtyHour, IngestWindow
 from accounting.queries.database_clock import database_now
 from accounting.queries.usage.pods import OF_HOLD
@@ -23,8 +24,8 @@ HOURS_KEPT = timedelta(days=397)  # 13 months
 def keep() -> list[str]:
     """Make partitions for the coming month, drop expired ones; returns the dropped names."""
     now = database_now()
-    for table in fact_partitions.ALL:
-        fact_partitions.ensure(table, now, now + AHEAD)
+    for table in partitions.ALL:
+        partitions.ensure(table, now, now + AHEAD)
     newest = IngestWindow.objects.aggregate(newest=Max("window_start"))["newest"]
     if newest is None:
         return []
@@ -32,13 +33,11 @@ def keep() -> list[str]:
     with transaction.atomic():
         keep_totals(before)
         rolled_up = min(before, _first_not_rolled_up() or before)
-        dropped = fact_partitions.drop_expired(fact_partitions.WINDOWS, rolled_up)
-        dropped += fact_partitions.drop_expired(
-            fact_partitions.INTENSITY_WINDOWS, rolled_up
-        )
+        dropped = partitions.drop_expired(partitions.WINDOWS, rolled_up)
+        dropped += partitions.drop_expired(partitions.INTENSITY_WINDOWS, rolled_up)
     forget_evidence(rolled_up)
-    for table in (fact_partitions.HOURS, fact_partitions.INTENSITY_HOURS):
-        dropped += fact_partitions.drop_expired(table, newest - HOURS_KEPT)
+    for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+        dropped += partitions.drop_expired(table, newest - HOURS_KEPT)
     scrape_buffer.forget(before)
     objects.forget_pods(before)
     return dropped

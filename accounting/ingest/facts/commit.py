@@ -7,9 +7,10 @@ from django.db import connection, transaction
 from accounting.domain.core.interval import to_instant
 from accounting.domain.core.issue import Issue
 from accounting.failpoints import reach
-from accounting.ingest import fact_partitions, window_leases, write_facts
 from accounting.ingest.data_issues import record
-from accounting.ingest.window_leases import WindowLease, WindowResult
+from accounting.ingest.facts import partitions, write_facts
+from accounting.ingest.windows import leases
+from accounting.ingest.windows.leases import WindowLease, WindowResult
 from accounting.locks import lock
 
 
@@ -40,18 +41,18 @@ def write_windows(
         if claimed.hashes.get(outcome.window.start_ms) != outcome.content_hash
     ]
     outcomes = [outcome for outcome, _ in results]
-    if not replaced and not found and window_leases.finish_quietly(claimed, outcomes):
+    if not replaced and not found and leases.finish_quietly(claimed, outcomes):
         reach("committed")
         return 0
     cluster_id, period = claimed.cluster_id, claimed.period
-    for table in (fact_partitions.WINDOWS, fact_partitions.INTENSITY_WINDOWS):
-        fact_partitions.ensure(table, period.start, period.end)
+    for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
+        partitions.ensure(table, period.start, period.end)
     with transaction.atomic():
         if replaced:
             lock("facts", cluster_id)
             write_facts.replace_windows(cluster_id, replaced)
             mark_hours(cluster_id, [window for window, _ in replaced], "facts")
-        window_leases.finish(claimed, outcomes)
+        leases.finish(claimed, outcomes)
         record.record(cluster_id, found)
         record.resolve_gone(cluster_id, period, found)
         reach("before_commit")

@@ -15,14 +15,15 @@ from accounting.domain.core.interval import (
     to_instant,
     to_ms,
 )
-from accounting.ingest import scrape_buffer, window_leases, window_schedule
-from accounting.ingest.cluster_reader import access_of
 from accounting.ingest.data_issues import checks, record
 from accounting.ingest.data_issues.events import SamplesLate, SourceScraped
 from accounting.ingest.data_issues.of_sources import PASSING
 from accounting.ingest.imports import REACH_AHEAD_MS, REACH_BACK_MS
-from accounting.ingest.scrape_targets import targets_of
+from accounting.ingest.reading import scrape_buffer
+from accounting.ingest.reading.cluster_reader import access_of
+from accounting.ingest.reading.scrape_targets import targets_of
 from accounting.ingest.unknown_metrics import record_unknown
+from accounting.ingest.windows import leases, schedule
 from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
 from accounting.queries.database_clock import database_now
 from accounting.sources.scrape import scrape
@@ -83,7 +84,7 @@ def _mark_late(cluster: Cluster, source: Source, scraped: Interval) -> None:
     if newest is None or scraped.start_ms >= to_ms(newest) + WINDOW_MS - AGAIN_MS:
         return
     reach = Interval(scraped.start_ms - REACH_BACK_MS, scraped.end_ms + REACH_AHEAD_MS)
-    window_schedule.mark(cluster.pk, [reach], "late", create=False)
+    schedule.mark(cluster.pk, [reach], "late", create=False)
     checks.run(SamplesLate(cluster, source, scraped, newest))
 
 
@@ -113,17 +114,17 @@ def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     if not live:
         return 0
     now_ms = clock_ms() if clock_ms else to_ms(database_now())
-    end_ms = now_ms - window_leases.FIRST_READ_AFTER // timedelta(milliseconds=1)
+    end_ms = now_ms - leases.FIRST_READ_AFTER // timedelta(milliseconds=1)
     end_ms -= end_ms % WINDOW_MS
     start_ms = _next_window(cluster, live, end_ms)
     if start_ms >= end_ms:
         return 0
     new = Interval(start_ms, end_ms)
-    count = window_schedule.mark(cluster.pk, [new], "new", create=True)
+    count = schedule.mark(cluster.pk, [new], "new", create=True)
     again = AGAIN_MS
     if any(source.kind == SourceKind.PROMETHEUS for source in live):
         again = max(again, _reread_ms(new))
-    window_schedule.read_again(cluster.pk, Interval(max(0, start_ms - again), start_ms))
+    schedule.read_again(cluster.pk, Interval(max(0, start_ms - again), start_ms))
     return count
 
 
