@@ -3,9 +3,11 @@
 `make templates` (in `test_code.py`) checks the format itself.
 """
 
+import re
 from pathlib import Path
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+STUCK = re.compile(r"(</(a|strong|code|em)>|}})[A-Za-z]{3,}")
 WIDEST = 160
 """Characters. The formatter breaks at 120, but cannot break a Django tag or an attribute."""
 
@@ -20,3 +22,14 @@ def test_no_line_is_wider_than_a_screen() -> None:
         if len(line) > WIDEST
     ]
     assert not wide, "\n".join(wide)
+
+
+def test_no_word_sticks_to_the_end_of_a_tag_or_a_value() -> None:
+    """A formatter or a rewording can lose the space after a link or a value."""
+    stuck = [
+        f"{path.relative_to(TEMPLATES)}:{number}: {found[0]}"
+        for path in sorted(TEMPLATES.rglob("*.html"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if (found := STUCK.search(line))
+    ]
+    assert not stuck, "\n".join(stuck)
