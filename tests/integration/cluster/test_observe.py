@@ -163,7 +163,7 @@ def test_what_is_removed_foreign_or_left_behind(world: World, cluster: Cluster) 
         assert not Drift.objects.filter(name="cpu").exists()
         target.delete()
         look_once(cluster, now=NOW)
-        assert "nothing of it is wanted" in drift_of(world).message
+        assert "no longer part of the desired state" in drift_of(world).message
         door.delete(QUOTA, "gpu-ledger", world.name, uid=live.uid)
     look_once(cluster, now=NOW)
     assert not Drift.objects.filter(namespace=world.name, name="gpu-ledger").exists()

@@ -71,7 +71,7 @@ def test_busy_without_work_is_found_on_the_teams_page(sign_in: SignIn) -> None:
         in text
     )
     assert client.get(answer.context["pointless_url"]).context["page"].count == 1
-    assert "busy without tensor" not in html_of(client.get(f"/teams/vision?{WEEK}"))
+    assert "with almost no tensor" not in html_of(client.get(f"/teams/vision?{WEEK}"))
 
 
 def test_an_issue_says_what_it_costs_and_what_to_do(sign_in: SignIn) -> None:

@@ -214,7 +214,7 @@ def test_folder_that_others_may_change_is_refused(
     link.symlink_to(folder)
     with pytest.raises(ServicesError) as refusal:
         programs.programs_for(account, [folder, link, folder / "none"])
-    assert str(refusal.value).count("others may rename what is in") == 2
+    assert str(refusal.value).count("other users can rename files in") == 2
     assert f"{folder / 'none'}: No such file" in str(refusal.value)
     os.chown(folder, account.uid, -1)
     folder.chmod(0o755)
