@@ -179,7 +179,7 @@ def test_above_the_limit_a_second_admin_approves(ask: Ask) -> None:
     ChangeSet.objects.update(needs_second=True)
     answer = post(ask("ana"), f"/{number}/approve", {}, **{"If-Match": '"7"'})
     assert answer.status_code == 409
-    assert "another admin" in problem(answer)["detail"]
+    assert "another administrator" in problem(answer)["detail"]
     second = get_user_model().objects.create_user("bea")
     Person.objects.create(user=second, role="admin")
     answer = post(ask("bea"), f"/{number}/approve", {}, **{"If-Match": '"7"'})
