@@ -6,8 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from accounting.domain.core.rounding import split_money
+from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.state_times import sum_times
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.web.tables import team_url
 

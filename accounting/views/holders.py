@@ -9,7 +9,7 @@ from accounting.charts import lanes
 from accounting.charts.lanes import Bar, LaneSpan, Tick
 from accounting.charts.plots import NAMED_SERIES, OTHER_SLOT
 from accounting.domain.core.interval import Interval
-from accounting.domain.reports.state_times import StateTimes, sum_times
+from accounting.domain.reports.efficiency import StateTimes, sum_times
 from accounting.queries.gpus.timeline import HeldStretch, PresenceInterval
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, team_named
 from accounting.templatetags import units

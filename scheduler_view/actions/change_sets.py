@@ -25,7 +25,6 @@ from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.planning.desired_state import with_versions
 from scheduler_view.queries.drafts import editors
 
-PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md
 LONGEST_WAIT = timedelta(days=366)  # a later start is a slip of the hand
 SHORTEST_REASON, LONGEST_REASON = 10, 200
 OPEN = (ChangeState.DRAFT, ChangeState.PLANNED)

@@ -10,7 +10,6 @@ from django.db.models import F
 from accounting.audit import SYSTEM, act
 from accounting.failpoints import reach
 from accounting.models import Cluster
-from scheduler_view.actions.change_sets import PLAN_VALID
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import is_return
 from scheduler_view.cluster.access import AccessRole
@@ -30,6 +29,7 @@ from scheduler_view.planning.plan_text import plan_text_of
 from scheduler_view.planning.planner import Computed, compute
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
+PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md
 RETURN_REST = timedelta(minutes=1)  # before a loan's return is planned again
 log = structlog.get_logger(__name__)
 

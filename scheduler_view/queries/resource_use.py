@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import to_ms
-from accounting.domain.reports.state_times import StateTimes
+from accounting.domain.reports.efficiency import StateTimes
 
 LOOK_BACK = timedelta(days=30)
 

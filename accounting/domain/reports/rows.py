@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
-from accounting.domain.reports.state_times import StateTimes, times_of
+from accounting.domain.reports.efficiency import StateTimes, times_of
 
 UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
 

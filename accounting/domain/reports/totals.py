@@ -13,8 +13,8 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.rounding import split_money
 from accounting.domain.intensity.summary import together
+from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.state_times import sum_times
 
 
 def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:

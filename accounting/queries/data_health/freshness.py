@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounting.access import Scope
 from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.reports.state_times import StateTimes
+from accounting.domain.reports.efficiency import StateTimes
 from accounting.models import IngestWindow, Source, WindowState
 
 LATE = timedelta(minutes=15)  # product: amber from here

@@ -10,8 +10,8 @@ from django.db import connection
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.efficiency import HELD_STATES as HELD
 from accounting.domain.reports.rows import LedgerRow
-from accounting.domain.reports.state_times import HELD_STATES as HELD
 from accounting.models import DataIssue
 from accounting.queries.gpus.drivers import drivers
 from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS

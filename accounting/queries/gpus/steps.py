@@ -9,7 +9,7 @@ from django.db import connection
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
-from accounting.domain.reports.state_times import StateTimes, times_of
+from accounting.domain.reports.efficiency import StateTimes, times_of
 from accounting.queries.selection import (
     Selection,
     SelectionError,

@@ -9,7 +9,7 @@ from django.db import connection
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.reports.state_times import StateTimes
+from accounting.domain.reports.efficiency import StateTimes
 from accounting.models import GpuGeometry
 from accounting.queries.paging import ALL_ROWS, Key, Seek
 from accounting.queries.selection import Selection, refuse_others, stored_period

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from accounting.domain.reports.state_times import StateTimes
+from accounting.domain.reports.efficiency import StateTimes
 from accounting.queries.selection import Selection
 
 

@@ -14,8 +14,8 @@ from django.db import connection
 from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.core.rounding import half_even, split_money
 from accounting.domain.reports.comparison import change
+from accounting.domain.reports.efficiency import HELD_STATES as HELD
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.state_times import HELD_STATES as HELD
 from accounting.queries.relation import Relation, relation
 from accounting.queries.selection import Selection
 from accounting.queries.usage.breakdown import Mover

@@ -9,8 +9,8 @@ from django.db import connection
 
 from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import split_money
+from accounting.domain.reports.efficiency import HELD_STATES as HELD
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.state_times import HELD_STATES as HELD
 from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word

@@ -28,7 +28,7 @@ from accounting.sources.catalogue.metric import (
     Metric,
     Table,
 )
-from accounting.sources.catalogue.node import CLOUDS, lifecycle_of, normal_model
+from accounting.sources.catalogue.node_labels import CLOUDS, lifecycle_of, normal_model
 from accounting.sources.catalogue.queues import QUEUE_METRICS, queue_meaning
 from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from accounting.charts import bars, grids, plots
 from accounting.charts.plots import PlotSeries, TimeAxis
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.reports.efficiency import StateTimes
 from accounting.domain.reports.hour_of_week import WeekHour
-from accounting.domain.reports.state_times import StateTimes
 from accounting.web import shapes
 
 DAYS = TimeAxis(

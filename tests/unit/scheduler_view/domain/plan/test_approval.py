@@ -27,7 +27,9 @@ def refusal(asked: Approval, person: str) -> str:
 def test_another_than_its_author_and_its_editors_approves() -> None:
     assert refusal(PLANNED, "cleo") == ""
     for one in ("ana", "bea"):
-        assert "above the limit of north: another administrator" in refusal(PLANNED, one)
+        assert "above the limit of north: another administrator" in refusal(
+            PLANNED, one
+        )
 
 
 def test_below_the_limit_anybody_does_and_nobody_looks_for_editors() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.reports.state_times import (
+from accounting.domain.reports.efficiency import (
     NO_TIME,
     StateTimes,
     sum_times,
@@ -16,7 +16,7 @@ from accounting.domain.reports.state_times import (
 )
 
 ROOT = Path(__file__).resolve().parents[5]
-HOME = Path("accounting/domain/reports/state_times.py")
+HOME = Path("accounting/domain/reports/efficiency.py")
 MS = st.integers(0, 10**15)
 TIMES = st.builds(StateTimes, MS, MS, MS)
 
