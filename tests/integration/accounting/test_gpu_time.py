@@ -146,5 +146,5 @@ def test_steps_of_a_gpu_sum_to_its_ledger() -> None:
     watts = [one.hard.power_watts for one in gpu_steps(selection, STEPS["window"])]
     assert watts == [300.0] * 6 + [500.0] * 6
     assert GpuStepSerializer.one(first)["power_watts"] == 300.0
-    with pytest.raises(SelectionError, match="name one GPU"):
+    with pytest.raises(SelectionError, match="specify one GPU"):
         gpu_steps(Selection(EVERYTHING), STEPS["hour"])
