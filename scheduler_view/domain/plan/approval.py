@@ -58,7 +58,7 @@ def refusal_of_approval(
     if asked.needs_second and (person == asked.author or person in writers()):
         return (
             f"{asked.name} is above the limit of {asked.cluster}: another administrator "
-            "than its author, and than who edited it, approves it"
+            "must approve it, not its author or a person who edited it"
         )
     return ""
 

@@ -135,6 +135,6 @@ def test_who_joined_an_edit_is_not_the_second_person(ask: Ask) -> None:
     assert waiting == {"ana": 0, "bea": 0, "cleo": 1}
     refused = post(ask("bea"), f"/{number}/approve", {}, **{"If-Match": '"7"'})
     assert refused.status_code == 409
-    assert "than who edited it" in problem(refused)["detail"]
+    assert "a person who edited it" in problem(refused)["detail"]
     agreed = post(ask("cleo"), f"/{number}/approve", {}, **{"If-Match": '"7"'})
     assert agreed.json()["approved_by"] == "cleo"
