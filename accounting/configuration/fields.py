@@ -132,7 +132,7 @@ def text_of(value: object) -> str:
             false, or has a control character.
     """
     if isinstance(value, bool):
-        raise ValueError(f"read as {value}; put it in quotes")  # noqa: TRY004
+        raise ValueError(f"read as {value}; put it in quotes")  # noqa: TRY004  # as below
     if isinstance(value, dict | list):
         raise ValueError("must be text")  # noqa: TRY004  # pydantic collects ValueError
     if value is None:
@@ -183,7 +183,7 @@ def _instant_or_none(value: object, zone: ZoneInfo) -> datetime | None:
 
 def _no_bool(value: object) -> object:
     if isinstance(value, bool):
-        raise ValueError(f"read as {value}; write a number")  # noqa: TRY004
+        raise ValueError(f"read as {value}; write a number")  # noqa: TRY004  # pydantic
     return value
 
 

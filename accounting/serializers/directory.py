@@ -55,7 +55,9 @@ class BindingSerializer(RowSerializer):
     id = serializers.IntegerField()
     position = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=BindingKind.choices)
-    label = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
+    label = serializers.CharField(  # type: ignore[assignment]  # also a field's own name
+        allow_blank=True
+    )
     glob = serializers.CharField()
     team = serializers.CharField()
     valid_from = IsoField()

@@ -24,4 +24,6 @@ class ProblemSerializer(serializers.Serializer[Any]):
     status = serializers.IntegerField()
     detail = serializers.CharField()
     instance = serializers.CharField()
-    errors = FaultSerializer(many=True, required=False)  # type: ignore[assignment]
+    errors = FaultSerializer(  # type: ignore[assignment]  # also a serializer's own name
+        many=True, required=False
+    )

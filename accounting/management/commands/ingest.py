@@ -211,7 +211,7 @@ def _pause_s(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdecimal() or int(text) < 1:
-        raise WrongUse(f"--follow: {text!r} is not a whole number of seconds")
+        raise WrongUse(f"--follow: {text!r} is not a number of seconds from 1 on")
     return int(text)
 
 
