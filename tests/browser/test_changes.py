@@ -15,8 +15,8 @@ from pytest_django import DjangoDbBlocker
 
 from scheduler_view.actions import due_work
 from tests.browser.conftest import SignIn
-from tests.integration.changes.office import Office, quota
-from tests.integration.pages.desk import desk_of
+from tests.integration.scheduler_view.actions.office import Office, quota
+from tests.integration.scheduler_view.views.desk import desk_of
 from tests.story import Story
 
 PHONE = 320

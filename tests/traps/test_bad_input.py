@@ -1,7 +1,7 @@
 """Input that nobody should write: nothing of it reaches a bill, and an issue names it.
 
 Not here: more held than there is (test_too_much), claims (tests/integration/accounting), files
-that are no exposition text (tests/integration/sources).
+that are no exposition text (tests/integration/accounting/sources).
 """
 
 from pathlib import Path

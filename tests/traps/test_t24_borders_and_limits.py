@@ -14,10 +14,10 @@ from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.windows import schedule
 from accounting.models import Cluster, IngestWindow
 from tests.builders import SETUP
+from tests.integration.accounting.sources.replay import Answer, Question, serving
+from tests.integration.accounting.sources.source import let_time_pass
+from tests.integration.accounting.sources.stand_in import StandIn, answer_of
 from tests.integration.accounting.support import facts, report, run
-from tests.integration.sources.replay import Answer, Question, serving
-from tests.integration.sources.source import let_time_pass
-from tests.integration.sources.stand_in import StandIn, answer_of
 from tests.prometheus_server import prometheus
 from tests.traps.scene import ENGINE, HOUR, START, Pod, Scene, gpus, hours, usage
 

@@ -1,8 +1,8 @@
 """T25, T27, T28 and T29, each case as it is written, through drafts, plans and applies.
 
-On a simulated API server, whose answers `integration/cluster` compares with a real one's; what a
-real scheduler and real pods do of it is in `integration/changes`. T26 and T30 have files of their
-own.
+On a simulated API server, whose answers `integration/scheduler_view/cluster` compares with those
+of a real one. With a real scheduler and real pods: `integration/scheduler_view/actions`. T26 and
+T30 have their own files.
 """
 
 import uuid
@@ -20,8 +20,14 @@ from scheduler_view.domain.plan.edit import EditsRefused
 from tests.control_plane.admin import quota_path
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import GPU_KEY, simulated_world
-from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import Office, quota, said, steps, tier
+from tests.integration.scheduler_view.actions.conftest import office_of
+from tests.integration.scheduler_view.actions.office import (
+    Office,
+    quota,
+    said,
+    steps,
+    tier,
+)
 
 pytestmark = pytest.mark.django_db
 RESOURCE = "nvidia.com/gpu"

@@ -1,6 +1,7 @@
 """T26: what a quota counts is not what is held: pods that wait count, and hold nothing.
 
-On the API server's side (refused pods, scopes): `integration/changes`, `unit/.../test_standing`.
+On the API server's side (refused pods, scopes): `integration/scheduler_view/actions`,
+`unit/.../test_standing`.
 """
 
 from pathlib import Path

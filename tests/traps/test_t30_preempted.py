@@ -16,8 +16,8 @@ from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.preempted import preempted_rows
 from tests.control_plane.world import World, world_of
-from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import Office
+from tests.integration.scheduler_view.actions.conftest import office_of
+from tests.integration.scheduler_view.actions.office import Office
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane

@@ -1,6 +1,6 @@
 """Change sets over the API: who may ask, approve and apply; versions, keys and refusals.
 
-What the cluster does with them is shown in `tests/integration/changes`.
+What the cluster does with them is shown in `tests/integration/scheduler_view/actions`.
 """
 
 from typing import Any

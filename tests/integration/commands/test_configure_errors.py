@@ -1,6 +1,6 @@
 """`configure` with a wrong file: each fault by file and line, nothing written, code 2.
 
-Not here: settings of sources (tests/integration/sources/test_source_settings.py).
+Not here: settings of sources (tests/integration/accounting/sources/test_source_settings.py).
 """
 
 import re

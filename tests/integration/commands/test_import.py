@@ -1,7 +1,7 @@
 """`import_metrics` as a person types it: what it says, intervals, reports while it runs.
 
-Not here: what a file may hold (tests/integration/sources), clusters with the same GPUs
-(tests/integration/accounting/test_two_clusters.py).
+Not here: what a file may hold (tests/integration/accounting/sources), clusters with the same GPUs
+(tests/integration/accounting/inventory/test_two_clusters.py).
 """
 
 import os

@@ -1,6 +1,6 @@
 """`ingest` as a person types it: wrong use, a source that is down, being stopped, nothing to do.
 
-Not here: what late knowledge does (tests/integration/sources/test_late_knowledge.py), kills
+Not here: late samples (tests/integration/accounting/sources/test_late_knowledge.py), kills
 (tests/integration/faults), GPUs of another cluster (tests/integration/accounting).
 """
 
@@ -17,6 +17,9 @@ from django.db.models.functions import Now
 from accounting.models import Cluster, IngestWindow, Source
 from accounting.queries.database_clock import database_now
 from tests.builders import SETUP, two_hours
+from tests.integration.accounting.sources.faults import FAULTS, TIMEOUT_S
+from tests.integration.accounting.sources.replay import Answer, Question, serving
+from tests.integration.accounting.sources.stand_in import StandIn
 from tests.integration.accounting.support import facts, report
 from tests.integration.accounting.support import run as done
 from tests.integration.commands.conftest import Ended, run
@@ -29,9 +32,6 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
-from tests.integration.sources.faults import FAULTS, TIMEOUT_S
-from tests.integration.sources.replay import Answer, Question, serving
-from tests.integration.sources.stand_in import StandIn
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

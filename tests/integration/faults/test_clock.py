@@ -18,9 +18,9 @@ from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.reading.scrape_targets import targets_of
 from accounting.models import Cluster, DataIssue, Source
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
+from tests.integration.accounting.sources.replay import Answer, Question, serving
 from tests.integration.accounting.support import clear, facts, report, run
 from tests.integration.faults.support import unfinished
-from tests.integration.sources.replay import Answer, Question, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 

@@ -1,6 +1,6 @@
 """Exposition text as it should not be: refused at its line, or read as it stands.
 
-Not here: what the ledger makes of it (tests/integration/sources).
+Not here: what the ledger makes of it (tests/integration/accounting/sources).
 """
 
 from collections.abc import Iterator

@@ -1,0 +1,107 @@
+"""`deploy/postgres/roles.sql`: the services' role works, and cannot rewrite the record (I17)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.utils import ProgrammingError
+
+from accounting.actions.teams import save_team
+from accounting.models import AuditLink
+from accounting.queries.audit.checks import history_tables
+from tests.builders import SETUP
+from tests.integration.accounting.support import report, run
+from tests.traps.scene import Pod, Scene
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FILE = Path(__file__).resolve().parents[4] / "deploy" / "postgres" / "roles.sql"
+AUDIT = (*history_tables(), "accounting_auditlink")
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+@pytest.fixture
+def as_services(transactional_db: None) -> Iterator[str]:
+    """Every new connection has the services' rights, as if it had signed in as them."""
+    del transactional_db
+    role = f"ledger_app_{connection.settings_dict['NAME']}"[:63]
+    text = FILE.read_text().replace("ledger_app", role)
+    execute(text)
+    execute(text)  # it may run again, and does after each migration
+    options = connection.settings_dict["OPTIONS"]
+    before = options.get("options")
+    options["options"] = f"{before or ''} -c role={role}"
+    connection.close()
+    try:
+        yield role
+    finally:
+        if before is None:
+            del options["options"]
+        else:
+            options["options"] = before
+        connection.close()
+        execute(f"REASSIGN OWNED BY {role} TO CURRENT_USER")
+        execute(f"DROP OWNED BY {role}")
+        execute(f"DROP ROLE {role}")
+
+
+def test_the_services_do_their_work(as_services: str, tmp_path: Path) -> None:
+    del as_services
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+        assert cursor.fetchone() == (False,)
+    told = Scene()
+    told.node()
+    told.pod(Pod("train-0"))
+    told.gpu("GPU-1", 0.5)
+    told.read(tmp_path, SETUP)  # configures, makes partitions, writes facts, verifies
+    assert report("usage", by="pod")[0]["allocated_ms"] == 3_600_000
+    save_team(
+        slug="vision", name="Vision two", department="", cost_centre="", actor="ana"
+    )
+    assert AuditLink.objects.filter(source="accounting_teamevent").count() >= 2
+    assert "FAIL" not in run("verify")
+
+
+REWRITES = (
+    "TRUNCATE {}",
+    "DELETE FROM {}",
+    "UPDATE {} SET id = id",
+    "ALTER TABLE {} DISABLE TRIGGER ALL",
+    "DROP TABLE {}",
+)
+GUARDS = (
+    "SET session_replication_role = replica",
+    "DELETE FROM pghistory_context",
+    "TRUNCATE pghistory_context",
+    "DELETE FROM django_migrations",
+    """CREATE OR REPLACE FUNCTION accounting_chain() RETURNS trigger LANGUAGE plpgsql
+       AS 'BEGIN RETURN NULL; END'""",
+    "DROP FUNCTION accounting_seal(text, jsonb)",
+)
+
+
+def test_the_record_and_its_guards_are_not_theirs_to_change(as_services: str) -> None:
+    del as_services
+    assert len(AUDIT) > 10
+    tried = [form.format(table) for form in REWRITES for table in AUDIT]
+    for statement in (*tried, *GUARDS):
+        with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
+            execute(statement)
+
+
+def test_who_owns_the_tables_can_still_migrate(as_services: str) -> None:
+    execute("RESET ROLE")
+    execute("ALTER TABLE usage_hour ADD COLUMN later integer")
+    execute("ALTER TABLE usage_hour DROP COLUMN later")
+    call_command("migrate", "--check", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tableowner FROM pg_tables WHERE tablename = 'usage_hour'"
+        )
+        assert cursor.fetchone() == (as_services,)

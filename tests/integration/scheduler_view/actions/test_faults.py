@@ -1,0 +1,177 @@
+"""An API server that fails while a change is applied: said, waited for, ended once.
+
+Aspects: 429 with Retry-After, hang, reset, 5xx, refused connections, wrong credentials, a server
+killed between two objects, one of three clusters down, patience that ends.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounting.models import Cluster
+from scheduler_view.actions import due_work
+from scheduler_view.cluster.access import AccessRole, ClusterAccess
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.live import LiveObject
+from scheduler_view.models import ChangeSet, QuotaTarget
+from scheduler_view.planning.cluster_connection import connect_to
+from tests.control_plane.faulty import failing, response
+from tests.control_plane.server import control_plane
+from tests.control_plane.world import GPU_KEY, world_of
+from tests.integration.scheduler_view.actions.conftest import office_of
+from tests.integration.scheduler_view.actions.office import Office, quota
+
+pytestmark = [pytest.mark.django_db, pytest.mark.control_plane]
+BUSY = response(429, b"busy", "Retry-After: 60")
+BROKEN = response(503, b"down for repair")
+
+
+def speak_to(office: Office, url: str, *roles: str) -> None:
+    """Let some identities speak to another server."""
+    settings = dict(office.world.settings) | {"timeout_s": 0.5}
+    for role in roles:
+        settings[role] = {"server": url, "token_file": settings[role]["token_file"]}
+    office.cluster.kubernetes = settings
+    office.cluster.save()
+
+
+def heal(office: Office) -> None:
+    office.cluster.kubernetes = office.world.settings
+    office.cluster.save()
+
+
+def asked(office: Office, change_set: ChangeSet) -> ChangeSet:
+    office.apply(change_set)
+    return change_set
+
+
+@pytest.mark.parametrize(
+    ("fault", "message", "rest_s"),
+    [
+        ({"answer": BUSY}, "busy", 60),
+        ({"answer": BROKEN}, "down for repair", 5),
+        ({}, "", 5),
+        ({"is_reset": True}, "", 5),
+    ],
+    ids=["429", "503", "hang", "reset"],
+)
+def test_a_temporary_fault_is_waited_for(
+    office: Office, fault: Mapping[str, Any], message: str, rest_s: int
+) -> None:
+    change_set = office.agreed(quota(4))
+    with failing(**fault) as server:
+        speak_to(office, server.url, "pusher")
+        asked(office, change_set)
+        sent = len(server.seen)
+    assert change_set.state == "applying"
+    assert message in change_set.error
+    assert change_set.retry_at is not None
+    rest = (change_set.retry_at - office.now()).total_seconds()
+    assert rest_s - 5 < rest <= rest_s
+    assert sent == 1, "nothing is sent twice in one go"
+    assert not QuotaTarget.objects.exists()
+    heal(office)
+    assert office.work() == 0  # not before the time
+    office.ahead = timedelta(seconds=rest_s + 1)
+    office.work()
+    change_set.refresh_from_db()
+    assert (change_set.state, change_set.error) == ("applied", "")
+    assert office.hard() == {GPU_KEY: "4"}
+
+
+def test_patience_ends_and_the_last_words_stay(office: Office) -> None:
+    change_set = office.agreed(quota(4))
+    with failing(BROKEN) as server:
+        speak_to(office, server.url, "pusher")
+        asked(office, change_set)
+        office.ahead = timedelta(minutes=16)
+        office.work()
+    change_set.refresh_from_db()
+    assert change_set.state == "refused"
+    assert "down for repair" in change_set.error
+
+
+def test_wrong_credentials_are_said_in_the_servers_words(
+    office: Office, tmp_path: Path
+) -> None:
+    change_set = office.agreed(quota(4), quota(2, "speech"))
+    wrong = tmp_path / "wrong"
+    wrong.write_text("no such token")
+    settings = dict(office.world.settings)
+    office.cluster.kubernetes = settings | {
+        "pusher": settings["pusher"] | {"token_file": str(wrong)}
+    }
+    office.cluster.save()
+    asked(office, change_set)
+    assert change_set.state == "refused"
+    assert {step.code for step in change_set.steps.all()} == {401}
+    assert "Unauthorized" in change_set.error
+
+
+def test_a_cluster_that_cannot_be_read_leaves_a_draft_that_says_so(
+    office: Office,
+) -> None:
+    with failing(BROKEN) as server:
+        speak_to(office, server.url, "reader", "pusher")
+        change_set = office.planned(quota(4))
+    assert change_set.state == "draft"
+    assert "cannot be read: down for repair" in change_set.error
+    heal(office)
+    assert office.plan(change_set).state == "planned"
+
+
+def test_one_cluster_that_is_down_does_not_hold_up_the_others(office: Office) -> None:
+    names = [office.world.name, "down", "bare"]
+    for name in names[1:]:
+        Cluster.objects.create(name=name)
+    down = Cluster.objects.get(name="down")
+    with failing(BROKEN) as server:
+        token = office.world.settings["reader"]["token_file"]
+        access = {"server": server.url, "token_file": token}
+        down.kubernetes = {"reader": access, "pusher": access}
+        down.save()
+        found = {}
+        for cluster in Cluster.objects.filter(name__in=names):
+            place = Office(office.world, cluster)
+            found[cluster.name] = place.planned(quota(4))
+    assert found[office.world.name].state == "planned"
+    assert "down for repair" in found["down"].error
+    assert "is not set" in found["bare"].error
+
+
+def test_a_server_killed_between_two_objects(tmp_path: Path) -> None:
+    (tmp_path / "plane").mkdir()
+    with control_plane(tmp_path / "plane", is_whole=False) as plane:
+        office = office_of(world_of(plane, tmp_path, "killed"))
+        change_set = office.agreed(quota(4), quota(6, "speech"))
+
+        class Killing(ClusterClient):
+            """Our door; the server dies when it has said yes to the first object."""
+
+            def apply(self, *args: Any, **named: Any) -> LiveObject:
+                done = super().apply(*args, **named)
+                plane.kill("kube-apiserver")
+                return done
+
+        def to_kill(cluster: Cluster, role: AccessRole) -> ClusterClient:
+            access: ClusterAccess = connect_to(cluster, role).access
+            return (
+                Killing(access) if role == AccessRole.PUSHER else ClusterClient(access)
+            )
+
+        ChangeSet.objects.update(apply_wanted_at=office.now())
+        due_work.work(office.cluster.pk, now=office.now, connect=to_kill)
+        change_set.refresh_from_db()
+        assert change_set.state == "applying"
+        states = sorted(change_set.steps.values_list("state", flat=True))
+        assert states == ["applied", "waiting"]
+        plane.start_api_server()
+        office.ahead = timedelta(minutes=2)
+        office.work()
+        change_set.refresh_from_db()
+        assert change_set.state == "applied", change_set.error
+        assert office.hard() == {GPU_KEY: "4"}
+        assert office.hard("killed-b") == {GPU_KEY: "6"}

@@ -1,0 +1,272 @@
+"""The manifests of deploy/rbac on a real API server: what they allow, and what must fail.
+
+Every refusal is the real server's 403, and its words are what the portal shows.
+"""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from accounting.domain.units.resources import kubernetes_resource
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError, Forbidden
+from scheduler_view.cluster.kinds import CLAIM, EVENT, KINDS, SLICE
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.observation.observe import KINDS as STORED
+from tests import programs
+from tests.control_plane.admin import GPU, Admin, RefusedByServer, quota_path
+from tests.control_plane.server import ADMIN, ControlPlane
+from tests.control_plane.world import GPU_KEY, World, priority_class, quota
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.control_plane
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+MANIFESTS = Path(__file__).resolve().parents[4] / "deploy" / "rbac"
+
+
+def kubectl(plane: ControlPlane, *arguments: str) -> str:
+    program = programs.control_plane_program("kubectl")
+    assert program is not None
+    done = subprocess.run(
+        [program, f"--kubeconfig={plane.kubeconfig()}", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def guarded(whole_cluster: ControlPlane) -> ControlPlane:
+    """A control plane with the manifests, when the policy has come into force."""
+    kubectl(whole_cluster, "apply", "-f", str(MANIFESTS))
+    admin = Admin(whole_cluster.url, ADMIN, str(whole_cluster.ca_file))
+    pusher = Admin(whole_cluster.url, token_of(admin, "pusher"), admin.ca_file)
+    foreign = {"metadata": {"name": "foreign"}, "spec": {"hard": {}}}
+
+    def is_in_force() -> bool:
+        try:
+            pusher.create(quota_path("default"), foreign, dryRun="All")
+        except RefusedByServer as refused:
+            return "carry its label" in refused.message
+        return False
+
+    wait_until(is_in_force, 30)
+    return whole_cluster
+
+
+def token_of(admin: Admin, role: str) -> str:
+    path = f"/api/v1/namespaces/gpu-ledger/serviceaccounts/gpu-ledger-{role}/token"
+    token: str = admin.create(path, {"spec": {}})["status"]["token"]
+    return token
+
+
+@pytest.fixture
+def pusher(guarded: ControlPlane, real: World) -> ClusterClient:
+    del guarded
+    return door_as(real, "pusher")
+
+
+@pytest.fixture
+def reader(guarded: ControlPlane, real: World) -> ClusterClient:
+    del guarded
+    return door_as(real, "reader")
+
+
+def door_as(real: World, role: str) -> ClusterClient:
+    door = real.door(role)
+    Path(door.access.token_file).write_text(token_of(real.admin, role))
+    return door
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """The server's words when it says 403."""
+    with pytest.raises(Forbidden) as caught:
+        call()
+    assert caught.value.code == 403
+    return caught.value.message
+
+
+def test_the_pusher_does_its_work(real: World, pusher: ClusterClient) -> None:
+    live = pusher.apply(quota(real.name, {GPU_KEY: "4"}))
+    pusher.apply(quota(real.name, {GPU_KEY: "6"}), uid=live.uid, dry_run=True)
+    pusher.apply(quota(real.name, {GPU_KEY: "6"}), uid=live.uid)
+    pusher.apply(quota(real.name, {}), uid=live.uid)
+    pusher.delete(QUOTA, "gpu-ledger", real.name, uid=live.uid)
+    made = pusher.apply(priority_class(real.name, 100_000, description="a"))
+    pusher.apply(priority_class(real.name, 100_000, description="b"))
+    pusher.delete(CLASS, real.name, uid=made.uid)
+
+
+@pytest.mark.parametrize("name", ["foreign", "gpu-ledger"])
+def test_a_foreign_quota_is_out_of_reach(
+    real: World, pusher: ClusterClient, name: str
+) -> None:
+    real.admin.make_quota(real.name, name, {GPU_KEY: "2"})
+    uid = real.admin.get(quota_path(real.name, name))["metadata"]["uid"]
+    body = quota(real.name, {GPU_KEY: "9"}, name)
+    for dry_run in (True, False):
+        message = refusal(lambda d=dry_run: pusher.apply(body, force=True, dry_run=d))  # type: ignore[misc]
+        assert "not managed by GPU Ledger" in message
+    refusal(lambda: pusher.delete(QUOTA, name, real.name, uid=uid))
+    live = real.admin.get(quota_path(real.name, name))
+    assert live["spec"]["hard"] == {GPU_KEY: "2"}
+
+
+def test_only_quotas_of_our_name_are_made(real: World, pusher: ClusterClient) -> None:
+    message = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1"}, "other")))
+    assert "begins with gpu-ledger, not other" in message
+
+
+@pytest.mark.parametrize("key", ["pods", "requests.cpu", "limits.nvidia.com/gpu", GPU])
+def test_only_keys_of_gpus_are_set(
+    real: World, pusher: ClusterClient, key: str
+) -> None:
+    message = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1", key: "1"})))
+    assert message.endswith(f"may only set GPU keys of a quota, not {key}")
+
+
+def test_other_peoples_keys_in_our_quota_are_kept_from_us(
+    real: World, pusher: ClusterClient
+) -> None:
+    pusher.apply(quota(real.name, {GPU_KEY: "1"}))
+    theirs = quota(real.name, {"requests.cpu": "10"})
+    real.admin.apply(quota_path(real.name, "gpu-ledger"), theirs, "argocd")
+    pusher.apply(quota(real.name, {GPU_KEY: "2"}))
+    both = quota(real.name, {GPU_KEY: "2", "requests.cpu": "99"})
+    message = refusal(lambda: pusher.apply(both, force=True))
+    assert "not requests.cpu" in message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nvidia_com_gpu",
+        "nvidia_com_gpu_shared",
+        "nvidia_com_mig_1g_10gb",
+        "nvidia_com_mig_1g_10gb_me",
+        "nvidia_com_mig_1c_3g_40gb",
+        "amd_com_gpu",
+        "amd_com_cpx_nps4",
+        "habana_ai_gaudi",
+        "gpu_intel_com_i915",
+        "gpu_intel_com_xe",
+    ],
+)
+def test_every_gpu_that_the_portal_knows_may_be_set(
+    real: World, pusher: ClusterClient, name: str
+) -> None:
+    key = f"requests.{kubernetes_resource(name)}"
+    pusher.apply(quota(real.name, {key: "1"}), dry_run=True)
+
+
+def test_device_classes_may_be_set(real: World, pusher: ClusterClient) -> None:
+    key = "gpu.nvidia.com.deviceclass.resource.k8s.io/devices"
+    pusher.apply(quota(real.name, {key: "1"}), dry_run=True)
+
+
+def test_the_label_may_not_be_dropped(real: World, pusher: ClusterClient) -> None:
+    body = quota(real.name, {GPU_KEY: "1"})
+    pusher.apply(body)
+    del body["metadata"]["labels"]
+    assert "carry its label" in refusal(lambda: pusher.apply(body))
+
+
+def test_a_high_priority_is_refused(real: World, pusher: ClusterClient) -> None:
+    message = refusal(lambda: pusher.apply(priority_class(real.name, 100_001)))
+    assert message.endswith("may set priorities up to 100000, not 100001")
+
+
+def test_a_foreign_class_is_out_of_reach(real: World, pusher: ClusterClient) -> None:
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    made = real.admin.create(path, {"metadata": {"name": real.name}, "value": 5})
+    uid = made["metadata"]["uid"]
+    refusal(lambda: pusher.delete(CLASS, real.name, uid=uid))
+    refusal(lambda: pusher.apply(priority_class(real.name, 5), force=True))
+
+
+def test_a_namespace_may_keep_us_out(real: World, pusher: ClusterClient) -> None:
+    change = {"metadata": {"labels": {"gpu-ledger/managed": "false"}}}
+    real.admin.edit(f"/api/v1/namespaces/{real.name}", change)
+    message = refusal(lambda: pusher.apply(quota(real.name, {GPU_KEY: "1"})))
+    assert message.endswith(
+        f"namespace {real.name} is labelled gpu-ledger/managed=false"
+    )
+
+
+@pytest.mark.parametrize("role", ["reader", "pusher"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/v1/secrets"),
+        ("GET", "/api/v1/namespaces/{name}/configmaps"),
+        ("POST", "/api/v1/namespaces/{name}/pods"),
+        ("DELETE", "/api/v1/namespaces/{name}/pods/a"),
+        ("POST", "/api/v1/namespaces"),
+        ("DELETE", "/api/v1/namespaces/{name}"),
+        ("POST", "/api/v1/namespaces/{name}/limitranges"),
+        ("DELETE", "/apis/scheduling.k8s.io/v1/priorityclasses"),
+        ("DELETE", "/api/v1/namespaces/{name}/resourcequotas"),
+        (
+            "POST",
+            "/api/v1/namespaces/gpu-ledger/serviceaccounts/gpu-ledger-pusher/token",
+        ),
+        ("DELETE", f"{POLICIES}/gpu-ledger-pusher"),
+        ("GET", "/api/v1/namespaces/gpu-ledger/configmaps/gpu-ledger-policy"),
+    ],
+)
+def test_nothing_else_is_allowed(
+    guarded: ControlPlane, real: World, role: str, method: str, path: str
+) -> None:
+    del guarded
+    user = Admin(real.url, token_of(real.admin, role), real.ca_file)
+    body = {"metadata": {"name": "x"}, "spec": {}} if method == "POST" else None
+    with pytest.raises(RefusedByServer, match=f"gpu-ledger-{role}") as no:
+        user.call(method, path.format(name=real.name), body)
+    assert no.value.code == 403
+
+
+def test_the_reader_looks_and_writes_nothing(
+    real: World, reader: ClusterClient
+) -> None:
+    for kind in KINDS:
+        assert reader.may("list", kind)
+    for kind in STORED:
+        reader.list(kind)
+        assert reader.may("watch", kind)
+    reader.list(EVENT)
+    assert not reader.may("watch", EVENT)  # listed now and then
+    for kind in (CLAIM, SLICE):  # which GPUs a claim was given
+        reader.list(kind)
+        assert not reader.may("watch", kind)
+    for call in (
+        lambda: reader.apply(quota(real.name, {GPU_KEY: "1"})),
+        lambda: reader.apply(quota(real.name, {GPU_KEY: "1"}), dry_run=True),
+        lambda: reader.apply(priority_class(real.name, 5)),
+        lambda: reader.delete(CLASS, real.name, uid="x"),
+    ):
+        assert "gpu-ledger-reader" in refusal(call)
+
+
+def test_without_its_limits_the_policy_lets_nothing_through(
+    guarded: ControlPlane, real: World, pusher: ClusterClient
+) -> None:
+    path = "/api/v1/namespaces/gpu-ledger/configmaps/gpu-ledger-policy"
+    real.admin.delete(path)
+    try:
+        wait_until(lambda: not _may_push(real, pusher), 30)
+    finally:
+        kubectl(guarded, "apply", "-f", str(MANIFESTS / "policy.yaml"))
+    wait_until(lambda: _may_push(real, pusher), 30)
+
+
+def _may_push(real: World, pusher: ClusterClient) -> bool:
+    try:
+        pusher.apply(quota(real.name, {GPU_KEY: "1"}), dry_run=True)
+    except ClusterError:
+        return False
+    return True

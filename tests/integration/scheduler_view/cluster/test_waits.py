@@ -1,0 +1,101 @@
+"""What waits and why, from a real scheduler, job controller and API server to the rows."""
+
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from accounting.access import EVERYTHING, Scope
+from accounting.models import Team
+from scheduler_view.models import ObservationRun
+from scheduler_view.observation.watch import look_once
+from scheduler_view.queries.pending_pods import PendingPodRow, held_up_rows
+from tests.control_plane.world import GPU_KEY, World, world_of
+from tests.integration.scheduler_view.actions.conftest import office_of
+from tests.integration.scheduler_view.actions.office import Office
+from tests.processes import wait_until
+
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(180)]
+RESOURCE = "nvidia.com/gpu"
+
+
+@pytest.fixture
+def office(
+    request: pytest.FixtureRequest, tmp_path: Path, db: None
+) -> Iterator[Office]:
+    """Two namespaces and a node of one GPU that only this test's pods may have."""
+    del db
+    server = request.getfixturevalue("whole_cluster")
+    world: World = world_of(server, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
+    node = f"{world.name}-n"
+    world.admin.make_node(node, nvidia_com__gpu=1)
+    yield office_of(world)
+    world.admin.delete(f"/api/v1/nodes/{node}")
+
+
+def over_quota(office: Office, namespace: str) -> None:
+    """A Job whose pods a quota refuses, as its controller's event says."""
+    admin = office.world.admin
+    admin.make_quota(namespace, "theirs", {GPU_KEY: "1"})
+    wait_until(lambda: GPU_KEY in admin.used(namespace, "theirs"), 30)
+    resources = {"limits": {RESOURCE: "2"}}
+    body = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "nightly"},
+        "spec": {
+            "template": {
+                "spec": {
+                    "restartPolicy": "Never",
+                    "containers": [
+                        {"name": "main", "image": "none", "resources": resources}
+                    ],
+                }
+            }
+        },
+    }
+    admin.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", body)
+    events = f"/api/v1/namespaces/{namespace}/events?fieldSelector=reason=FailedCreate"
+    wait_until(lambda: bool(admin.get(events)["items"]), 30)
+
+
+def test_each_reason_comes_from_the_cluster_itself(office: Office) -> None:
+    admin, own = office.world.admin, office.world.name
+    other = f"{own}-b"
+    admin.make_pod(own, "large", 90)
+    admin.make_pod(
+        own, "gated", 1, schedulingGates=[{"name": "kueue.x-k8s.io/admission"}]
+    )
+    over_quota(office, other)
+
+    def rows() -> dict[str, PendingPodRow]:
+        look_once(office.cluster, now=office.now)
+        return {r.name: r for r in held_up_rows(EVERYTHING, office.now())}
+
+    wait_until(lambda: rows()["large"].reason == "no_free_gpu", 60)
+    found = rows()
+    large, gated, nightly = found["large"], found["gated"], found["nightly"]
+    assert f"Insufficient {RESOURCE}" in large.message
+    assert (large.team, large.kind, dict(large.asked)) == (
+        "vision",
+        "Pod",
+        {RESOURCE: 90},
+    )
+    assert large.since is not None
+    assert office.now() - large.since < timedelta(minutes=5)
+    assert gated.reason == "held_back"
+    assert (nightly.reason, nightly.kind, nightly.team) == ("quota", "Job", "speech")
+    assert dict(nightly.asked) == {RESOURCE: 2}
+    assert "exceeded quota: theirs" in nightly.message
+    assert not ObservationRun.objects.exclude(error="").exists()
+
+    speech = Scope(frozenset({Team.objects.get(slug="speech").pk}))
+    assert [row.name for row in held_up_rows(speech, office.now())] == ["nightly"]
+    assert held_up_rows(Scope(frozenset()), office.now()) == []
+    later = office.now() + timedelta(minutes=30)  # its controller tries no more
+    assert "nightly" not in {row.name for row in held_up_rows(EVERYTHING, later)}
+
+    admin.delete(f"/api/v1/namespaces/{own}/pods/large")
+    wait_until(lambda: "large" not in rows(), 30)

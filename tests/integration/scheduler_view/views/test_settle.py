@@ -1,0 +1,130 @@
+"""A quota that differs in its cluster: adopt or restore, each to the end (T29)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounting.models import Binding, BindingKind, Team
+from scheduler_view.models import ChangeSet, Drift, QuotaTarget
+from scheduler_view.observation.watch import look_once
+from tests.control_plane.admin import quota_path
+from tests.integration.conftest import SignIn
+from tests.integration.scheduler_view.actions.office import EPOCH, Office, quota
+from tests.integration.scheduler_view.views.desk import desk_of
+from tests.page_html import html_of
+from tests.story import Story
+
+RESOURCE = "nvidia.com/gpu"
+KEY = f"requests.{RESOURCE}"
+
+
+@pytest.fixture
+def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
+    """Quotas of three teams, applied; vision has a second namespace."""
+    del sign_in
+    with desk_of(story, tmp_path) as office:
+        office.world.admin.make_namespace("vision-lab")
+        Binding.objects.create(
+            kind=BindingKind.NAMESPACE,
+            glob="vision-lab",
+            team=Team.objects.get(slug="vision"),
+            position=99,
+            valid_from=EPOCH,
+        )
+        office.applied(quota(24))
+        yield office
+
+
+def limits(desk: Office) -> tuple[str | None, ...]:
+    """What the cluster has for vision, prod and lab."""
+    places = ("vision-prod", "vision-lab")
+    return tuple(
+        desk.hard(place).get(KEY) if desk.has_quota(place) else None for place in places
+    )
+
+
+def edit(desk: Office, namespace: str, gpus: int) -> None:
+    """`kubectl edit`."""
+    path = quota_path(namespace, "gpu-ledger")
+    desk.world.admin.edit(path, {"spec": {"hard": {KEY: str(gpus)}}})
+    look_once(desk.cluster, now=desk.now)
+
+
+def settle(client: Client, verb: str) -> ChangeSet:
+    """Press a button beside the quota; the change set that it makes."""
+    fields = {"cluster": "north", "team": "vision", "resource": RESOURCE, "tier": ""}
+    answer = client.post("/quotas/settle", fields | {"verb": verb})
+    assert answer.status_code == 302
+    return ChangeSet.objects.get(pk=answer.headers["Location"].rsplit("/")[-1])
+
+
+def press(
+    desk: Office, client: Client, change: ChangeSet, verb: str, **more: Any
+) -> str:
+    """Press a button of the change's page, and let the worker work; the page then."""
+    change.refresh_from_db()
+    client.post(f"/changes/{change.pk}/{verb}", {"version": change.version, **more})
+    desk.work()
+    change.refresh_from_db()
+    page = html_of(client.get(f"/changes/{change.pk}"))
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def states(desk: Office) -> set[str]:
+    """How vision's objects stand."""
+    look_once(desk.cluster, now=desk.now)
+    rows = Drift.objects.filter(namespace__startswith="vision-", name="gpu-ledger")
+    return set(rows.values_list("state", flat=True))
+
+
+def test_what_is_there_is_adopted_namespace_by_namespace(
+    desk: Office, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    assert limits(desk) == ("12", "12")
+    edit(desk, "vision-prod", 20)
+    assert states(desk) == {"in_sync", "differs"}
+    change = settle(ana, "adopt")
+    assert change.reason == "Keep what was changed in the cluster by kubectl-edit"
+    desk.work()
+    press(desk, ana, change, "apply")
+    assert change.state == "applied", change.error
+    target = QuotaTarget.objects.get(team__slug="vision")
+    assert (target.gpus, target.split) == (32, {"vision-prod": 20, "vision-lab": 12})
+    assert limits(desk) == ("20", "12")
+    assert states(desk) == {"in_sync"}
+
+
+def test_what_is_wanted_is_restored_once_a_person_takes_the_field(
+    desk: Office, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    edit(desk, "vision-lab", 2)
+    change = settle(ana, "restore")
+    desk.work()
+    change.refresh_from_db()
+    assert change.state == "planned", change.error
+    blocked = change.steps.get(namespace="vision-lab")
+    assert "conflict with kubectl-edit" in blocked.blocked
+    press(desk, ana, change, "apply")
+    assert limits(desk) == ("12", "2")  # nobody's field is taken unasked
+    press(desk, ana, change, "force", force=[str(blocked)])
+    press(desk, ana, change, "apply")
+    assert change.state == "applied", change.error
+    assert limits(desk) == ("12", "12")
+    assert states(desk) == {"in_sync"}
+
+
+def test_an_object_that_was_removed_is_restored(desk: Office, sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    desk.world.admin.delete(quota_path("vision-lab", "gpu-ledger"))
+    assert states(desk) == {"in_sync", "differs"}
+    change = settle(ana, "restore")
+    desk.work()
+    press(desk, ana, change, "apply")
+    assert limits(desk) == ("12", "12")
+    assert states(desk) == {"in_sync"}

@@ -1,0 +1,49 @@
+"""What waits and why on the pages of quotas: for the team whose it is, and for admins."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scheduler_view.observation.watch import look_once
+from tests.integration.conftest import SignIn
+from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.scheduler_view.views.desk import desk_of
+from tests.integration.scheduler_view.views.test_quota_pages import text
+from tests.story import Story
+
+WORDS = "0/12 nodes are available: 12 Insufficient nvidia.com/gpu."
+
+
+@pytest.fixture
+def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
+    """Quotas of three teams, and a pod of vision and one of search that wait."""
+    del sign_in
+    with desk_of(story, tmp_path) as office:
+        said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+        status = {"conditions": [said | {"message": WORDS}]}
+        for team in ("vision", "search"):
+            office.world.admin.make_pod(f"{team}-prod", f"{team}-train", 2)
+            path = f"/api/v1/namespaces/{team}-prod/pods/{team}-train/status"
+            office.world.admin.call(
+                "PATCH", path, {"status": status}, "application/merge-patch+json"
+            )
+        look_once(office.cluster, now=office.now)
+        yield office
+
+
+def test_what_waits_stands_with_the_schedulers_words(
+    desk: Office, sign_in: SignIn
+) -> None:
+    del desk
+    luis, ana = sign_in("luis"), sign_in("ana")
+    page = text(luis.get("/teams/vision/quota"))
+    assert "Pending pods and jobs" in page
+    assert "vision-train Pod in vision-prod on north" in page
+    assert "2 GPUs" in page
+    assert f"Not enough free GPUs on matching nodes {WORDS}" in page
+    assert "search-train" not in page
+    assert "search-train" not in text(luis.get("/quotas"))
+    whole = text(ana.get("/quotas"))
+    assert "vision-train" in whole
+    assert "search-train" in whole
