@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounting.web.freshness_badge import chip_of
 from accounting.web.permissions import Visitor, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
-from scheduler_view.queries.waiting_approvals import pending_count
+from scheduler_view.queries.changes.waiting_approvals import pending_count
 
 THEMES = (
     ("system", "System", "monitor"),

@@ -23,7 +23,7 @@ from scheduler_view.domain.plan.approval import (
 from scheduler_view.domain.plan.edit import Edit, edit_fields, stored_edit
 from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.planning.desired_state import with_versions
-from scheduler_view.queries.drafts import editors
+from scheduler_view.queries.changes.drafts import editors
 
 LONGEST_WAIT = timedelta(days=366)  # a later start is a slip of the hand
 SHORTEST_REASON, LONGEST_REASON = 10, 200

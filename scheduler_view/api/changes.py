@@ -28,7 +28,12 @@ from scheduler_view.api.schema import acts, makes, reads_one
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, stored_edit
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet
-from scheduler_view.queries.changes import change_key, change_row, changes_of, states
+from scheduler_view.queries.changes.change_sets import (
+    change_key,
+    change_row,
+    changes_of,
+    states,
+)
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.teams import led_slugs
 from scheduler_view.rights import may_act

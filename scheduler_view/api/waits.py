@@ -12,10 +12,10 @@ from accounting.api.schema import lists
 from accounting.rights import WHOLE_FLEET
 from accounting.serializers.queues import QueueRowSerializer
 from scheduler_view import serializers
-from scheduler_view.queries.pending_pods import held_up_rows
-from scheduler_view.queries.preempted import preempted_key, preempted_of
 from scheduler_view.queries.quotas import among
-from scheduler_view.queries.scheduler_queues import all_queue_rows
+from scheduler_view.queries.waits.pending_pods import held_up_rows
+from scheduler_view.queries.waits.preempted import preempted_key, preempted_of
+from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 
 
 class QueuesView(RowsView):

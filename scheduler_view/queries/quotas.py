@@ -19,8 +19,6 @@ from scheduler_view.domain.quotas.headroom import LimitedBy, room
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget, Tier
-from scheduler_view.queries.pending_units import units_of, waiting_units
-from scheduler_view.queries.queue_borrowing import QueueBorrowing, lent_to, served
 from scheduler_view.queries.resource_use import Ask, uses
 from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import (
@@ -30,6 +28,8 @@ from scheduler_view.queries.sync import (
     sync_rows,
     worst,
 )
+from scheduler_view.queries.waits.pending_units import units_of, waiting_units
+from scheduler_view.queries.waits.queue_borrowing import QueueBorrowing, lent_to, served
 
 Live = Mapping[str, Sequence[LimitedBy]]  # by namespace
 

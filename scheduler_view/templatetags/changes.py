@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from scheduler_view.domain.schedulers import adapter_of
 from scheduler_view.domain.wording import units
-from scheduler_view.queries.headlines import titles_of
+from scheduler_view.queries.changes.headlines import titles_of
 from scheduler_view.queries.quotas import QuotaRow, ResourceRow
 
 register = template.Library()

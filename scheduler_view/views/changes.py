@@ -14,10 +14,10 @@ from accounting.web.permissions import Visitor, signed_in, visitor_of
 from scheduler_view.domain.plan.edit import stored_edit
 from scheduler_view.domain.plan.steps import Action
 from scheduler_view.models import ChangeState, StepState
-from scheduler_view.queries.change_row import ChangeRow, StepRow
-from scheduler_view.queries.changes import change_row, change_rows, states
-from scheduler_view.queries.drafts import asked_before
-from scheduler_view.queries.waiting_approvals import pending_rows
+from scheduler_view.queries.changes.change_row import ChangeRow, StepRow
+from scheduler_view.queries.changes.change_sets import change_row, change_rows, states
+from scheduler_view.queries.changes.drafts import asked_before
+from scheduler_view.queries.changes.waiting_approvals import pending_rows
 from scheduler_view.serializers import ChangeRowSerializer
 from scheduler_view.views import diffs
 from scheduler_view.views.parameters import parameter

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from scheduler_view.domain.objects.manifest import CLASS
-from scheduler_view.queries.change_row import StepRow
+from scheduler_view.queries.changes.change_row import StepRow
 
 HARD, LABELS, SELECTOR = "spec.hard.", "metadata.labels.", "spec.scopeSelector"
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")

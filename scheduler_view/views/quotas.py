@@ -17,20 +17,20 @@ from accounting.rights import ADMINISTRATION
 from accounting.web.downloads import csv_answer
 from accounting.web.permissions import posted, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
-from scheduler_view.queries.change_row import ChangeRow
-from scheduler_view.queries.changes import change_rows
-from scheduler_view.queries.drafts import OpenDraft, default_draft, open_drafts
+from scheduler_view.queries.changes.change_row import ChangeRow
+from scheduler_view.queries.changes.change_sets import change_rows
+from scheduler_view.queries.changes.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.objects import quota_objects
-from scheduler_view.queries.pending_pods import PendingPodRow, held_up_rows
 from scheduler_view.queries.quotas import (
     QuotaRow,
     ResourceRow,
     quota_rows,
     resource_rows,
 )
-from scheduler_view.queries.scheduler_queues import all_queue_rows
 from scheduler_view.queries.sync import ObservationRow, observation_rows
 from scheduler_view.queries.tiers import tier_rows
+from scheduler_view.queries.waits.pending_pods import PendingPodRow, held_up_rows
+from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.serializers import QuotaRowSerializer
 from scheduler_view.views.edits import changed_quotas, with_rules
 from scheduler_view.views.parameters import parameter

@@ -13,7 +13,7 @@ from accounting.queries.teams.teams import TeamRef
 from accounting.web.permissions import visitor_of
 from scheduler_view.domain.wording import units
 from scheduler_view.forms import Asked, RequestForm
-from scheduler_view.queries.changes import change_row
+from scheduler_view.queries.changes.change_sets import change_row
 from scheduler_view.queries.quotas import QuotaRow
 from scheduler_view.queries.supply import supply_of
 from scheduler_view.views.edits import with_rules

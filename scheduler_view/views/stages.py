@@ -12,8 +12,8 @@ from scheduler_view.domain.plan.approval import (
     refusal_of_approval,
 )
 from scheduler_view.models import CAME_TO_NOTHING, ChangeState
-from scheduler_view.queries.change_row import ChangeRow
-from scheduler_view.queries.drafts import editors
+from scheduler_view.queries.changes.change_row import ChangeRow
+from scheduler_view.queries.changes.drafts import editors
 
 APPLIED = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED, ChangeState.UNDONE)
 TONES = {

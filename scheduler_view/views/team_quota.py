@@ -11,11 +11,11 @@ from accounting.models import Cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.web.permissions import signed_in_form, visitor_of
 from scheduler_view.forms import RequestForm
-from scheduler_view.queries.changes import change_rows
+from scheduler_view.queries.changes.change_sets import change_rows
 from scheduler_view.queries.history import QuotaMoment, quota_history
-from scheduler_view.queries.pending_pods import held_up_rows
-from scheduler_view.queries.preempted import preempted_rows
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
+from scheduler_view.queries.waits.pending_pods import held_up_rows
+from scheduler_view.queries.waits.preempted import preempted_rows
 from scheduler_view.views.requests import ask, request_form
 from scheduler_view.views.stages import states_of
 

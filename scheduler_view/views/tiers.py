@@ -12,7 +12,7 @@ from accounting.web.downloads import csv_answer
 from accounting.web.permissions import admin_form, signed_in, visitor_of
 from scheduler_view.domain.tiers.tier import TEMPLATES
 from scheduler_view.forms import Asked, EditsForm, TierForm
-from scheduler_view.queries.drafts import default_draft, open_drafts
+from scheduler_view.queries.changes.drafts import default_draft, open_drafts
 from scheduler_view.queries.tiers import TierRow, tier_rows
 from scheduler_view.serializers import TierRowSerializer
 from scheduler_view.views.parameters import parameter

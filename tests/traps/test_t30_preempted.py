@@ -14,7 +14,7 @@ from accounting.models import Team
 from scheduler_view.models import Observation, ObservationRun, Preemption
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.preempted import preempted_rows
+from scheduler_view.queries.waits.preempted import preempted_rows
 from tests.control_plane.world import World, world_of
 from tests.integration.scheduler_view.actions.conftest import office_of
 from tests.integration.scheduler_view.actions.office import Office

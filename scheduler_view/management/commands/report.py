@@ -10,11 +10,11 @@ from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.row import RowSerializer
-from scheduler_view.queries.pending_pods import held_up_rows
-from scheduler_view.queries.preempted import preempted_of
 from scheduler_view.queries.quotas import among, quota_rows
-from scheduler_view.queries.scheduler_queues import all_queue_rows
 from scheduler_view.queries.tiers import tier_rows
+from scheduler_view.queries.waits.pending_pods import held_up_rows
+from scheduler_view.queries.waits.preempted import preempted_of
+from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.serializers import (
     PendingPodRowSerializer,
     PreemptionRowSerializer,

@@ -10,8 +10,8 @@ from django.utils import timezone
 from accounting.access import Scope
 from accounting.models import Person
 from scheduler_view.models import ChangeSet
-from scheduler_view.queries.drafts import asked_before, editors
-from scheduler_view.queries.waiting_approvals import pending_count
+from scheduler_view.queries.changes.drafts import asked_before, editors
+from scheduler_view.queries.changes.waiting_approvals import pending_count
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_changes import EDIT, JSON, REASON, made, planned, post
 

@@ -11,7 +11,7 @@ import pytest
 
 from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.scheduler_queues import all_queue_rows
+from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
 from tests.integration.accounting.support import report

@@ -13,8 +13,8 @@ from accounting.access import EVERYTHING
 from accounting.models import Cluster, QueueSample, Team
 from scheduler_view.models import Observation, ObservationRun, QuotaTarget
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.queue_borrowing import served
 from scheduler_view.queries.quotas import quota_rows
+from scheduler_view.queries.waits.queue_borrowing import served
 from scheduler_view.serializers import QuotaRowSerializer
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World

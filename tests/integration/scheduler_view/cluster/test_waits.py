@@ -11,7 +11,7 @@ from accounting.access import EVERYTHING, Scope
 from accounting.models import Team
 from scheduler_view.models import ObservationRun
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.pending_pods import PendingPodRow, held_up_rows
+from scheduler_view.queries.waits.pending_pods import PendingPodRow, held_up_rows
 from tests.control_plane.world import GPU_KEY, World, world_of
 from tests.integration.scheduler_view.actions.conftest import office_of
 from tests.integration.scheduler_view.actions.office import Office

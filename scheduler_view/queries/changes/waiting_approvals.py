@@ -7,9 +7,9 @@ from django.db.models import Case, Q, When
 from accounting.access import Scope
 from accounting.models import OrganisationRole
 from scheduler_view.models import ChangeSet, ChangeState
-from scheduler_view.queries.change_row import ChangeRow
-from scheduler_view.queries.changes import rows_of
-from scheduler_view.queries.drafts import editors
+from scheduler_view.queries.changes.change_row import ChangeRow
+from scheduler_view.queries.changes.change_sets import rows_of
+from scheduler_view.queries.changes.drafts import editors
 
 _UNANSWERED = (
     ChangeState.DRAFT,

@@ -17,8 +17,8 @@ from scheduler_view.models import (
     ChangeState,
     ChangeStep,
 )
-from scheduler_view.queries.change_row import ChangeRow, StepRow
-from scheduler_view.queries.headlines import moves_of
+from scheduler_view.queries.changes.change_row import ChangeRow, StepRow
+from scheduler_view.queries.changes.headlines import moves_of
 
 
 def change_rows(

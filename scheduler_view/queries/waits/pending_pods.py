@@ -1,7 +1,7 @@
 """What waits and why: pods that are on no node, and controllers whose pods a quota refused.
 
 As the cluster's API last showed them; where the portal may not read pods there are none.
-Work that a queue holds back without pods is reported by its queue only (`queries.queue_borrowing`).
+Work that a queue holds back before it has pods is reported by `queue_borrowing` only.
 """
 
 from collections.abc import Iterator, Mapping

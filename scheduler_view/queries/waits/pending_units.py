@@ -1,6 +1,6 @@
 """Units requested by unscheduled pods, as kube-state last showed them.
 
-Work that a queue holds back has no pods: of it only the queue tells (`queries.queue_borrowing`).
+Work that a queue holds back before it has pods is reported by `queue_borrowing` only.
 """
 
 from collections import Counter
