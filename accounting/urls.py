@@ -8,19 +8,18 @@ from accounting.views import (
     audit,
     clusters,
     explain,
-    gpu,
-    gpus,
     kube_state_jobs,
     prices,
     teams,
 )
+from accounting.views.gpus import fleet, gpu
 
 urlpatterns = [
     path("teams", teams.team_list, name="teams"),
     path("teams/<slug:slug>", teams.team, name="team"),
     path("teams/<slug:slug>/workloads", teams.workloads, name="team-workloads"),
     path("teams/<slug:slug>/rules", teams.team_rules, name="team-rules"),
-    path("gpus", gpus.fleet, name="gpus"),
+    path("gpus", fleet.fleet, name="gpus"),
     path("gpus/<path:uuid>", gpu.gpu, name="gpu"),
     path("explain", explain.explanation, name="explain"),
     path("prices", prices.price_list, name="prices"),

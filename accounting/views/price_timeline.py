@@ -9,7 +9,7 @@ from accounting.charts import lanes
 from accounting.charts.lanes import LaneSpan, Tick
 from accounting.queries.teams.directory import PriceRow
 from accounting.templatetags import units
-from accounting.views.holders import LaneRow
+from accounting.views.gpus.holders import LaneRow
 from accounting.web.figures import Key
 from accounting.web.permissions import Visitor
 

@@ -15,7 +15,7 @@ from accounting.models import Gpu
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
-from accounting.views import gpus
+from accounting.views.gpus import fleet
 from accounting.views.spans import newest_facts
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
@@ -268,7 +268,7 @@ def test_money_is_that_of_the_ledger_and_sorts_the_table(sign_in: SignIn) -> Non
 def test_money_of_very_many_gpus_does_not_sort(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpus, "MOST_PRICED", 3)
+    monkeypatch.setattr(fleet, "MOST_PRICED", 3)
     answer = sign_in("ana").get("/gpus?sort=-earned")
     assert "To sort by an amount, filter to at most 3 GPUs." in html_of(answer)
     lines = answer.context["page"].lines
@@ -322,7 +322,7 @@ def test_members_see_their_own_bars_only(sign_in: SignIn) -> None:
 def test_a_large_grid_is_shown_by_pages_of_nodes(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpus, "GRID_NODES", 5)
+    monkeypatch.setattr(fleet, "GRID_NODES", 5)
     answer = sign_in("ana").get("/gpus?nodes=3")
     assert len(answer.context["nodes"]) == 12
     assert len(answer.context["grid"].lines) == 2

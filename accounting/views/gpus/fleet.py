@@ -17,15 +17,15 @@ from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import visible_teams
 from accounting.queries.usage.usage import usage_rows
 from accounting.serializers.texts import instant
-from accounting.views.free_gpus import free_table
-from accounting.views.gpu_line import (
+from accounting.views.gpus.free_gpus import free_table
+from accounting.views.gpus.gpu_line import (
     GpuLine,
     Teams,
     held_words,
     line_of,
     look_of,
 )
-from accounting.views.holders import Timeline, timeline
+from accounting.views.gpus.holders import Timeline, timeline
 from accounting.views.spans import DAY, HOUR, SpanState
 from accounting.web import tables
 from accounting.web.filters import facets

@@ -29,10 +29,11 @@ from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.rights import ONE_GPU
 from accounting.serializers.texts import instant
-from accounting.views import measures, timelines
-from accounting.views.earnings import earnings
-from accounting.views.gpu_lanes import GpuTime, lanes_of_gpu
-from accounting.views.gpu_line import line_of
+from accounting.views import timelines
+from accounting.views.gpus import small_charts
+from accounting.views.gpus.gpu_line import line_of
+from accounting.views.gpus.gpu_money import earnings
+from accounting.views.gpus.lanes import GpuTime, lanes_of_gpu
 from accounting.views.spans import DAY, THREE_DAYS, SpanState
 from accounting.web import figures, shapes
 from accounting.web.permissions import page
@@ -115,7 +116,7 @@ def _in_period(  # what the page shows of its facts
     shown = [replace(one, url=urls.get(one.uid, "")) for one in paid[:SHOWN]]
     return {
         "step": "hour" if step_ms == HOUR_MS else "window",
-        "measures": measures.measures(steps, period, state),
+        "measures": small_charts.measures(steps, period, state),
         "hours": timelines.minutes_by_hour(steps, state) if steps else None,
         "capacity": shapes.capacity(ledger, period.length_ms, places)
         if ledger

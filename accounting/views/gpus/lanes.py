@@ -12,7 +12,7 @@ from accounting.queries.gpus.gpu_events import GpuEvent
 from accounting.queries.gpus.timeline import HeldStretch, PresenceInterval
 from accounting.queries.teams.teams import team_named
 from accounting.templatetags import units
-from accounting.views.holders import (
+from accounting.views.gpus.holders import (
     LaneRow,
     Teams,
     between,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounting.queries.gpus.fleet_count import NodeOffer
-from accounting.views.gpu_line import GpuLine
+from accounting.views.gpus.gpu_line import GpuLine
 
 
 @dataclass(frozen=True, slots=True)
