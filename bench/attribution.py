@@ -16,7 +16,7 @@ from accounting.domain.attribution.attribute import attribute, attribute_states
 from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.domain.holds.derive import data_end_ms, derive
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory
 from accounting.ingest.gc_pause import no_cycle_search
 from bench.measure import Figure, interleaved

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.inventory.kube_state_jobs import JobRole
+from accounting.domain.inventory.kube_state.jobs import JobRole
 from accounting.models import Cluster
 from accounting.serializers.row import (
     IsoTextField,

@@ -10,14 +10,14 @@ from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import Interval, window_of
 from accounting.domain.core.ledger_line import STATES, LedgerLine
 from accounting.domain.holds.derive import data_end_ms, derive
-from accounting.domain.inventory.kube_state_job_samples import (
+from accounting.domain.inventory.kube_state.job_samples import (
     EVER,
     counting,
     objects,
     records,
 )
-from accounting.domain.inventory.kube_state_jobs import roles_of
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.kube_state.jobs import roles_of
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.series import Reading
 from accounting.sources.exposition import RawSeries

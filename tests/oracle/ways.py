@@ -7,7 +7,7 @@ from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import Interval, window_of
 from accounting.domain.core.ledger_line import LedgerLine
 from accounting.domain.holds.derive import data_end_ms, derive
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory
 from tests.oracle.domain import reading_of
 from tests.oracle.samples import Sample

@@ -11,10 +11,10 @@ from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.presence_record import PresenceRecord
 from accounting.domain.holds.retirement import holds_until, presences_until
 from accounting.domain.holds.unattributable import unbooked
+from accounting.domain.inventory.kube_state.visibility import kube_state
 from accounting.domain.inventory.labels import Labels, labels_of
-from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.merge.samples import kube_steps
 from accounting.domain.inventory.records import Inventory
-from accounting.domain.inventory.visibility import kube_state
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from accounting.domain.inventory.fractional_requests import (
     requested,
     stand_ins,
 )
+from accounting.domain.inventory.kube_state.visibility import KubeState
 from accounting.domain.inventory.labels import Binds, Labels
 from accounting.domain.inventory.nodes import NodeLife, node_facts, node_lives
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.inventory.requests import units_of
 from accounting.domain.inventory.resource_claims import Claims
-from accounting.domain.inventory.visibility import KubeState
 from accounting.domain.units.gpu_units import WHOLE
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from accounting.domain.core.interval import Interval
 from accounting.domain.holds.hold import Hold
 from accounting.domain.inventory.fractional_requests import is_reservation
+from accounting.domain.inventory.kube_state.visibility import KubeState
 from accounting.domain.inventory.labels import LabeledSlot, Labels, union_of
 from accounting.domain.inventory.nodes import node_facts
 from accounting.domain.inventory.records import Inventory, Naming, ShownPod
-from accounting.domain.inventory.visibility import KubeState
 from accounting.domain.units.gpu_units import GpuUnit, NodeFacts, is_partition, unit_of
 
 WHOLE_GPU = "nvidia.com/gpu"

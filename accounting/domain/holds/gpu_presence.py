@@ -15,9 +15,9 @@ from accounting.domain.holds.node_capacity import (
     within_capacity,
 )
 from accounting.domain.holds.presence_record import PresenceRecord
+from accounting.domain.inventory.kube_state.visibility import KubeState
 from accounting.domain.inventory.nodes import NodeLife, node_facts, node_lives
 from accounting.domain.inventory.records import Inventory, NodeRecord, SampleSpan
-from accounting.domain.inventory.visibility import KubeState
 from accounting.domain.samples.validity import far_apart, longest_gap_ms
 from accounting.domain.units.gpu_units import gpu_count
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from accounting.domain.core.interval import FAR_MS
+from accounting.domain.inventory.kube_state.visibility import KubeState, pod_shown
 from accounting.domain.inventory.labels import Labels
 from accounting.domain.inventory.nodes import NodeLife, node_facts
 from accounting.domain.inventory.records import NodeRecord, PodRecord
 from accounting.domain.inventory.requests import units_of
-from accounting.domain.inventory.visibility import KubeState, pod_shown
 from accounting.domain.units.gpu_units import NodeFacts
 
 

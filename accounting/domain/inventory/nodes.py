@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TypeVar
 
 from accounting.domain.inventory.amd_partitions import sampled_partition
+from accounting.domain.inventory.kube_state.visibility import KubeState, node_shown
 from accounting.domain.inventory.records import GpuRecord, NodeRecord
-from accounting.domain.inventory.visibility import KubeState, node_shown
 from accounting.domain.units.gpu_units import NodeFacts
 
 Value = TypeVar("Value")

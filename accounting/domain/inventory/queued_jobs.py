@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge import within
+from accounting.domain.inventory.merge.operations import within
 from accounting.domain.samples.series import Reading, Series
 
 AT_ONCE_MS = (

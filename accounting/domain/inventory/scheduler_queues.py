@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge import within
+from accounting.domain.inventory.merge.operations import within
 from accounting.domain.samples.series import Reading
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 

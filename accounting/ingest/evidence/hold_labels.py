@@ -25,7 +25,7 @@ from accounting.domain.holds.label_counts import (
     without,
 )
 from accounting.domain.inventory.labels import Labels, labels_of
-from accounting.domain.inventory.merge import ChangedRecords
+from accounting.domain.inventory.merge.operations import ChangedRecords
 from accounting.domain.inventory.records import Inventory
 from accounting.ingest.evidence.gpu_labels import labels_of_names
 from accounting.ingest.evidence.holds import StoredHold

@@ -9,8 +9,8 @@ from django.db import transaction
 from accounting.domain.core.interval import FAR_MS, Interval, to_ms
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.derive import DerivedHolds, data_end_ms, derive
-from accounting.domain.inventory.merge import ChangedRecords
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.merge.operations import ChangedRecords
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.domain.samples.series import Reading

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.inventory.amd_partitions import sampled_partition
-from accounting.domain.inventory.merge import ChangedRecords
+from accounting.domain.inventory.merge.operations import ChangedRecords
 from accounting.domain.inventory.records import Inventory, NodeRecord
 from accounting.domain.units.gpu_units import NodeFacts
 from accounting.ingest import bulk_copy

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from accounting.domain.core.interval import Interval, to_instant
-from accounting.domain.inventory.merge import ChangedRecords
+from accounting.domain.inventory.merge.operations import ChangedRecords
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.series import ScraperIdentity, Times
 from accounting.ingest import bulk_copy

@@ -2,7 +2,7 @@
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import DerivedHolds
-from accounting.domain.inventory.merge import ChangedRecords
+from accounting.domain.inventory.merge.operations import ChangedRecords
 from accounting.domain.inventory.records import Inventory
 from accounting.ingest.evidence import hold_labels, holds, presences
 from accounting.ingest.evidence.ids import Ids

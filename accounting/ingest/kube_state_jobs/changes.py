@@ -13,13 +13,13 @@ from django.db import connection, transaction
 
 from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, union
 from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.kube_state_job_samples import (
+from accounting.domain.inventory.kube_state.job_samples import (
     ISSUES,
     codes_of,
     counting,
     told,
 )
-from accounting.domain.inventory.kube_state_jobs import (
+from accounting.domain.inventory.kube_state.jobs import (
     JobRecord,
     JobRole,
     Roles,

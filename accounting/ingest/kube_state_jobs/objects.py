@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import connection
 
 from accounting.domain.core.interval import to_ms
-from accounting.domain.inventory.kube_state_job_samples import Object, Side
+from accounting.domain.inventory.kube_state.job_samples import Object, Side
 from accounting.models import KubeJobObject
 
 Overlaps = dict[tuple[Side, Side], tuple[int, str]]  # since when, and which object

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.kube_state_job_samples import (
+from accounting.domain.inventory.kube_state.job_samples import (
     Side,
     merged,
     objects,

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.inventory.kube_state_job_samples import Side, merged
-from accounting.domain.inventory.kube_state_jobs import (
+from accounting.domain.inventory.kube_state.job_samples import Side, merged
+from accounting.domain.inventory.kube_state.jobs import (
     NOBODY,
     JobRecord,
     JobRole,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from accounting.access import Scope
 from accounting.domain.core.interval import to_instant
-from accounting.domain.inventory.kube_state_jobs import JobRecord, JobRole, Roles
+from accounting.domain.inventory.kube_state.jobs import JobRecord, JobRole, Roles
 from accounting.models import Cluster
 from accounting.queries.data_health.known_kube_state_jobs import (
     KnownJobs,

@@ -4,6 +4,7 @@ import numpy as np
 
 from accounting.domain.holds.gpu_presence import derive_presences
 from accounting.domain.holds.presence_record import PresenceRecord
+from accounting.domain.inventory.kube_state.visibility import kube_state
 from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
@@ -12,7 +13,6 @@ from accounting.domain.inventory.records import (
     ScrapeLocation,
     ScraperRecord,
 )
-from accounting.domain.inventory.visibility import kube_state
 from accounting.domain.samples.series import ScraperIdentity
 
 KSM, DCGM = ScraperIdentity("ksm"), ScraperIdentity("dcgm")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge import ChangedRecords
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.merge.operations import ChangedRecords
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 

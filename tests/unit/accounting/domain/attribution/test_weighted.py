@@ -5,7 +5,7 @@ from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import LedgerLine
 from accounting.domain.holds.derive import derive
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.series import GpuKey, PodName
 from accounting.domain.units.mig_profiles import Policy

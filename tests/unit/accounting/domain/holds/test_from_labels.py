@@ -11,6 +11,7 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.holds.from_labels import inferred_holds
 from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.lifetime import End, bound_ms, end_of
+from accounting.domain.inventory.kube_state.visibility import KubeState, kube_state
 from accounting.domain.inventory.labels import LabeledSlot, Labels
 from accounting.domain.inventory.nodes import node_lives
 from accounting.domain.inventory.records import (
@@ -21,7 +22,6 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScraperRecord,
 )
-from accounting.domain.inventory.visibility import KubeState, kube_state
 from accounting.domain.samples.series import PodName, ScraperIdentity
 from accounting.domain.units.geometry import GpuPart
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import derive
 from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.inventory.requests import effective_requests
 from accounting.domain.samples.series import ScraperIdentity

@@ -17,6 +17,7 @@ from accounting.domain.inventory.fractional_requests import (
     requested,
     stand_ins,
 )
+from accounting.domain.inventory.kube_state.visibility import kube_state
 from accounting.domain.inventory.labels import Labels
 from accounting.domain.inventory.records import (
     ClaimRecord,
@@ -27,7 +28,6 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScraperRecord,
 )
-from accounting.domain.inventory.visibility import kube_state
 from accounting.domain.samples.series import ScraperIdentity
 from accounting.domain.units.geometry import GpuPart
 from accounting.domain.units.gpu_units import NodeFacts

@@ -4,7 +4,7 @@ Not here: what is done with samples that do not count (tests/integration/account
 """
 
 from accounting.domain.core.interval import FAR_MS
-from accounting.domain.inventory.kube_state_jobs import (
+from accounting.domain.inventory.kube_state.jobs import (
     NOBODY,
     JobRecord,
     JobRole,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge import (
+from accounting.domain.inventory.merge.operations import (
     changes_of,
     merge_changes,
     put_spans,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge import ChangedRecords
-from accounting.domain.inventory.merge_samples import observe
+from accounting.domain.inventory.merge.operations import ChangedRecords
+from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import (
     ClaimRecord,
     Device,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.merge.samples import kube_steps
 from accounting.domain.inventory.records import NodeRecord, SampleSpan
 from accounting.domain.samples.series import Series
 from tests.unit.accounting.domain.kube_series import (

@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.kube_state.visibility import (
+    KubeState,
+    VisibleObject,
+    kube_state,
+)
+from accounting.domain.inventory.merge.samples import kube_steps
 from accounting.domain.inventory.nodes import NodeLife, node_lives
 from accounting.domain.inventory.records import (
     Inventory,
@@ -13,7 +18,6 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScraperRecord,
 )
-from accounting.domain.inventory.visibility import KubeState, VisibleObject, kube_state
 from accounting.domain.samples.series import ScraperIdentity
 from tests.unit.accounting.domain.kube_series import of_pod, ones, seen, series
 

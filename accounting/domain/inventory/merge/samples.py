@@ -10,7 +10,9 @@ import numpy as np
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.amd_partitions import note_partitions
 from accounting.domain.inventory.label_names import object_labels
-from accounting.domain.inventory.merge import (
+from accounting.domain.inventory.merge.gpus import observe_gpus
+from accounting.domain.inventory.merge.nodes import observe_node
+from accounting.domain.inventory.merge.operations import (
     ChangedRecords,
     Everything,
     changes_of,
@@ -20,9 +22,7 @@ from accounting.domain.inventory.merge import (
     spans_of,
     within,
 )
-from accounting.domain.inventory.merge_gpus import observe_gpus
-from accounting.domain.inventory.merge_nodes import observe_node
-from accounting.domain.inventory.merge_pods import observe_pod, pod_labels
+from accounting.domain.inventory.merge.pods import observe_pod, pod_labels
 from accounting.domain.inventory.records import ClaimRecord, Inventory, SampleSpan
 from accounting.domain.samples.scraper_series import ScrapeSteps
 from accounting.domain.samples.series import Reading, ScraperIdentity, Series

@@ -13,7 +13,7 @@ import numpy as np
 
 from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval
 from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.kube_state_jobs import (
+from accounting.domain.inventory.kube_state.jobs import (
     JobRecord,
     JobRole,
     Roles,
@@ -21,7 +21,7 @@ from accounting.domain.inventory.kube_state_jobs import (
     counted_periods,
     joined,
 )
-from accounting.domain.inventory.merge import within
+from accounting.domain.inventory.merge.operations import within
 from accounting.domain.samples.series import Reading, Series, Times
 from accounting.domain.units.resources import kubernetes_resource
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.labels import is_own, label_of, union_of
-from accounting.domain.inventory.merge import (
+from accounting.domain.inventory.merge.operations import (
     ChangedRecords,
     Everything,
     merge_changes,

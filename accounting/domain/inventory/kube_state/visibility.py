@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from accounting.domain.core.interval import FAR_MS, Interval, union
-from accounting.domain.inventory.merge_samples import kube_steps
+from accounting.domain.inventory.merge.samples import kube_steps
 from accounting.domain.inventory.records import (
     EVER,
     Inventory,

@@ -8,7 +8,7 @@ import numpy as np
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.fractional_requests import FRACTIONS
 from accounting.domain.inventory.label_names import object_labels
-from accounting.domain.inventory.merge import (
+from accounting.domain.inventory.merge.operations import (
     ChangedRecords,
     Everything,
     changes_of,

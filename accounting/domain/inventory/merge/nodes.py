@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.label_names import object_labels
-from accounting.domain.inventory.merge import (
+from accounting.domain.inventory.merge.operations import (
     ChangedRecords,
     changes_of,
     merge_changes,
