@@ -43,20 +43,20 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
 def _figures(world: World) -> Iterator[Figure]:
     cluster = Cluster.objects.create(name="bench", kubernetes=world.settings)
     want(cluster)
-    with world.door() as door:
+    with world.client() as client:
         bodies = desired_objects(desired_of(cluster)).values()
         with ThreadPoolExecutor(AT_ONCE) as pool:
             names = [f"n{number:04}" for number in range(NAMESPACES)]
             list(pool.map(world.admin.make_namespace, names))
-            list(pool.map(door.apply, bodies))
-        check(cluster, door)
+            list(pool.map(client.apply, bodies))
+        check(cluster, client)
         found = Drift.objects.filter(cluster=cluster, state=DriftState.IN_SYNC)
         assert found.count() == NAMESPACES * TIERS + TIERS, "all are as wanted"
         seconds = interleaved(
-            {"ours": lambda: check(cluster, door), "bare": lambda: bare(world)}
+            {"ours": lambda: check(cluster, client), "bare": lambda: bare(world)}
         )
         with CaptureQueriesContext(connection) as queries:
-            check(cluster, door)
+            check(cluster, client)
     pairs = zip(seconds["ours"], seconds["bare"], strict=True)
     written = sum(q["sql"].startswith(("INSERT", "DELETE")) for q in queries)
     yield Figure(
@@ -96,9 +96,9 @@ def want(cluster: Cluster) -> None:
         )
 
 
-def check(cluster: Cluster, door: ClusterClient) -> int:
+def check(cluster: Cluster, client: ClusterClient) -> int:
     """What the clock does every five minutes for quotas and classes."""
-    seen = observe(cluster, door, KINDS)
+    seen = observe(cluster, client, KINDS)
     assert not seen.errors, seen.errors
     find_drift(cluster, seen.changed, timezone.now())
     return seen.count

@@ -23,7 +23,7 @@ from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches, str
 from accounting.queries.selection import SelectionError, check_word
 from accounting.queries.teams.directory import cluster_rows
 from accounting.queries.usage.holds import HOLD_FILTERS, hold_key, hold_rows
-from accounting.queries.usage.intensity import only_pointless, with_hardness
+from accounting.queries.usage.intensity import only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
@@ -54,7 +54,7 @@ class UsageView(RowsView):
     def get(self, request: Request) -> Response:
         """List usage, as `report usage` does."""
         selection, by = self.selection(request), self.by(request, "team")
-        rows = with_hardness(usage_rows(selection, by), selection, by)
+        rows = with_intensity(usage_rows(selection, by), selection, by)
         found = only_pointless(rows, request.query_params.get("only"))
         fields = list(UsageRowSerializer.each(found))
         return self.answer(request, self._in_columns(request, fields))
@@ -175,18 +175,18 @@ class AuditView(RowsView):
     @lists(AuditSerializer, parameters)
     def get(self, request: Request) -> HttpResponseBase:
         """List changes, newest first. For finance and administrators. Cursors do not expire."""
-        wish = self._wish(request)
+        audit_filter = self._filter(request)
         if isinstance(request.accepted_renderer, CsvRenderer):
-            rows = AuditSerializer.each(audit_rows(wish))
+            rows = AuditSerializer.each(audit_rows(audit_filter))
             return StreamingHttpResponse(
                 csv_stream(rows, AUDIT_COLUMNS),
                 content_type="text/csv; charset=utf-8",
                 headers={"Content-Disposition": self.attachment(request)},
             )
-        read = partial(audit_page, wish)
+        read = partial(audit_page, audit_filter)
         return self.keyset_page(request, read, audit_key, AuditSerializer)
 
-    def _wish(self, request: Request) -> AuditFilter:
+    def _filter(self, request: Request) -> AuditFilter:
         query = request.query_params
         period = self.selection(request).period
         what, about = query.get("what", ""), query.get("object", "")

@@ -10,7 +10,7 @@ from decimal import Decimal
 Number = int | float | Decimal
 
 GAP = 0.2  # percent of a bar's width, between its parts
-WORDS = {  # the four words that a person reads, and the states behind each
+STATE_GROUPS = {  # four groups that pages show, and the states in each
     "Busy": ("busy",),
     "Idle": ("idle",),
     "No data": ("unknown", "dark"),
@@ -66,11 +66,11 @@ def spark(values: Sequence[Number | None], width: int = 120, height: int = 32) -
     return Spark(tuple(" ".join(p) for p in pieces if len(p) > 1), end)
 
 
-def state_words(milliseconds: Mapping[str, int]) -> dict[str, int]:
-    """The seven states as the four words; they sum to the same wall time."""
+def by_state_group(milliseconds: Mapping[str, int]) -> dict[str, int]:
+    """The seven states in the four groups; they sum to the same wall time."""
     return {
-        word: sum(milliseconds.get(state, 0) for state in states)
-        for word, states in WORDS.items()
+        group: sum(milliseconds.get(state, 0) for state in states)
+        for group, states in STATE_GROUPS.items()
     }
 
 

@@ -20,18 +20,16 @@ class GridCell:
     x: float
     y: float
     look: str  # q0..q9, DARK or FREE
-    words: str
+    text: str
 
 
 DARK, FREE = "dark", "free"  # without data; known to be held by nobody
 WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 24.5, 23  # of a grid of 24 by 7 squares
 
 
-def week_cell(hour: int, weekday: int, look: str, words: str) -> GridCell:
+def week_cell(hour: int, weekday: int, look: str, text: str) -> GridCell:
     """The square of one hour of the week: x hour, y weekday."""
-    return GridCell(
-        WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, look, words
-    )
+    return GridCell(WEEK_LEFT + hour * WEEK_PITCH_X, weekday * WEEK_PITCH_Y, look, text)
 
 
 def heat_look(ratio: float | None) -> str:

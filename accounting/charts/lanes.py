@@ -26,7 +26,7 @@ class LaneSpan:
     start: datetime
     end: datetime
     look: str
-    words: str
+    text: str
     slot: int = 0
     share: float = 1.0
 
@@ -41,7 +41,7 @@ class Bar:
     height: float
     look: str
     slot: int
-    words: str
+    text: str
 
     @property
     def css(self) -> str:
@@ -66,7 +66,7 @@ def bars(spans: Iterable[LaneSpan], start: datetime, end: datetime) -> tuple[Bar
     Lanes are filled from below, the first that is free but for one window; they are as high
     as the largest share in them, all together at most the row.
     """
-    chosen = sorted(spans, key=lambda span: (span.start, span.end, span.words))
+    chosen = sorted(spans, key=lambda span: (span.start, span.end, span.text))
     ground = [span for span in chosen if span.look != "held"]
     lanes = _lanes([span for span in chosen if span.look == "held"])
     heights = [max(max(span.share for span in lane), 0.0) * 100 for lane in lanes]
@@ -105,7 +105,7 @@ def _bar(
         round(height, 2),
         span.look,
         span.slot,
-        span.words,
+        span.text,
     )
 
 

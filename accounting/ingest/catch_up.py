@@ -100,7 +100,7 @@ class _Run:
     hours: int = 0
     _rolled_s: float = field(default_factory=time.monotonic)
     _took_s: float = 0.0
-    _told_s: float = 0.0
+    _reported_s: float = 0.0
 
     def after_hour(self, now: Ingested) -> None:
         """An hour's windows are computed: `now` is what this pass has done so far."""
@@ -110,8 +110,8 @@ class _Run:
             self.hours += roll_up_complete_hours(self.cluster_id, self.within)
             self._rolled_s = time.monotonic()
             self._took_s = self._rolled_s - started
-        if self.on_progress and time.monotonic() - self._told_s >= TELL_AFTER_S:
-            self._told_s = time.monotonic()
+        if self.on_progress and time.monotonic() - self._reported_s >= TELL_AFTER_S:
+            self._reported_s = time.monotonic()
             done = self.done + now
             count = done.windows + done.failed
             left = backlog(self.cluster_id, self.within, as_of=self.began).due

@@ -1,6 +1,6 @@
 """The end of a cluster: set, moved, taken back, and what that changes (rules.md N38).
 
-`retire` only keeps the wish, so that a page answers at once. `work_off` does the rest, a day
+`retire` only stores the request, so that a page answers at once. `work_off` does the rest, a day
 at a time, each in one transaction that also remembers how far it came: it may be stopped at
 any point, and be done by any worker. What is after the end is emptied without asking a
 source; what comes back is computed again. Hours whose facts have expired are put aside as

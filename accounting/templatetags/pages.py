@@ -89,7 +89,7 @@ def figure(
 
 
 @register.simple_tag(takes_context=True)
-def before_words(context: Mapping[str, Any]) -> str:
+def before_label(context: Mapping[str, Any]) -> str:
     """What a range is compared with: `1-22 Oct 2026 to 10:00` while it still runs."""
     state = context["state"]
     text = days(state.before)
@@ -134,7 +134,7 @@ def state_rect(kind: str, slot: int | str = 0, **box: float | str) -> SafeString
 
 @register.simple_tag
 def state_bar(
-    parts: Sequence[BarPart], slot: int, words: str, css: str = "stackbar"
+    parts: Sequence[BarPart], slot: int, text: str, css: str = "stackbar"
 ) -> SafeString:
     """A bar of states: solid busy, hatched idle, dashed no data, plain unallocated."""
     height = 14 if css == "stackbar" else 28
@@ -160,7 +160,7 @@ def state_bar(
         '<svg class="{} t{}" role="img" aria-label="{}">{}</svg>',
         css,
         slot,
-        words,
+        text,
         rects,
     )
 
@@ -217,7 +217,7 @@ def page_url(
 
 
 @register.simple_tag(takes_context=True)
-def only(context: Mapping[str, Any], name: str, value: str, words: str) -> SafeString:
+def only(context: Mapping[str, Any], name: str, value: str, text: str) -> SafeString:
     """A small link that filters the page by one value; nothing where it already is."""
     state = context["state"]
     if value in state.filters.get(name, ()):
@@ -225,8 +225,8 @@ def only(context: Mapping[str, Any], name: str, value: str, words: str) -> SafeS
     return format_html(
         '<a class="only" href="{}" aria-label="Only {}" title="Only {}" data-filter>{}</a>',
         state.with_filter(name, value),
-        words,
-        words,
+        text,
+        text,
         icon("funnel"),
     )
 

@@ -18,7 +18,7 @@ from accounting.queries.audit.entries import (
 )
 from accounting.rights import AUDIT
 from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
-from accounting.views.audit_text import group_of, grouped, kind_words, names_now
+from accounting.views.audit_text import group_of, grouped, kind_label, names_now
 from accounting.web.downloads import csv_streamed
 from accounting.web.paging import size_of
 from accounting.web.permissions import Visitor, page, visitor_of
@@ -31,12 +31,12 @@ FILTERS = ("what", "actor", "object", "first", "last")
 def audit(request: HttpRequest) -> HttpResponseBase:
     """Changes, newest first, page by page to the first one on record."""
     visitor, query = visitor_of(request), request.GET
-    wish, note = _wish(visitor, query)
+    audit_filter, note = _filter_of(visitor, query)
     if "csv" in query:
-        every = replace(wish, before=None)
+        every = replace(audit_filter, before=None)
         rows = AuditSerializer.each(audit_rows(every))
         return csv_streamed("audit-log", AUDIT_COLUMNS, rows)
-    found, older = _groups(wish, size_of(query.dict()))
+    found, older = _groups(audit_filter, size_of(query.dict()))
     names = names_now()
     groups = [group_of(one, names) for one in found]
     chosen = {name: query.get(name, "") for name in FILTERS}
@@ -47,9 +47,9 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     context = {
         "groups": groups,
         "changes": [one.change for one in groups if one.change],
-        "newest": _address(query) if wish.before is not None else "",
+        "newest": _address(query) if audit_filter.before is not None else "",
         "older": _address(query, older) if older is not None else "",
-        "kinds": sorted((kind_words(kind, 2), kind) for kind in kinds()),
+        "kinds": sorted((kind_label(kind, 2), kind) for kind in kinds()),
         "chosen": chosen,
         "is_filtered": any(chosen.values()),
         "note": note,
@@ -60,14 +60,14 @@ def audit(request: HttpRequest) -> HttpResponseBase:
 
 
 def _groups(
-    wish: AuditFilter, limit: int
+    audit_filter: AuditFilter, limit: int
 ) -> tuple[list[tuple[AuditRow, ...]], int | None]:
     """Some groups, and the `before` of the page after; None at the end.
 
     A page ends with a group, so that no group is on two pages.
     """
     found: list[tuple[AuditRow, ...]] = []
-    for rows in grouped(audit_rows(wish, CHUNK)):
+    for rows in grouped(audit_rows(audit_filter, CHUNK)):
         if len(found) == limit:
             return found, found[-1][-1].id
         found.append(rows)
@@ -83,7 +83,7 @@ def _address(query: QueryDict, before: int | None = None) -> str:
     return f"?{found.urlencode()}"
 
 
-def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[AuditFilter, str]:
+def _filter_of(visitor: Visitor, query: Mapping[str, Any]) -> tuple[AuditFilter, str]:
     """What the address asks for, and what of it could not be read."""
     notes: list[str] = []
     number = _number(query, "object", notes)
@@ -94,8 +94,8 @@ def _wish(visitor: Visitor, query: Mapping[str, Any]) -> tuple[AuditFilter, str]
     if what and what not in kinds():
         notes.append("There are no entries of this kind. All kinds are shown.")
         what = ""
-    wish = AuditFilter(what, query.get("actor", ""), number, start, end, before)
-    return wish, " ".join(notes)
+    audit_filter = AuditFilter(what, query.get("actor", ""), number, start, end, before)
+    return audit_filter, " ".join(notes)
 
 
 def _number(query: Mapping[str, Any], name: str, notes: list[str]) -> int | None:

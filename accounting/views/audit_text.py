@@ -56,7 +56,7 @@ _OWN_PAGE = frozenset({"changeset", "changestep"})
 _NAMING = ("name", "username", "account", "model", "glob", "label", "resource")
 
 
-def kind_words(kind: str, number: int = 1) -> str:
+def kind_label(kind: str, number: int = 1) -> str:
     """`attribution rule`, `attribution rules`: what one or several objects are called."""
     one, several = KINDS.get(kind, (kind, kind))
     return one if number == 1 else several
@@ -115,7 +115,7 @@ class AuditLine:
     moves: tuple[FieldMove, ...]
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """`Quota of Vision changed`."""
         joint = " of " if self.row.what in _OF else " "
         text = f"{self.kind}{joint}{self.object}" if self.object else self.kind
@@ -141,14 +141,14 @@ class Group:
     @property
     def summary(self) -> tuple[str, ...]:
         """What was done: each object where there are few, else how many of each kind."""
-        told = [one for one in self.lines if one.row.what not in _OWN_PAGE]
-        found = Counter((one.row.what, one.action) for one in told)
+        shown_lines = [one for one in self.lines if one.row.what not in _OWN_PAGE]
+        found = Counter((one.row.what, one.action) for one in shown_lines)
         single = {key for key, number in found.items() if number == 1}
-        words = [one.words for one in told if (one.row.what, one.action) in single]
+        text = [one.text for one in shown_lines if (one.row.what, one.action) in single]
         for (kind, action), number in found.items():
             if number > 1:
-                words.append(f"{number:,} {kind_words(kind, number)} {action}")
-        return tuple(words)
+                text.append(f"{number:,} {kind_label(kind, number)} {action}")
+        return tuple(text)
 
     @property
     def states(self) -> str:
@@ -224,7 +224,7 @@ def line_of(row: AuditRow, names: Names) -> AuditLine:
     action = ACTIONS.get(row.action, row.action)
     if row.what == "signinrecord":
         action = OUTCOMES.get(str(row.row.get("outcome")), action)
-    return AuditLine(row, kind_words(row.what), _object(row, names), action, moves)
+    return AuditLine(row, kind_label(row.what), _object(row, names), action, moves)
 
 
 def _object(row: AuditRow, names: Names) -> str:

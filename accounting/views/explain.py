@@ -17,7 +17,7 @@ from accounting.queries.selection import SelectionError, parse_time
 from accounting.queries.teams.directory import BindingRow, binding_rows
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.web import figures
-from accounting.web.filters import LABELS, words
+from accounting.web.filters import LABELS, value_label
 from accounting.web.page_state import PageState
 from accounting.web.permissions import signed_in
 
@@ -106,7 +106,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
         "chosen": [chip.value for chip in state.filter_chips(teams)]
         + list(key.values()),
         "team": ", ".join(
-            words("team", v, teams) for v in state.filters.get("team", ())
+            value_label("team", v, teams) for v in state.filters.get("team", ())
         ),
         "what": figure,
         "exact": exact,

@@ -88,8 +88,8 @@ def _row(
     spans = [_span(row, edges, visitor) for row in prices if _is_within(row, edges)]
     gaps = _gaps(spans, max(start, seen), end, visitor) if seen else []
     chosen = sorted([*spans, *gaps], key=lambda span: (span.start, span.slot))
-    words = "; ".join(span.words for span in chosen) or "no price in this time"
-    return LaneRow(model, lanes.bars(chosen, start, end), words)
+    text = "; ".join(span.text for span in chosen) or "no price in this time"
+    return LaneRow(model, lanes.bars(chosen, start, end), text)
 
 
 def _is_within(row: PriceRow, edges: tuple[datetime, datetime]) -> bool:
@@ -103,11 +103,9 @@ def _span(
     start, end = edges
     whom = ", ".join(row.only_for) or "all GPUs"
     rate = units.rate(row.rate_per_gpu_hour, row.currency)
-    words = f"{rate} for {whom}, {_days(row.valid_from, row.valid_to, visitor)}"
+    text = f"{rate} for {whom}, {_days(row.valid_from, row.valid_to, visitor)}"
     slot = SPECIAL if row.only_for else GENERAL
-    return LaneSpan(
-        max(row.valid_from, start), row.valid_to or end, "held", words, slot
-    )
+    return LaneSpan(max(row.valid_from, start), row.valid_to or end, "held", text, slot)
 
 
 def _gaps(

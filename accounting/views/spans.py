@@ -28,7 +28,7 @@ class RecentSpan:
     length_ms: int
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """`last 24 hours`, in a sentence."""
         return self.label[:1].lower() + self.label[1:]
 

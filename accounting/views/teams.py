@@ -23,7 +23,7 @@ from accounting.queries.usage.coverage import (
     day_coverage,
     missing_days,
 )
-from accounting.queries.usage.intensity import pointless_workloads, with_hardness
+from accounting.queries.usage.intensity import pointless_workloads, with_intensity
 from accounting.queries.usage.pods import PodStretch, pods_of_workload
 from accounting.queries.usage.ranking import largest
 from accounting.queries.usage.series import use_by_step, week_hours
@@ -171,7 +171,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     shows_hard = state.query.get("show") == "hard"
     is_pointless = state.query.get("only") == "pointless"
     if shows_hard or is_pointless:
-        rows = with_hardness(rows, selection, by)
+        rows = with_intensity(rows, selection, by)
     rows = rounded(rows, figures.places_of(state.currency))
     lines = tables.workload_lines(rows, {slug: ref})
     words = state.query.get("q", "").strip().lower()

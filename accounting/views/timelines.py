@@ -71,12 +71,13 @@ def minutes_by_hour(found: Sequence[GpuStep], state: PageState) -> Chart:
         sums = hours.setdefault(hour, dict.fromkeys(STATES, 0))
         for name, ms in one.milliseconds.items():
             sums[name] += ms
-    words = [bars.state_words(sums) for sums in hours.values()]
+    groups = [bars.by_state_group(sums) for sums in hours.values()]
     columns = {
-        word: [round(each[word] / 60_000, 1) for each in words] for word in bars.WORDS
+        name: [round(each[name] / 60_000, 1) for each in groups]
+        for name in bars.STATE_GROUPS
     }
-    busy = sum(each["Busy"] for each in words)
-    wall = sum(sum(each.values()) for each in words)
+    busy = sum(each["Busy"] for each in groups)
+    wall = sum(sum(each.values()) for each in groups)
     share = units.percent(busy / wall) if wall else units.NO_DATA
     axis = hour_axis(tuple(hours), state)
     return Chart(

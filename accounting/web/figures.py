@@ -163,7 +163,7 @@ def ledger_spark(
     sums: dict[str, int] = {}
     for row in rows:
         key = step_key(row, state.step)
-        unallocated = bars.state_words(row.milliseconds)["Unallocated"]
+        unallocated = bars.by_state_group(row.milliseconds)["Unallocated"]
         sums[key] = sums.get(key, 0) + unallocated
     return bars.spark(
         [

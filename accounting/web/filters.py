@@ -1,6 +1,6 @@
 """Filters of a page: kept in its address, shown as chips, chosen in a menu or by a name.
 
-`?model=NVIDIA-L4&lifecycle=spot`: the same words as the API's. A page says which of them it
+`?model=NVIDIA-L4&lifecycle=spot`: the same names as the API's. A page says which of them it
 can answer; the others stay in the address, so that a link back finds them again.
 """
 
@@ -68,7 +68,7 @@ def written(value: str) -> str:
     return value or NONE
 
 
-def words(name: str, value: str, teams: Mapping[str, TeamRef]) -> str:
+def value_label(name: str, value: str, teams: Mapping[str, TeamRef]) -> str:
     """A value as a person reads it."""
     if name == "team":
         return team_named(teams, value).name if _is_team(value, teams) else value
@@ -95,7 +95,7 @@ def facets(
         offered = {written(value) for value in values} | set(ours)
         if len(offered) < 2 and not ours:
             continue  # nothing to choose
-        texts = sorted((words(name, value, teams), value) for value in offered)
+        texts = sorted((value_label(name, value, teams), value) for value in offered)
         options = tuple((value, text, value in ours) for text, value in texts)
         found.append(Facet(name, LABELS[name], options))
     return tuple(found)

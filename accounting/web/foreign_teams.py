@@ -15,7 +15,7 @@ def foreign_teams(state: PageState, own: Collection[str]) -> list[str]:
     return [slug for slug in state.query.getlist("team") if slug and slug not in own]
 
 
-def words_about(foreign: Collection[str], shown: str) -> str:
+def foreign_note(foreign: Collection[str], shown: str) -> str:
     """The warning about them.
 
     Args:
@@ -44,4 +44,4 @@ def leave_out_foreign(state: PageState, own: Collection[str], shown: str) -> Non
         for name, values in state.filters.items()
         if name != "team" or kept
     }
-    state.note = f"{state.note} {words_about(foreign, shown)}".strip()
+    state.note = f"{state.note} {foreign_note(foreign, shown)}".strip()

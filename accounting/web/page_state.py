@@ -32,7 +32,7 @@ from accounting.queries.usage.coverage import data_share
 from accounting.queries.usage.series import STEPS
 from accounting.templatetags import units
 from accounting.web.addresses import RANGE_KEYS, Address, Choice
-from accounting.web.filters import LABELS, FilterChip, read, stored, words
+from accounting.web.filters import LABELS, FilterChip, read, stored, value_label
 from accounting.web.freshness_badge import FreshnessBadge, chip_of
 from accounting.web.permissions import PageMoved, Visitor, visitor_of
 
@@ -228,7 +228,7 @@ class PageState(Address):
         return [
             FilterChip(
                 LABELS[name],
-                words(name, value, teams),
+                value_label(name, value, teams),
                 self.without_filter(name, value),
             )
             for name, values in self.filters.items()

@@ -1,4 +1,4 @@
-"""Bars and heat maps with their words: drawn by the server, read without color."""
+"""Bars and heat maps with texts: drawn by the server, read without color."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from accounting.charts import bars, grids
 from accounting.charts.bars import BarPart
 from accounting.domain.reports.hour_of_week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
 from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.totals import ledger_words
+from accounting.domain.reports.totals import ledger_groups
 from accounting.templatetags import units
 
 
@@ -18,16 +18,16 @@ def held_parts(row: UsageRow, largest_ms: int) -> tuple[BarPart, ...]:
     return bars.bar_parts(amounts, largest_ms)
 
 
-def held_words(row: UsageRow) -> str:
-    """A bar of held time in words."""
+def held_text(row: UsageRow) -> str:
+    """A bar of held time as a sentence."""
     amounts = {"busy": row.busy_ms, "idle": row.idle_ms, "no data": row.unknown_ms}
     parts = [f"{units.gpu_hours(ms)} {name}" for name, ms in amounts.items() if ms]
     return ", ".join(parts) + " GPU-hours" if parts else "nothing held"
 
 
 @dataclass(frozen=True, slots=True)
-class WordLine:
-    """One of the four words of the capacity bar."""
+class StateGroupLine:
+    """One of the four state groups of the capacity bar."""
 
     name: str
     kind: str
@@ -42,36 +42,36 @@ class Capacity:
 
     wall_ms: int
     average_gpus: float | None
-    words: tuple[WordLine, ...]
+    groups: tuple[StateGroupLine, ...]
     parts: tuple[BarPart, ...]
     sentence: str
     unpriced_ms: int = 0  # time without a price: no amount includes it
 
     @property
-    def unallocated(self) -> WordLine:
+    def unallocated(self) -> StateGroupLine:
         """What nobody held."""
-        return next(word for word in self.words if word.name == "Unallocated")
+        return next(group for group in self.groups if group.name == "Unallocated")
 
 
 def capacity(row: LedgerRow, length_ms: int, places: int) -> Capacity:
-    """The seven states as four words that add up to the wall time."""
+    """The seven states in four groups that add up to the wall time."""
     wall = row.wall_ms
-    words = tuple(
-        WordLine(
+    groups = tuple(
+        StateGroupLine(
             total.name,
             bars.WORD_CLASS[total.name],
             total.milliseconds,
             total.milliseconds / wall if wall else None,
             total.charge,
         )
-        for total in ledger_words(row, bars.WORDS, places)
+        for total in ledger_groups(row, bars.STATE_GROUPS, places)
     )
-    parts = bars.bar_parts({w.kind: w.milliseconds for w in words}, wall)
-    sentence = ", ".join(f"{w.name} {units.percent(w.share)}" for w in words)
+    parts = bars.bar_parts({w.kind: w.milliseconds for w in groups}, wall)
+    sentence = ", ".join(f"{w.name} {units.percent(w.share)}" for w in groups)
     return Capacity(
         wall,
         wall / length_ms if length_ms else None,
-        words,
+        groups,
         parts,
         sentence,
         row.unpriced_ms,
@@ -125,13 +125,13 @@ def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
             one.hour,
             one.weekday,
             _look(one),
-            f"{WEEKDAYS[one.weekday]} {one.hour:02}:00: {_busy_words(one)}",
+            f"{WEEKDAYS[one.weekday]} {one.hour:02}:00: {_busy_text(one)}",
         )
         for one in hours
         if one.is_in_range
     )
     rows = tuple(
-        (name, *(_share_words(h) for h in hours if h.weekday == weekday))
+        (name, *(_share_text(h) for h in hours if h.weekday == weekday))
         for weekday, name in enumerate(WEEKDAYS)
     )
     return WeekGrid(cells, _week_sentence(hours), rows)
@@ -146,13 +146,13 @@ def _look(one: WeekHour) -> str:
     return grids.FREE if _is_free(one) else grids.heat_look(one.times.efficiency)
 
 
-def _share_words(one: WeekHour) -> str:
+def _share_text(one: WeekHour) -> str:
     if not one.is_in_range:
         return ""
     return "Not held" if _is_free(one) else units.percent(one.times.efficiency)
 
 
-def _busy_words(one: WeekHour) -> str:
+def _busy_text(one: WeekHour) -> str:
     if one.times.efficiency is not None:
         return f"{units.percent(one.times.efficiency)} busy"
     return "nothing held" if _is_free(one) else units.NO_DATA.lower()

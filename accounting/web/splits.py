@@ -11,7 +11,7 @@ from accounting.queries.teams.teams import TeamRef
 from accounting.queries.usage.facets import values_held
 from accounting.queries.usage.usage import usage_rows
 from accounting.web.addresses import Choice
-from accounting.web.filters import LABELS, MENU, facets, words, written
+from accounting.web.filters import LABELS, MENU, facets, value_label, written
 from accounting.web.page_state import PageState
 
 USUAL = "model"  # not written in the address
@@ -89,7 +89,7 @@ def _line(
     value = written(row.key[by])
     is_chosen = value in state.filters.get(by, ())
     url = "" if is_chosen else state.with_filter(by, value)
-    return SplitLine(words(by, value, teams), value, url, row)
+    return SplitLine(value_label(by, value, teams), value, url, row)
 
 
 def filtering(

@@ -12,7 +12,7 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.queries.usage.breakdown import Breakdown, Mover, Sides
-from accounting.web.shapes import held_parts, held_words
+from accounting.web.shapes import held_parts, held_text
 
 Teams = Mapping[str, TeamRef]
 
@@ -31,7 +31,7 @@ class TeamLine:
     is_new: bool  # nothing of it in the period before
     average: float | None
     parts: tuple[BarPart, ...]
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def team_lines(
                 is_new=before is None,
                 average=average_gpus(row.allocated_ms, length_ms),
                 parts=held_parts(row, largest),
-                words=held_words(row),
+                text=held_text(row),
             )
         )
     return tuple(lines)
@@ -140,7 +140,7 @@ def _department(
         is_new=not earlier,
         average=sum(averages) if averages else None,
         parts=(),
-        words="",
+        text="",
     )
     return Department(head, tuple(lines))
 

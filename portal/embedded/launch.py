@@ -14,7 +14,7 @@ from portal.embedded.errors import ServicesError
 
 
 def tethered(command: Sequence[str], *, last_signal: signal.Signals) -> list[str]:
-    """The command, with the wish to get a signal when its parent dies.
+    """The command, set to get a signal when its parent dies.
 
     The kernel keeps that promise even after `kill -9` of the parent. It needs
     `setpriv` of util-linux; without it the next start cleans up instead.

@@ -147,10 +147,10 @@ class Postgres:
         self.process = None
         with log.open("rb") as file:
             file.seek(begin)
-            told = file.read().decode(errors="replace")
-        if "still in use" in told and time.monotonic() < deadline:
+            output = file.read().decode(errors="replace")
+        if "still in use" in output and time.monotonic() < deadline:
             return False
-        raise ServicesError(self._in_words(told))
+        raise ServicesError(self._in_words(output))
 
     def _answers(self) -> bool:
         """True when our database is there; makes it when only it is missing."""
@@ -226,14 +226,14 @@ class Postgres:
         assert self._programs is not None  # noqa: S101  # `start` has found them
         return self._programs.path(name)
 
-    def _in_words(self, told: str = "") -> str:
+    def _in_words(self, output: str = "") -> str:
         log = self.places.log(self.name)
-        told = told or launch.last_lines(log, 20)
-        if "No space left on device" in told:
+        output = output or launch.last_lines(log, 20)
+        if "No space left on device" in output:
             return (
                 f"the disk of {self.places.home} is full: free some space and try again"
             )
-        if "database files are incompatible" in told:
+        if "database files are incompatible" in output:
             return (
                 f"{self.places.postgres} was made by another PostgreSQL version:"
                 " move it away, or set DATABASE_URL"

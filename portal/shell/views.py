@@ -47,7 +47,7 @@ from accounting.views.unobserved import unobserved
 from accounting.web import figures, shapes, tables
 from accounting.web.downloads import csv_answer
 from accounting.web.filters import LABELS
-from accounting.web.foreign_teams import foreign_teams, leave_out_foreign, words_about
+from accounting.web.foreign_teams import foreign_note, foreign_teams, leave_out_foreign
 from accounting.web.freshness_badge import chip_of
 from accounting.web.page_state import PageState
 from accounting.web.permissions import admins, posted, sees_all, signed_in, visitor_of
@@ -131,7 +131,7 @@ def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpRes
     """Redirect to the visitor's only team, with a warning where the link names another."""
     if foreign := foreign_teams(state, {team.slug}):
         messages.warning(
-            request, words_about(foreign, f"{team.name} is shown instead.")
+            request, foreign_note(foreign, f"{team.name} is shown instead.")
         )
     leave_out_foreign(state, {team.slug}, "")
     return redirect(state.link(tables.team_url(team), team=""))

@@ -76,7 +76,7 @@ def create(
     """Begin a change set.
 
     Raises:
-        EditsRefused, LostUpdate: see `wish.with_versions`.
+        EditsRefused, LostUpdate: see `desired_state.with_versions`.
         ValidationError: a reason or times that cannot be.
     """
     check_draft(draft, at)

@@ -17,7 +17,7 @@ from scheduler_view.actions.change_sets import (
 from scheduler_view.actions.joining import join
 from scheduler_view.actions.store_plan import plan
 from scheduler_view.cluster.access import AccessRole
-from scheduler_view.domain.plan.edit import Edit, same_wish, stored_edit
+from scheduler_view.domain.plan.edit import Edit, same_request, stored_edit
 from scheduler_view.domain.plan.steps import is_empty
 from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.planning.cluster_connection import Connect, connect_to
@@ -54,7 +54,7 @@ def compute_plan(
 def changes_nothing(found: Computed) -> bool:
     """True when neither the cluster nor what is wanted of it would change."""
     steps = [tried.step for tried in found.steps]
-    return is_empty(steps) and found.wish.before == found.wish.after
+    return is_empty(steps) and found.desired.before == found.desired.after
 
 
 def make(
@@ -123,6 +123,6 @@ def made_from(cluster: Cluster, draft: Draft) -> ChangeSet | None:
         cluster=cluster, state__in=(ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)
     ).order_by("-pk")
     for row in rows:
-        if same_wish([stored_edit(one) for one in row.edits], draft.edits):
+        if same_request([stored_edit(one) for one in row.edits], draft.edits):
             return row
     return None

@@ -16,7 +16,7 @@ from scheduler_view.actions.change_sets import (
     Draft,
     edit,
 )
-from scheduler_view.domain.plan.edit import MOST_EDITS, Edit, same_wish, stored_edit
+from scheduler_view.domain.plan.edit import MOST_EDITS, Edit, same_request, stored_edit
 from scheduler_view.models import ChangeSet
 
 
@@ -42,7 +42,7 @@ def join(
     Raises:
         Moved: the version is not the present one.
         Refused: it is decided already, or leads back to an earlier state.
-        EditsRefused, LostUpdate: see `wish.with_versions`.
+        EditsRefused, LostUpdate: see `desired_state.with_versions`.
         ValidationError: a reason that cannot be.
     """
     _check_open(change_set, version)
@@ -59,7 +59,7 @@ def join(
         )
     _write(change_set, laid, reason, version, actor, at)
     asked = {one.key: one for one in edits}
-    return [one for one in replaced if not same_wish([one], [asked[one.key]])]
+    return [one for one in replaced if not same_request([one], [asked[one.key]])]
 
 
 def leave_out(

@@ -91,7 +91,7 @@ def needs_second(cluster: Cluster, found: Computed) -> bool:
     for one in found.edits:
         if isinstance(one, TierEdit):
             return True
-        before = found.wish.before.targets.get(one.key)
+        before = found.desired.before.targets.get(one.key)
         moved += _moved(one, before.gpus if before else None)
     return moved > int(limit)
 
@@ -136,7 +136,7 @@ def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) ->
             planned_at=at,
             plan_expires_at=at + PLAN_VALID,
             needs_second=needs_second(change_set.cluster, found),
-            reverse=[edit_fields(one) for one in found.wish.reverse],
+            reverse=[edit_fields(one) for one in found.desired.reverse],
         )
         if done:
             change_set.steps.all().delete()
@@ -147,7 +147,7 @@ def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) ->
 
 def _resolved(found: Computed) -> dict[str, Any]:
     """What the edits came to: the division of each quota, the classes of each tier."""
-    after = found.wish.after
+    after = found.desired.after
     keys = [one.key for one in found.edits if isinstance(one, QuotaEdit)]
     names = [one.spec.name for one in found.edits if isinstance(one, TierEdit)]
     return {

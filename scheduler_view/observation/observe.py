@@ -116,8 +116,8 @@ def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:
     except ClusterError as error:
         note_error(cluster, [EVENT], error)
         return
-    told = [e for e in events if OVER_QUOTA in str(e.manifest.get("message"))]
-    store_all(cluster, EVENT, told, began)
+    refused = [e for e in events if OVER_QUOTA in str(e.manifest.get("message"))]
+    store_all(cluster, EVENT, refused, began)
 
 
 def store_all(

@@ -12,7 +12,7 @@ from scheduler_view.domain.plan.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.domain.quotas.split import SplitRefused, SplitWish, divide
+from scheduler_view.domain.quotas.split import SplitRefused, SplitSpec, divide
 from scheduler_view.domain.tiers.tier import (
     TierState,
     default_faults,
@@ -152,7 +152,7 @@ def lost_updates(
     return found
 
 
-def wish_of(
+def desired_change(
     cluster: Cluster,
     edits: Sequence[Edit],
     namespaces: Mapping[str, Sequence[str]],
@@ -226,7 +226,7 @@ def _divided(
     split = divide(
         edit.gpus or 0,
         own,
-        SplitWish(edit.rule, edit.weights),
+        SplitSpec(edit.rule, edit.weights),
         peaks.get(edit.key),
     )
     return split.parts, split.message

@@ -45,7 +45,7 @@ def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, An
     effects = [*_quota_effects(cluster, plan, at), *_tier_effects(cluster, plan)]
     moves = [
         move_of(edit, back, {})
-        for edit, back in zip(plan.edits, plan.wish.reverse, strict=True)
+        for edit, back in zip(plan.edits, plan.desired.reverse, strict=True)
     ]
     return {
         "summary": summary(moves, (tried.step.action for tried in plan.steps)),
@@ -63,7 +63,7 @@ def _teams(plan: Computed) -> dict[str, str]:
     """
     now = {name: team for team, own in plan.namespaces.items() for name in own}
     before: dict[str, set[str]] = {}
-    for target in plan.wish.before.targets.values():
+    for target in plan.desired.before.targets.values():
         for namespace in target.split:
             before.setdefault(namespace, set()).add(target.team)
     found = {}
@@ -109,7 +109,7 @@ def _ask(edit: QuotaEdit, plan: Computed) -> Ask:
 
 
 def _classes(tier: str, plan: Computed) -> tuple[str, ...]:
-    for desired in (plan.wish.after, plan.wish.before):
+    for desired in (plan.desired.after, plan.desired.before):
         if tier in desired.tiers:
             return tuple(desired.tiers[tier].classes)
     return ()
@@ -118,8 +118,8 @@ def _classes(tier: str, plan: Computed) -> tuple[str, ...]:
 def _facts(
     edit: QuotaEdit, plan: Computed, use: Use, rates: UnitRates, currency: str
 ) -> QuotaFacts:
-    before = plan.wish.before.targets.get(edit.key)
-    after = plan.wish.after.targets.get(edit.key)
+    before = plan.desired.before.targets.get(edit.key)
+    after = plan.desired.after.targets.get(edit.key)
     return QuotaFacts(
         team=edit.team,
         name=edit.team,
@@ -133,7 +133,7 @@ def _facts(
         idle_percent=None,
         rates=rates,
         currency=currency,
-        split=plan.wish.rules.get(edit.key, ""),
+        split=plan.desired.rules.get(edit.key, ""),
         parts=after.split if after else {},
     )
 
@@ -144,8 +144,8 @@ def _committed(
     return resource_effect(
         ResourceFacts(
             resource=resource,
-            committed_before=committed(plan.wish.before.targets.values(), resource),
-            committed_after=committed(plan.wish.after.targets.values(), resource),
+            committed_before=committed(plan.desired.before.targets.values(), resource),
+            committed_after=committed(plan.desired.after.targets.values(), resource),
             capacity=capacity.get(resource),
             peak=use.peak or None,
         )
@@ -158,8 +158,8 @@ def _tier_effects(cluster: Cluster, plan: Computed) -> list[Effect]:
     for edit in plan.edits:
         if not isinstance(edit, TierEdit):
             continue
-        old = plan.wish.before.tiers.get(edit.spec.name)
-        new = plan.wish.after.tiers.get(edit.spec.name)
+        old = plan.desired.before.tiers.get(edit.spec.name)
+        new = plan.desired.after.tiers.get(edit.spec.name)
         if new is None:
             classes = old.classes if old else ()
             held = sum(pods.get(name, 0) for name in classes)
@@ -194,7 +194,7 @@ def _warnings(plan: Computed) -> list[PlanWarning]:
     steps = [tried.step for tried in plan.steps]
     sight = plan.sight
     found = object_warnings(steps, sight.observed(step.key for step in steps))
-    targets = plan.wish.after.targets.values()
+    targets = plan.desired.after.targets.values()
     for namespace, quotas in sorted(sight.quotas.items()):
         limited = _limits(targets, namespace)
         offered: Sequence[str] = list(sight.offered or ())

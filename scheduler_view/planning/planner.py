@@ -36,7 +36,7 @@ from scheduler_view.planning.desired_state import (
     DesiredChange,
     DesiredState,
     TargetKey,
-    wish_of,
+    desired_change,
 )
 from scheduler_view.queries.namespaces import namespaces_by_team
 from scheduler_view.queries.resource_use import Ask, uses
@@ -68,7 +68,7 @@ class Computed:
         namespaces: of each team, by slug, as they are bound now.
     """
 
-    wish: DesiredChange
+    desired: DesiredChange
     steps: Sequence[DryRunResult]
     sight: ClusterSnapshot
     namespaces: Mapping[str, Sequence[str]]
@@ -96,20 +96,20 @@ def compute(
     """
     places, classes = see_places(reader), see_classes(reader)
     namespaces = _namespaces(places, at)
-    wish = wish_of(
+    desired = desired_change(
         cluster,
         edits,
         namespaces,
         _peaks(cluster, edits, namespaces, at),
         _classes(edits, classes),
     )
-    wanted = _wanted(edits, wish, set(forced), classes)
+    wanted = _wanted(edits, desired, set(forced), classes)
     about = {one.key.namespace for one in wanted if one.key.namespace}
     sight = see(reader, places, classes, about, added_names())
     observed = sight.observed(one.key for one in wanted)
     steps = plan_steps(wanted, observed)
     tried = _try_all(pusher, steps, observed.objects)
-    return Computed(wish, tried, sight, namespaces, edits)
+    return Computed(desired, tried, sight, namespaces, edits)
 
 
 def _namespaces(places: Namespaces, at: datetime) -> dict[str, list[str]]:
@@ -157,12 +157,12 @@ def _classes(edits: Sequence[Edit], live: Mapping[str, Manifest]) -> Classes:
 
 def _wanted(
     edits: Sequence[Edit],
-    wish: DesiredChange,
+    desired: DesiredChange,
     forced: set[str],
     live: Mapping[str, Manifest],
 ) -> list[DesiredObject]:
     """Every object that the edits touch, with the complete set of our keys."""
-    before, after = wish.before, wish.after
+    before, after = desired.before, desired.after
     keys = _touched(edits, before, after)
     quotas = desired_quotas(after.targets.values(), after.tiers)
     found = [

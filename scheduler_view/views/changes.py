@@ -62,12 +62,12 @@ class PlanStepLine:
     @property
     def changes(self) -> Sequence[tuple[str, str | None, str | None]]:
         """Fields with before and after; one without a name where none differs."""
-        told = [
+        differing = [
             (field, _spelt(before), _spelt(after))
             for field, before, after in self.row.changes
             if (before or "") != (after or "")
         ]
-        return told or [("", None, None)]
+        return differing or [("", None, None)]
 
     @property
     def span(self) -> int:

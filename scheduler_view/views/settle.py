@@ -41,8 +41,8 @@ def settle(request: HttpRequest) -> HttpResponse:
     who = f" by {row.who}" if row and row.who else ""
     reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[:LONGEST]
     try:
-        wish = Asked([asked(target)], reason)
-        made = propose(cluster, wish, visitor_of(request), request.user, plans=True)
+        wanted = Asked([asked(target)], reason)
+        made = propose(cluster, wanted, visitor_of(request), request.user, plans=True)
     except Unfit as error:
         for fault in error.faults:
             messages.error(request, fault)

@@ -33,7 +33,7 @@ class World:
     def admin(self) -> Admin:
         return Admin(self.url, ADMIN, self.ca_file)
 
-    def door(
+    def client(
         self, token: str = ADMIN, *, url: str = "", timeout_s: float = 10.0
     ) -> ClusterClient:
         """Our door, as the user of a token, e.g. by way of a proxy at `url`."""

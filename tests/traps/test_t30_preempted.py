@@ -99,9 +99,9 @@ def test_t30d_the_victim_is_known_by_its_condition_alone(office: Office) -> None
         manifest={"metadata": {}, "status": {"conditions": [condition]}},
         changed_at=office.now(),
     )
-    with office.world.door() as door:
-        note_preemptions(office.cluster, door)
-        note_preemptions(office.cluster, door)
+    with office.world.client() as client:
+        note_preemptions(office.cluster, client)
+        note_preemptions(office.cluster, client)
     here = ("elsewhere", office.world.name)  # other tests' namespaces have events too
     [row] = Preemption.objects.filter(namespace__in=here)
     assert (row.pod_uid, row.message) == ("uid-gone", "")

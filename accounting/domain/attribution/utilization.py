@@ -143,14 +143,14 @@ def _build_tracks(
         issues.extend(out_of_range(every, values, period))
         return believed(values)
 
-    told = distinct(tracks, whose.names_workload, cleaned)
-    amounts = np.rint(told.values * BILLION).astype(np.int64)
+    merged = distinct(tracks, whose.names_workload, cleaned)
+    amounts = np.rint(merged.values * BILLION).astype(np.int64)
     steps = _StepsOfNodes()
-    ends, repeats = told.first.tolist(), told.repeats().tolist()
+    ends, repeats = merged.first.tolist(), merged.repeats().tolist()
     for n, key in enumerate(keys):
         part, metric, scraper = key
         low, high = ends[n], ends[n + 1]
-        times = told.times[low:high]
+        times = merged.times[low:high]
         step = steps.of(nodes[key], metric, times, is_repeated=repeats[n])
         found = utilizations[part]
         found.tracks[metric].append(
@@ -161,8 +161,8 @@ def _build_tracks(
             values = pod_values(tracks[n], whose)
             if values is not None:
                 found.by_pod[scraper] = values
-    for n, times in told.differing.items():
-        found_at = told.of(n)[0]
+    for n, times in merged.differing.items():
+        found_at = merged.of(n)[0]
         issues.extend(differing_samples(keys[n][0].uuid, found_at, times, period))
     return issues
 

@@ -70,7 +70,7 @@ def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class WordTotal:
-    """One of the four words over several states: its time and its money."""
+    """One of the four state groups: its time and its money."""
 
     name: str
     milliseconds: int
@@ -91,8 +91,8 @@ def state_amounts(row: LedgerRow, places: int) -> dict[str, Decimal | None]:
     return {state: amounts.get(state) for state in STATES}
 
 
-def ledger_words(
-    row: LedgerRow, words: Mapping[str, Sequence[str]], places: int
+def ledger_groups(
+    row: LedgerRow, groups: Mapping[str, Sequence[str]], places: int
 ) -> list[WordTotal]:
     """A ledger row's seven states under fewer names, in order; sums stay exact."""
     shown = replace(row, charges=state_amounts(row, places))
@@ -102,7 +102,7 @@ def ledger_words(
             sum(row.milliseconds[state] for state in states),
             shown.charge_of(states),
         )
-        for name, states in words.items()
+        for name, states in groups.items()
     ]
 
 

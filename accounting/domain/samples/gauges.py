@@ -118,15 +118,15 @@ class GaugeSeries:
     def samples(self, metric: str, things: Sequence[Thing]) -> Samples:
         """The samples of each thing, by its number."""
         found = self.series[metric]
-        told = [found.get(thing, ()) for thing in things]
-        merged, runs = _merged(told)
+        parts_of = [found.get(thing, ()) for thing in things]
+        merged, runs = _merged(parts_of)
         intervals = [self.intervals.get((metric, thing)) for thing in things]
-        steps = self._steps(told, intervals, merged)
+        steps = self._steps(parts_of, intervals, merged)
         return Samples(merged.first, merged.times, merged.values, runs, steps)
 
     def _steps(
         self,
-        told: Sequence[Sequence[Series]],
+        parts_of: Sequence[Sequence[Series]],
         intervals: Sequence[int | None],
         merged: DeduplicatedSeries,
     ) -> Integers:
@@ -134,12 +134,12 @@ class GaugeSeries:
         is_same = merged.repeats()
         is_same[1:] &= np.array([a == b for a, b in pairwise(intervals)], bool)
         begin = np.flatnonzero(~is_same)
-        several = np.diff(begin, append=len(told)).tolist()
+        several = np.diff(begin, append=len(parts_of)).tolist()
         found: list[Integers] = []
         for n, count in zip(begin.tolist(), several, strict=True):
             own = self._own_steps(merged.of(n)[0], intervals[n])
             if own is None:
-                return _steps_of_nodes(told, intervals, merged)
+                return _steps_of_nodes(parts_of, intervals, merged)
             found.append(np.tile(own, count))
         return joined_arrays(found)
 
@@ -151,9 +151,11 @@ class GaugeSeries:
         return self.own_steps[key]
 
 
-def _merged(told: Sequence[Sequence[Series]]) -> tuple[DeduplicatedSeries, Integers]:
+def _merged(
+    parts_of: Sequence[Sequence[Series]],
+) -> tuple[DeduplicatedSeries, Integers]:
     """What counts of each thing, and the run of each sample."""
-    tracks = [_tracks_of(parts) for parts in told]
+    tracks = [_tracks_of(parts) for parts in parts_of]
     found = distinct(list(chain.from_iterable(tracks)), _names_workload)
     if all(len(one) == 1 for one in tracks):
         return found, np.zeros_like(found.times)
@@ -162,7 +164,7 @@ def _merged(told: Sequence[Sequence[Series]]) -> tuple[DeduplicatedSeries, Integ
     for one in tracks:
         merged.append(_chosen([found.of(n) for n in range(number, number + len(one))]))
         number += len(one)
-    first = np.zeros(len(told) + 1, np.int64)
+    first = np.zeros(len(parts_of) + 1, np.int64)
     np.cumsum([len(times) for times, _, _ in merged], out=first[1:])
     times, values, runs = (
         np.concatenate(column) for column in zip(*merged, strict=True)
@@ -203,14 +205,14 @@ def _chosen(
 
 
 def _steps_of_nodes(
-    told: Sequence[Sequence[Series]],
+    parts_of: Sequence[Sequence[Series]],
     intervals: Sequence[int | None],
     merged: DeduplicatedSeries,
 ) -> Integers:
     """The step of each sample, where a track with few asks the node's others (N4)."""
     by_node: dict[str, list[ScrapeSteps]] = defaultdict(list)
     chosen: list[tuple[ScrapeSteps, Times]] = []
-    for n, parts in enumerate(told):
+    for n, parts in enumerate(parts_of):
         gpu = parts[0].gpu if parts else None
         if gpu is None:
             continue

@@ -69,7 +69,7 @@ def _inside(series: Series, period: Interval) -> tuple["np.ndarray", "np.ndarray
     return series.times_ms[int(low) : int(high)], series.values[int(low) : int(high)]
 
 
-def told_twice(readings: Sequence[Reading], period: Interval) -> list[Issue]:
+def duplicate_measures(readings: Sequence[Reading], period: Interval) -> list[Issue]:
     """Measures that one scraper shows under two names at one time, by scraper."""
     names: dict[tuple[str, str, str, str, str], dict[str, Series]] = defaultdict(dict)
     for reading in readings:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.gpu_location import misplaced
 from accounting.domain.holds.node_capacity import beyond_capacity
-from accounting.domain.samples.gpu_errors import conditions, told_twice
+from accounting.domain.samples.gpu_errors import conditions, duplicate_measures
 from accounting.ingest.data_issues.events import WindowsComputed
 
 
@@ -41,7 +41,7 @@ def gpu_errors(event: WindowsComputed) -> Iterable[Issue]:
 
 def metrics_twice(event: WindowsComputed) -> Iterable[Issue]:
     """One measure under two names."""
-    return told_twice(event.readings, event.period)
+    return duplicate_measures(event.readings, event.period)
 
 
 def holds(event: WindowsComputed) -> Iterable[Issue]:

@@ -17,7 +17,7 @@ from accounting.domain.inventory.kube_state.job_samples import (
     ISSUES,
     codes_of,
     counting,
-    told,
+    other_job_issues,
 )
 from accounting.domain.inventory.kube_state.jobs import (
     JobRecord,
@@ -69,7 +69,7 @@ class CountedReadings:
         ):
             return []
         shared = self._known.shared(self._roles)
-        return told(self._all, self._roles, period, shared, added)
+        return other_job_issues(self._all, self._roles, period, shared, added)
 
 
 def judge(

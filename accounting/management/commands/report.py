@@ -24,7 +24,7 @@ from accounting.queries.selection import (
 )
 from accounting.queries.share_policies import policies_in
 from accounting.queries.usage.holds import hold_rows
-from accounting.queries.usage.intensity import ONLY, only_pointless, with_hardness
+from accounting.queries.usage.intensity import ONLY, only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
 from accounting.serializers.data_health import IssueSerializer
@@ -129,7 +129,7 @@ def _rows(
         raise SelectionError(f"{what} do not support --by")
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
-        rows = with_hardness(usage_rows(selection, names), selection, names)
+        rows = with_intensity(usage_rows(selection, names), selection, names)
         return UsageRowSerializer.each(only_pointless(rows, only))
     if what == "ledger":
         return LedgerRowSerializer.each(ledger_rows(selection, names))

@@ -71,19 +71,19 @@ def audit_key(row: AuditRow) -> Key:
     return (row.id,)
 
 
-def audit_page(wish: AuditFilter, seek: Seek) -> list[AuditRow]:
+def audit_page(audit_filter: AuditFilter, seek: Seek) -> list[AuditRow]:
     """Some changes, newest first; a page stays what it was: nothing before it ever changes."""
     if seek.after is not None:
-        wish = replace(wish, before=int(seek.after[0]))
-    return list(islice(audit_rows(wish, chunk=seek.limit or CHUNK), seek.limit))
+        audit_filter = replace(audit_filter, before=int(seek.after[0]))
+    return list(islice(audit_rows(audit_filter, chunk=seek.limit or CHUNK), seek.limit))
 
 
-def audit_rows(wish: AuditFilter, chunk: int = CHUNK) -> Iterator[AuditRow]:
+def audit_rows(audit_filter: AuditFilter, chunk: int = CHUNK) -> Iterator[AuditRow]:
     """Every change, newest first; two queries for each chunk of them.
 
     A worker that only keeps its lease is in the chain, and left out here.
     """
-    links = _links(wish)
+    links = _links(audit_filter)
     while True:
         chosen = list(links[:chunk].values_list("id", "at", "body"))
         before = _states_before([link[0] for link in chosen])
@@ -95,25 +95,25 @@ def audit_rows(wish: AuditFilter, chunk: int = CHUNK) -> Iterator[AuditRow]:
         links = links.filter(id__lt=chosen[-1][0])
 
 
-def _links(wish: AuditFilter) -> QuerySet[AuditLink]:
+def _links(audit_filter: AuditFilter) -> QuerySet[AuditLink]:
     links = AuditLink.objects.order_by("-id")
-    if wish.what:
-        links = links.filter(body__source__endswith=f"_{wish.what}event")
-    if wish.actor:
-        links = links.filter(body__context__actor=wish.actor)
-    if wish.object_id is not None:
-        links = links.filter(object_id=wish.object_id)
-    if wish.start is not None:
-        links = links.filter(at__gte=wish.start)
-    if wish.end is not None:
-        links = links.filter(at__lt=wish.end)
-    if wish.before is not None:
-        links = links.filter(id__lt=wish.before)
+    if audit_filter.what:
+        links = links.filter(body__source__endswith=f"_{audit_filter.what}event")
+    if audit_filter.actor:
+        links = links.filter(body__context__actor=audit_filter.actor)
+    if audit_filter.object_id is not None:
+        links = links.filter(object_id=audit_filter.object_id)
+    if audit_filter.start is not None:
+        links = links.filter(at__gte=audit_filter.start)
+    if audit_filter.end is not None:
+        links = links.filter(at__lt=audit_filter.end)
+    if audit_filter.before is not None:
+        links = links.filter(id__lt=audit_filter.before)
     return links
 
 
 def kinds() -> list[str]:
-    """What is on record, as `what` of a wish."""
+    """What is on record, as `what` of a filter."""
     return sorted(_kind(table) for table in history_tables())
 
 

@@ -17,7 +17,7 @@ _NAMES = tuple(item.name for item in fields(Intensity))
 _SUMS = ", ".join(f"{over(f'u.{name}', name)} AS {name}" for name in _NAMES)
 
 
-def with_hardness(
+def with_intensity(
     rows: Sequence[UsageRow], selection: Selection, by: Sequence[str]
 ) -> list[UsageRow]:
     """Rows of `usage_rows` with their second column; one query."""

@@ -21,7 +21,7 @@ from accounting.views.gpus.free_gpus import free_table
 from accounting.views.gpus.gpu_line import (
     GpuLine,
     Teams,
-    held_words,
+    held_text,
     line_of,
     look_of,
 )
@@ -146,7 +146,7 @@ def _with_holders(
         replace(
             line,
             held=line.held
-            or held_words(found.get((line.cluster, line.uuid), ()), teams),
+            or held_text(found.get((line.cluster, line.uuid), ()), teams),
         )
         for line in lines
     ]
@@ -213,7 +213,7 @@ def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
         return lines
     now = holders_now(selection.scope)
     for row in usage_rows(selection, ("cluster", "node", "gpu", "model")):
-        look, words = look_of(row.efficiency, 1.0)
+        look, text = look_of(row.efficiency, 1.0)
         key = row.key["cluster"], row.key["gpu"]
         lines.append(
             GpuLine(
@@ -224,9 +224,9 @@ def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
                 has_page=False,
                 busy=row.efficiency,
                 allocated=None,
-                now=held_words(now.get(key, ()), teams),
+                now=held_text(now.get(key, ()), teams),
                 look=look,
-                words=words,
+                text=text,
                 money=GpuMoney(row.charge, None, row.currency),
             )
         )

@@ -24,7 +24,7 @@ from accounting.queries.gpus.timeline import (
 )
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
-from accounting.queries.usage.intensity import with_hardness
+from accounting.queries.usage.intensity import with_intensity
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.rights import ONE_GPU
@@ -107,7 +107,7 @@ def _in_period(  # what the page shows of its facts
     ledger = next(iter(ledger_rows(selection, ("gpu",))), None)
     pods = usage_rows(selection, ("team", "workload", "pod"))
     by = ("gpu", "model")
-    whole = with_hardness(usage_rows(selection, by), selection, by)
+    whole = with_intensity(usage_rows(selection, by), selection, by)
     held = held_stretches(selection)
     there = presences(selection, by_instance=True)
     places = figures.places_of(state.currency)

@@ -23,12 +23,12 @@ class Held:
     more: int
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """`chat-gateway-0 and 2 more`."""
         return self.first.pod + (f" and {self.more} more" if self.more else "")
 
 
-def held_words(holders: Sequence[GpuHolder], teams: Teams) -> Held | None:
+def held_text(holders: Sequence[GpuHolder], teams: Teams) -> Held | None:
     """Holders in words; None without any."""
     if not holders:
         return None
@@ -57,7 +57,7 @@ class GpuLine:
     allocated: float | None
     now: Held | None
     look: str
-    words: str
+    text: str
     is_present: bool = True  # there in the newest window
     driver: str = ""
     errors: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class GpuLine:
 def line_of(row: GpuRow, teams: Teams) -> GpuLine:
     """One GPU as those who see all see it; what is of the shown lines only comes later."""
     busy, allocated = row.busy_share, row.allocated_share
-    look, words = look_of(busy, allocated)
+    look, text = look_of(busy, allocated)
     return GpuLine(
         uuid=row.uuid,
         cluster=row.cluster,
@@ -101,9 +101,9 @@ def line_of(row: GpuRow, teams: Teams) -> GpuLine:
         has_page=True,
         busy=busy,
         allocated=allocated,
-        now=held_words(row.holders, teams),
+        now=held_text(row.holders, teams),
         look=look,
-        words=words,
+        text=text,
         is_present=row.is_present,
         driver=row.driver,
         errors=row.errors,

@@ -27,7 +27,7 @@ class LaneRow:
 
     key: str
     bars: tuple[Bar, ...]
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class TeamStretch:
     pods: tuple[str, ...]
 
     @property
-    def pods_words(self) -> str:
+    def pods_text(self) -> str:
         """A few of the pods by name."""
         return few(self.pods)
 
@@ -121,8 +121,8 @@ def timeline(
         spans[one.gpu].append(_held(one, slot, state))
     edges = period.start, period.end
     rows = {
-        uuid: LaneRow(uuid, lanes.bars(spans[uuid], *edges), words)
-        for uuid, words in _row_words(uuids, stretches).items()
+        uuid: LaneRow(uuid, lanes.bars(spans[uuid], *edges), text)
+        for uuid, text in _row_texts(uuids, stretches).items()
     }
     return Timeline(
         rows,
@@ -155,12 +155,12 @@ def named_teams(
 
 def _held(one: TeamStretch, slot: int, state: PageState) -> LaneSpan:
     whole = (one.end - one.start) / timedelta(milliseconds=1)
-    words = f"{one.team.name}, {between(one.start, one.end, state)}: {one.pods_words}"
+    text = f"{one.team.name}, {between(one.start, one.end, state)}: {one.pods_text}"
     return LaneSpan(
         one.start,
         one.end,
         "held",
-        words,
+        text,
         slot,
         min(one.times.allocated_ms / whole, 1.0),
     )
@@ -188,7 +188,7 @@ def grounds(there: Sequence[PresenceInterval]) -> list[Key]:
     return [keys[is_dark] for is_dark in sorted(kinds)]
 
 
-def _row_words(
+def _row_texts(
     uuids: Sequence[str], stretches: Sequence[TeamStretch]
 ) -> dict[str, str]:
     held: dict[str, Counter[str]] = {uuid: Counter() for uuid in uuids}

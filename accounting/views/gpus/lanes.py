@@ -67,13 +67,13 @@ def lanes_of_gpu(
         mine = [one for one in found if one.instance == number]
         spans = [ground_of(one, state) for one in there if one.instance == number]
         spans += [_of_pod(one, teams, state, is_part=number >= 0) for one in mine]
-        words = ", ".join(
+        text = ", ".join(
             f"{team_named(teams, slug).name} {units.duration(ms)}"
             for slug, ms in _held_by(mine).most_common()
         )
         name = _part_name(number, time.profiles)
         bars = lanes.bars(spans, *edges)
-        rows.append(LaneRow(name, bars, words or "unallocated"))
+        rows.append(LaneRow(name, bars, text or "unallocated"))
     rows.append(_error_row(time.events, period, state))
     legend = _legend(found, there, teams)
     return Lanes(
@@ -101,11 +101,11 @@ def _of_pod(
     team = team_named(teams, one.team)
     whole = (one.end - one.start) / timedelta(milliseconds=1)
     share = 1.0 if is_part else min(one.allocated_ms / whole, 1.0)
-    words = (
+    text = (
         f"{one.pod} ({team.name}), {between(one.start, one.end, state)}: "
         f"{units.percent(one.efficiency)} busy"
     )
-    return LaneSpan(one.start, one.end, "held", words, team.slot, share)
+    return LaneSpan(one.start, one.end, "held", text, team.slot, share)
 
 
 def _error_row(
@@ -127,8 +127,8 @@ def _error_row(
         )
         for event in errors
     ]
-    words = "; ".join(span.words for span in spans) or "none seen"
-    return LaneRow("Errors", lanes.bars(spans, period.start, period.end), words)
+    text = "; ".join(span.text for span in spans) or "none seen"
+    return LaneRow("Errors", lanes.bars(spans, period.start, period.end), text)
 
 
 def _legend(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from accounting.ingest.catch_up import catch_up
 from accounting.models import Cluster
-from portal.demo.bootstrap.load import keep_next, share, waiting_days, words_of
+from portal.demo.bootstrap.load import days_text, keep_next, share, waiting_days
 from portal.demo.bootstrap.quotas import establish, look_now
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
@@ -64,7 +64,7 @@ def _bring_in(engine: Engine, memory: Memory, say: Say) -> None:
     cluster = Cluster.objects.get(name=CLUSTER)
     while memory.missing:
         began = time.monotonic()
-        words = words_of(memory.missing[0])
+        words = days_text(memory.missing[0])
         keep_next(engine, memory)
         share(memory)
         while waiting_days(memory) >= MOST_WAITING:

@@ -70,7 +70,7 @@ def progress() -> tuple[int, int] | None:
     return found
 
 
-def words_of(stretch: FileInterval) -> str:
+def days_text(stretch: FileInterval) -> str:
     """A stretch, for people."""
     day = time.strftime("%d %b", time.gmtime(stretch.last_s))
     hours = (stretch.last_s - stretch.start_s) / 3600

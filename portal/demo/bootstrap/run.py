@@ -14,7 +14,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from accounting.models import Cluster, Source, SourceKind
-from portal.demo.bootstrap.load import load_next, progress, share, words_of
+from portal.demo.bootstrap.load import days_text, load_next, progress, share
 from portal.demo.bootstrap.ports import Ports, claim
 from portal.demo.bootstrap.quotas import is_due
 from portal.demo.bootstrap.server import HOST
@@ -55,7 +55,7 @@ class Demo:
     memory: Memory
     supervisor: Supervisor
     filler: Child | None = None
-    _told: tuple[int, int] | None = field(default=None)
+    _reported: tuple[int, int] | None = field(default=None)
 
     def start(self) -> None:
         """Everything up to the first page, then the rest of the history behind it."""
@@ -120,15 +120,15 @@ class Demo:
         self.memory.reach(now_s)
         engine = Engine(story, load(self.plan.home))
         if is_new:  # later starts show what there is at once
-            self.say(f"Importing {words_of(self.memory.missing[0])} of metrics ...")
+            self.say(f"Importing {days_text(self.memory.missing[0])} of metrics ...")
             load_next(engine, self.memory)
         share(self.memory)
 
     def _look_at_filler(self) -> None:
         """Tell how far the history is, and notice when it has ended."""
         found = progress()
-        if found is not None and found != self._told:
-            self._told = found
+        if found is not None and found != self._reported:
+            self._reported = found
             done, total = found
             self.say(f"History: {done} of {total} days are loaded")
         filler = self.filler

@@ -43,15 +43,17 @@ class DemoSignIn:
     role: str  # of the organization
     team: str = ""
     team_role: str = ""
-    words: str = ""
+    description: str = ""
     password: str = ""
 
 
 PEOPLE = (
     DemoSignIn(
-        "ana", OrganisationRole.ADMIN, words="administrator: sees and edits all"
+        "ana", OrganisationRole.ADMIN, description="administrator: sees and edits all"
     ),
-    DemoSignIn("finn", OrganisationRole.FINANCE, words="finance: reads every team"),
+    DemoSignIn(
+        "finn", OrganisationRole.FINANCE, description="finance: reads every team"
+    ),
     DemoSignIn("luis", OrganisationRole.NONE, "vision", TeamRole.LEAD, "leads Vision"),
     DemoSignIn("mia", OrganisationRole.NONE, "search", TeamRole.VIEWER, "views Search"),
 )
@@ -126,7 +128,12 @@ def _sign_in(person: DemoSignIn, secret: str, *, is_new: bool) -> DemoSignIn:
             user=user, team=team, defaults={"role": person.team_role}
         )
     return DemoSignIn(
-        person.name, person.role, person.team, person.team_role, person.words, password
+        person.name,
+        person.role,
+        person.team,
+        person.team_role,
+        person.description,
+        password,
     )
 
 
@@ -145,4 +152,4 @@ def password_of(name: str, secret: str) -> str:
 
 def table(sign_ins: Sequence[DemoSignIn]) -> str:
     """The sign-ins as lines for a terminal."""
-    return "\n".join(f"    {s.name:6} {s.password}   {s.words}" for s in sign_ins)
+    return "\n".join(f"    {s.name:6} {s.password}   {s.description}" for s in sign_ins)

@@ -100,12 +100,12 @@ def stored_edit(values: Mapping[str, Any]) -> Edit:
     return QuotaEdit(**rest | {"rule": SplitRule(rest["rule"])})
 
 
-def same_wish(first: Iterable[Edit], second: Iterable[Edit]) -> bool:
+def same_request(first: Iterable[Edit], second: Iterable[Edit]) -> bool:
     """True when both ask for the same, from whatever version."""
-    return _wishes(first) == _wishes(second)
+    return _requests(first) == _requests(second)
 
 
-def _wishes(edits: Iterable[Edit]) -> list[str]:
+def _requests(edits: Iterable[Edit]) -> list[str]:
     found = []
     for edit in edits:
         values = edit_fields(edit)

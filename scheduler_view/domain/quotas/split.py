@@ -24,7 +24,7 @@ class QuotaSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitWish:
+class SplitSpec:
     """What an admin asks for; `weights` by namespace for the rule of that name."""
 
     rule: SplitRule = SplitRule.EVENLY
@@ -38,7 +38,7 @@ class SplitRefused(ValueError):
 def divide(
     gpus: int,
     namespaces: Sequence[str],
-    wish: SplitWish,
+    spec: SplitSpec,
     peaks: Mapping[str, int] | None = None,
 ) -> QuotaSplit:
     """Whole GPUs for each namespace; they sum to `gpus`.
@@ -46,7 +46,7 @@ def divide(
     Args:
         gpus: the team's quota.
         namespaces: those of the team in one cluster.
-        wish: the rule.
+        spec: the rule.
         peaks: the most GPUs each held in the last 30 days, for BY_USE.
 
     Raises:
@@ -58,7 +58,7 @@ def divide(
         raise SplitRefused(
             "the team has no namespace in this cluster; map a namespace to it first"
         )
-    weights, message = _weights(names, wish, peaks or {})
+    weights, message = _weights(names, spec, peaks or {})
     if len(names) == 1:
         return QuotaSplit({names[0]: gpus}, f"all to {names[0]}")
     whole = sum(weights.values())
@@ -69,24 +69,24 @@ def divide(
 
 
 def _weights(
-    names: Sequence[str], wish: SplitWish, peaks: Mapping[str, int]
+    names: Sequence[str], spec: SplitSpec, peaks: Mapping[str, int]
 ) -> tuple[dict[str, int], str]:
     even = dict.fromkeys(names, 1)
-    if wish.rule == SplitRule.BY_USE:
+    if spec.rule == SplitRule.BY_USE:
         used = {name: peaks.get(name, 0) for name in names}
         if not any(used.values()):
             return even, "evenly, because none of them held a GPU in 30 days"
         shown = ", ".join(f"{name} {peak}" for name, peak in used.items())
         return used, f"by peak use in 30 days ({shown})"
-    if wish.rule == SplitRule.WEIGHTS:
-        foreign = sorted(set(wish.weights) - set(names))
+    if spec.rule == SplitRule.WEIGHTS:
+        foreign = sorted(set(spec.weights) - set(names))
         if foreign:
             raise SplitRefused(f"{', '.join(foreign)}: not a namespace of this team")
-        if min(wish.weights.values(), default=0) < 0 or not any(wish.weights.values()):
+        if min(spec.weights.values(), default=0) < 0 or not any(spec.weights.values()):
             raise SplitRefused(
                 "weights must be 0 or more, and at least one must be greater than 0"
             )
-        given = {name: wish.weights.get(name, 0) for name in names}
+        given = {name: spec.weights.get(name, 0) for name in names}
         shown = " : ".join(f"{name} {weight}" for name, weight in given.items())
         return given, f"by weights ({shown})"
     return even, f"evenly over {len(names)} namespaces"

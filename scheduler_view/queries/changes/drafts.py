@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models import QuerySet
 
-from scheduler_view.domain.plan.edit import Edit, edit_fields, same_wish, stored_edit
+from scheduler_view.domain.plan.edit import Edit, edit_fields, same_request, stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
 
 MOST_OFFERED = 20
@@ -80,13 +80,13 @@ def asked_before(number: int) -> dict[tuple[str, ...], Values]:
         found: dict[tuple[str, ...], Edit] = {}
         found |= {edit.key: edit for edit in map(stored_edit, edits)}
         for key, one in found.items():
-            if key in now and not same_wish([now[key]], [one]):
+            if key in now and not same_request([now[key]], [one]):
                 before[key] = now[key]
         now = found
     return {
         key: edit_fields(one)
         for key, one in before.items()
-        if key in now and not same_wish([now[key]], [one])
+        if key in now and not same_request([now[key]], [one])
     }
 
 

@@ -29,9 +29,9 @@ DAYS = TimeAxis(
 
 
 def test_the_four_words_cover_the_seven_states_once() -> None:
-    covered = [state for states in bars.WORDS.values() for state in states]
+    covered = [state for states in bars.STATE_GROUPS.values() for state in states]
     assert sorted(covered) == sorted(STATES)
-    found = bars.state_words(dict.fromkeys(STATES, 5))
+    found = bars.by_state_group(dict.fromkeys(STATES, 5))
     assert sum(found.values()) == 5 * len(STATES)
 
 
@@ -131,7 +131,7 @@ def test_an_hour_of_the_week_that_nobody_held_is_told_from_one_without_data() ->
         WeekHour(0, 4, StateTimes(3, 1, 0)),
     )
     grid = shapes.week_grid([free, dark, outside, unseen, busy])
-    assert [(cell.look, cell.words) for cell in grid.cells] == [
+    assert [(cell.look, cell.text) for cell in grid.cells] == [
         ("free", "Monday 00:00: nothing held"),
         ("dark", "Monday 01:00: no data"),
         ("dark", "Monday 03:00: no data"),

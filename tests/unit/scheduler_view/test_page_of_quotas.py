@@ -15,7 +15,7 @@ from scheduler_view.domain.quotas.headroom import limited_by, room
 from scheduler_view.domain.quotas.limit_range import predict
 from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus
 from scheduler_view.domain.quotas.quota_key import KeyRefused, quota_key
-from scheduler_view.domain.quotas.split import SplitRule, SplitWish, divide
+from scheduler_view.domain.quotas.split import SplitRule, SplitSpec, divide
 from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
 from scheduler_view.domain.waits.wait_reason import WaitReason
 from scheduler_view.queries.quotas import QuotaRow
@@ -74,8 +74,8 @@ def test_numbers(typed: str, number: str) -> None:
 def test_split(row: tuple[str, ...]) -> None:
     gpus, rule, given, *parts = row
     named = {name: int(n) for name, n in (one.split("=") for one in given.split())}
-    wish = SplitWish(SplitRule(rule), named if rule == "weights" else {})
-    found = divide(int(gpus), list("abc"), wish, named if rule == "by_use" else None)
+    spec = SplitSpec(SplitRule(rule), named if rule == "weights" else {})
+    found = divide(int(gpus), list("abc"), spec, named if rule == "by_use" else None)
     assert found.parts == dict(zip("abc", map(int, parts), strict=True))
     assert sum(found.parts.values()) == int(gpus)
 

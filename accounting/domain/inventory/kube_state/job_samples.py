@@ -200,7 +200,7 @@ def codes_of(roles: Roles, jobs: Mapping[str, JobRecord]) -> set[tuple[str, str]
     }
 
 
-def told(
+def other_job_issues(
     readings: Sequence[Reading],
     roles: Roles,
     period: Interval,

@@ -136,8 +136,8 @@ def _last_known(
     if not known:
         return None
     latest = max(at for at, _ in known)
-    told = sorted(step for at, step in known if at == latest)
-    return told[(len(told) - 1) // 2]
+    steps_ms = sorted(step for at, step in known if at == latest)
+    return steps_ms[(len(steps_ms) - 1) // 2]
 
 
 def _objects(

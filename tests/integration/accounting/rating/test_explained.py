@@ -170,7 +170,7 @@ def test_the_ledger_adds_up_by_state_and_by_price(client: Client) -> None:
         total[2].replace(",", "")
     )
     card = client.get(f"/?{RANGE}").context["ledger"]
-    assert sum(word.charge for word in card.words) == money(total[3])
+    assert sum(word.charge for word in card.groups) == money(total[3])
 
 
 def test_a_team_of_a_list_is_explained_by_its_own_prices(client: Client) -> None:

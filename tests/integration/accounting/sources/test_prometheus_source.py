@@ -48,17 +48,17 @@ def times_of(reading: Reading, uuid: str) -> list[int]:
 def test_sample_on_a_border_belongs_to_the_window_that_begins_there(
     server: str,
 ) -> None:
-    door = Prometheus(server)
+    source_client = Prometheus(server)
     for window in WHOLE.windows():
-        assert times_of(door.read(window), "GPU-1") == [window.start_ms]
+        assert times_of(source_client.read(window), "GPU-1") == [window.start_ms]
 
 
 def test_sample_just_before_a_border_belongs_to_the_window_that_ends_there(
     server: str,
 ) -> None:
-    door = Prometheus(server)
+    source_client = Prometheus(server)
     for window in list(WHOLE.windows())[:-1]:
-        assert times_of(door.read(window), "GPU-2") == [window.end_ms - 125]
+        assert times_of(source_client.read(window), "GPU-2") == [window.end_ms - 125]
 
 
 def test_long_period_is_asked_in_parts_without_loss_or_repetition(server: str) -> None:
@@ -67,18 +67,18 @@ def test_long_period_is_asked_in_parts_without_loss_or_repetition(server: str) -
 
 
 def test_windows_of_odd_length_meet_without_loss_or_repetition(server: str) -> None:
-    door = Prometheus(server)
+    source_client = Prometheus(server)
     cuts = [START, START + 1, START + WINDOW_MS, START + WINDOW_MS + 1, WHOLE.end_ms]
     found: list[int] = []
     for low, high in zip(cuts, cuts[1:], strict=False):
-        found += times_of(door.read(Interval(low, high)), "GPU-1")
+        found += times_of(source_client.read(Interval(low, high)), "GPU-1")
     assert found == [at * 1000 for at in BORDERS]
 
 
 def test_matchers_and_label_values_are_taken_literally(server: str) -> None:
     for value in ('n1"} or up{a="', "n.*", "", "n1\n"):
-        door = Prometheus(server, matchers={"Hostname": value})
-        found = times_of(door.read(WHOLE), "GPU-1")
+        source_client = Prometheus(server, matchers={"Hostname": value})
+        found = times_of(source_client.read(WHOLE), "GPU-1")
         assert found == []
-    door = Prometheus(server, matchers={"Hostname": "n1"})
-    assert len(times_of(door.read(WHOLE), "GPU-1")) == len(BORDERS)
+    source_client = Prometheus(server, matchers={"Hostname": "n1"})
+    assert len(times_of(source_client.read(WHOLE), "GPU-1")) == len(BORDERS)

@@ -101,8 +101,8 @@ def test_too_much_is_asked_in_parts(
 
 
 def test_answer_that_is_too_large_is_asked_in_parts(source: Source) -> None:
-    def times(door: Prometheus) -> int:
-        return sum(len(series.times_ms) for series in door.read(HOUR).series)
+    def times(source_client: Prometheus) -> int:
+        return sum(len(series.times_ms) for series in source_client.read(HOUR).series)
 
     whole = GOOD(
         Question("", {"query": ALL_NAMES, "time": str(HOUR.end_ms / 1000)}, {})

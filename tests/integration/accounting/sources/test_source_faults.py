@@ -86,10 +86,12 @@ def test_fault_waits_and_heals(
 def test_fault_is_a_typed_error(name: str, source: Source) -> None:
     fault = FAULTS[name]
     source.script = fault.script
-    door = prometheus_of(source.cluster.sources.get())
-    ask: Callable[[], object] = partial(door.read, HOUR)
+    source_client = prometheus_of(source.cluster.sources.get())
+    ask: Callable[[], object] = partial(source_client.read, HOUR)
     if fault.error is Unavailable:  # the door would try again for seconds
-        ask = partial(fetch, door.access.session(), source.address, door.access)
+        ask = partial(
+            fetch, source_client.access.session(), source.address, source_client.access
+        )
     with pytest.raises(fault.error) as raised:
         ask()
     assert raised.type is fault.error

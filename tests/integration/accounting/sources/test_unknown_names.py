@@ -62,12 +62,12 @@ def server(
 
 @pytest.mark.prometheus
 def test_names_of_a_period_are_those_with_samples_in_it(server: str) -> None:
-    door = Prometheus(server)
-    assert door.unknown_names(HOUR) == set(UNKNOWN.items())
+    source_client = Prometheus(server)
+    assert source_client.unknown_names(HOUR) == set(UNKNOWN.items())
     second = Interval(HOUR.end_ms, HOUR.end_ms + HOUR_MS)
-    assert door.unknown_names(second) == {("DCGM_FI_DEV_LATER", "dcgm")}
+    assert source_client.unknown_names(second) == {("DCGM_FI_DEV_LATER", "dcgm")}
     before = Interval(HOUR.start_ms - HOUR_MS, HOUR.start_ms)
-    assert door.unknown_names(before) == set()
+    assert source_client.unknown_names(before) == set()
 
 
 @pytest.mark.prometheus

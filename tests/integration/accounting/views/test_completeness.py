@@ -70,10 +70,10 @@ def test_hours_of_a_day_without_data_are_without_data(
     address, days = between(story, 0, 2)
     answer = sign_in("ana").get(f"/teams/vision{address}")
     week = answer.context["week"]
-    gap = [cell for cell in week.cells if cell.words.startswith(f"{days.first:%A}")]
+    gap = [cell for cell in week.cells if cell.text.startswith(f"{days.first:%A}")]
     assert len(gap) == 24
     assert {cell.look for cell in gap} == {"dark"}
-    assert all(cell.words.endswith("no data") for cell in gap)
+    assert all(cell.text.endswith("no data") for cell in gap)
     assert len(week.cells) == 48
 
 

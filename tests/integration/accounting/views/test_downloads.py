@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.charts.bars import WORDS
+from accounting.charts.bars import STATE_GROUPS
 from accounting.models import Source
 from accounting.templatetags.pages import TABLE_COLUMNS
 from tests.integration.conftest import NOW, SignIn
@@ -130,8 +130,8 @@ def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
     assert card.unpriced_ms > 0
     unpriced = sum(Decimal(row["unpriced_gpu_hours"]) for row in rows)
     assert abs(unpriced - Decimal(card.unpriced_ms) / 3_600_000) < Decimal("0.0001")
-    for word, states in WORDS.items():
-        shown = next(one.charge for one in card.words if one.name == word)
+    for word, states in STATE_GROUPS.items():
+        shown = next(one.charge for one in card.groups if one.name == word)
         amounts = [row[f"{state}_charge"] for row in rows for state in states]
         total = sum(Decimal(amount) for amount in amounts if amount)
         assert abs(total - shown) <= Decimal("0.02")

@@ -180,7 +180,7 @@ def test_a_gpu_that_nobody_held_says_so(sign_in: SignIn, story: Story) -> None:
     assert "No measurements for this time" in page
     (row, errors) = answer.context["lanes"].rows
     assert {bar.look for bar in row.bars} == {"free"}
-    assert errors.words == "none seen"
+    assert errors.text == "none seen"
 
 
 def test_a_model_filters_grid_and_table(sign_in: SignIn) -> None:

@@ -84,8 +84,8 @@ def test_the_capacity_bar_is_the_wall_time(sign_in: SignIn) -> None:
     ledger = sign_in("ana").get(f"/{RANGE}").context["ledger"]
     row = ledger_total(selection())
     assert ledger.wall_ms == row.wall_ms
-    assert sum(word.milliseconds for word in ledger.words) == row.wall_ms
-    assert sum(word.charge for word in ledger.words) == round(
+    assert sum(word.milliseconds for word in ledger.groups) == row.wall_ms
+    assert sum(word.charge for word in ledger.groups) == round(
         row.wall_charge or Decimal(0), 2
     )
 

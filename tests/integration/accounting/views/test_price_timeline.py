@@ -43,8 +43,8 @@ def test_gaps_and_overlaps_of_prices_show(sign_in: SignIn, story: Story) -> None
     assert special.x > general.x, "it begins later"
     assert special.y != general.y, "and stands beside the one that it overlaps"
     assert special.x + special.width == pytest.approx(100, abs=0.01)
-    assert "€2.50 for all GPUs, from 1 Sept 2026 to 1 Oct 2026" in row.words
-    assert row.words.endswith("€2.50 for spot, from 20 Oct 2026")
+    assert "€2.50 for all GPUs, from 1 Sept 2026 to 1 Oct 2026" in row.text
+    assert row.text.endswith("€2.50 for spot, from 20 Oct 2026")
     text = " ".join(re.sub("<[^>]+>", "", answer.content.decode()).split())
     assert "When prices apply" in text
     assert "No price: the cost is unknown" in text, "other models have none now"
@@ -72,7 +72,7 @@ def test_a_gap_between_prices_is_named_where_gpus_were_there(
     ]
     dark = [bar for bar in row.bars if bar.look == "dark"]
     assert dark[-1].x + dark[-1].width == pytest.approx(100, abs=0.01)
-    assert "; no price from " in row.words
+    assert "; no price from " in row.text
 
 
 def test_a_model_with_prices_of_its_lifecycles_only_has_no_gap(
@@ -94,7 +94,7 @@ def test_a_model_with_prices_of_its_lifecycles_only_has_no_gap(
     timeline = client.get("/prices").context["timeline"]
     [row] = [row for row in timeline.rows if row.key == MODEL]
     assert [(bar.look, bar.slot) for bar in row.bars] == [("held", 2)] * 2
-    assert "€1.00 for on-demand, to 1 Jan 2099" in row.words
+    assert "€1.00 for on-demand, to 1 Jan 2099" in row.text
     assert timeline.end - timeline.start < timedelta(days=2 * 366)
 
 

@@ -61,9 +61,9 @@ def keep_out(office: Office, namespace: str) -> None:
 
 
 def _is_kept_out(office: Office, namespace: str) -> bool:
-    with connect_to(office.cluster, AccessRole.PUSHER) as door:
+    with connect_to(office.cluster, AccessRole.PUSHER) as client:
         try:
-            door.apply(quota_body(namespace, {GPU_KEY: "1"}), dry_run=True)
+            client.apply(quota_body(namespace, {GPU_KEY: "1"}), dry_run=True)
         except Forbidden:
             return True
     return False

@@ -46,10 +46,10 @@ def test_a_write_that_got_no_answer_may_have_happened(fault: dict, how: str) -> 
     began = time.monotonic()
     with (
         failing(**fault) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(Unreachable) as caught,
     ):
-        door.apply(quota("a", {GPU_KEY: "1"}))
+        client.apply(quota("a", {GPU_KEY: "1"}))
     assert len(server.seen) == 1, "a write is never sent twice"
     assert caught.value.how == how
     assert caught.value.is_temporary
@@ -62,10 +62,10 @@ def test_an_answer_that_drips_is_cut_off() -> None:
     slow = response(200, b'{"metadata": {}}' * 100)
     with (
         failing(slow, drip_s=0.02) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(Unreachable, match="no response within") as caught,
     ):
-        door.list(QUOTA)
+        client.list(QUOTA)
     assert caught.value.how == "timeout"
     assert time.monotonic() - began < 2 * SHORT_S + SLACK_S
 
@@ -73,22 +73,22 @@ def test_an_answer_that_drips_is_cut_off() -> None:
 def test_half_an_answer_is_none() -> None:
     with (
         failing(response(200, b'{"kind": "Resou')) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(InvalidServerResponse),
     ):
-        door.get(QUOTA, "a", "b")
+        client.get(QUOTA, "a", "b")
     cut = response(200, b'{"kind": "ResourceQuota"}')[:-5]
     with (
         failing(cut) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(Unreachable),
     ):
-        door.get(QUOTA, "a", "b")
+        client.get(QUOTA, "a", "b")
 
 
 def test_nobody_listens() -> None:
-    with door_to("http://127.0.0.1:1") as door, pytest.raises(Unreachable) as caught:
-        door.version()
+    with door_to("http://127.0.0.1:1") as client, pytest.raises(Unreachable) as caught:
+        client.version()
     assert caught.value.how == "refused"
     assert not caught.value.is_outcome_unknown
 
@@ -98,10 +98,10 @@ def test_a_page_for_people_is_no_answer(code: int) -> None:
     html = response(code, b"<html>Sign in</html>", "Location: https://sign.in/")
     with (
         failing(html) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(InvalidServerResponse, match="Sign in"),
     ):
-        door.list(QUOTA)
+        client.list(QUOTA)
     assert len(server.seen) == 1, "a redirect is not followed"
 
 
@@ -109,20 +109,20 @@ def test_a_page_for_people_is_no_answer(code: int) -> None:
 def test_a_server_error_keeps_the_servers_words(code: int) -> None:
     with (
         failing(response(code, b"etcd is ill", "Retry-After: 2")) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(ServerError) as caught,
     ):
-        door.list(QUOTA)
+        client.list(QUOTA)
     assert (caught.value.code, caught.value.message) == (code, "etcd is ill")
     assert caught.value.retry_after_s == 2.0
 
 
 def test_too_many_requests_say_how_long_to_wait_and_did_nothing() -> None:
     busy = response(429, b"Too many requests", "Retry-After: 60")
-    with failing(busy) as server, door_to(server.url) as door:
+    with failing(busy) as server, door_to(server.url) as client:
         began = time.monotonic()
         with pytest.raises(TooManyRequests) as caught:
-            door.apply(quota("a", {GPU_KEY: "1"}))
+            client.apply(quota("a", {GPU_KEY: "1"}))
         assert len(server.seen) == 1
     assert caught.value.retry_after_s == 60.0
     assert not caught.value.is_outcome_unknown
@@ -136,58 +136,58 @@ def test_a_watch_of_a_version_that_is_gone() -> None:
     )
     with (
         failing(response(200, line)) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(WatchExpired, match="too old"),
     ):
-        list(door.watch(QUOTA, "1", for_s=5))
+        list(client.watch(QUOTA, "1", for_s=5))
 
 
 def test_a_list_that_grew_too_old_is_begun_again_three_times() -> None:
     gone = b'{"kind":"Status","code":410,"message":"The provided continue parameter"}'
     with (
         failing(response(410, gone)) as server,
-        door_to(server.url) as door,
+        door_to(server.url) as client,
         pytest.raises(WatchExpired),
     ):
-        door.list(QUOTA)
+        client.list(QUOTA)
     assert len(server.seen) == 3
 
 
 def test_wrong_credentials(world: World) -> None:
-    with world.door("wrong-token") as door, pytest.raises(Unauthorized) as caught:
-        door.list(QUOTA)
+    with world.client("wrong-token") as client, pytest.raises(Unauthorized) as caught:
+        client.list(QUOTA)
     assert caught.value.code == 401
 
 
 def test_known_and_not_allowed(world: World) -> None:
     with (
-        world.door("stranger-token") as door,
+        world.client("stranger-token") as client,
         pytest.raises(Forbidden, match='User "stranger" cannot') as caught,
     ):
-        door.apply(quota(world.name, {GPU_KEY: "1"}))
-    assert not door.may("patch", QUOTA, world.name)
+        client.apply(quota(world.name, {GPU_KEY: "1"}))
+    assert not client.may("patch", QUOTA, world.name)
     assert caught.value.code == 403
-    with world.door() as door:
-        assert door.may("patch", QUOTA, world.name)
+    with world.client() as client:
+        assert client.may("patch", QUOTA, world.name)
 
 
 def test_a_token_file_is_read_again_for_each_request(world: World) -> None:
-    with world.door("stranger-token") as door:
-        path = Path(door.access.token_file)
+    with world.client("stranger-token") as client:
+        path = Path(client.access.token_file)
         with pytest.raises(Forbidden):
-            door.apply(quota(world.name, {GPU_KEY: "1"}))
+            client.apply(quota(world.name, {GPU_KEY: "1"}))
         path.write_text(ADMIN)
-        door.apply(quota(world.name, {GPU_KEY: "1"}))
+        client.apply(quota(world.name, {GPU_KEY: "1"}))
         path.unlink()
         with pytest.raises(NotConfigured, match="credentials cannot be read"):
-            door.list(QUOTA)
+            client.list(QUOTA)
 
 
 @pytest.mark.control_plane
 def test_a_certificate_that_is_not_trusted(real: World) -> None:
     access = ClusterAccess("test", AccessRole.READER, server=real.url, timeout_s=5)
-    with connect(access) as door, pytest.raises(TlsFailure) as caught:
-        door.version()
+    with connect(access) as client, pytest.raises(TlsFailure) as caught:
+        client.version()
     assert "certificate" in caught.value.message.lower()
     assert not caught.value.is_outcome_unknown
 
@@ -195,8 +195,8 @@ def test_a_certificate_that_is_not_trusted(real: World) -> None:
 def test_plain_text_where_tls_is_spoken() -> None:
     with failing(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
         url = server.url.replace("http://", "https://")
-        with door_to(url, 3) as door, pytest.raises(TlsFailure):
-            door.version()
+        with door_to(url, 3) as client, pytest.raises(TlsFailure):
+            client.version()
 
 
 @pytest.mark.control_plane
@@ -205,9 +205,9 @@ def test_a_kubeconfig_gives_access(real: World, whole_cluster: ControlPlane) -> 
     access = ClusterAccess(
         "test", AccessRole.READER, kubeconfig=str(path), context="test"
     )
-    with connect(access) as door:
-        assert door.version() == "v1.34.4"
-        assert door.get("Namespace", real.name).uid
+    with connect(access) as client:
+        assert client.version() == "v1.34.4"
+        assert client.get("Namespace", real.name).uid
     wrong = ClusterAccess(
         "test", AccessRole.READER, kubeconfig=str(path), context="nope"
     )
@@ -222,19 +222,19 @@ def test_connections_that_broke_are_made_anew(
     """A kept connection that a proxy has dropped costs one error, not the door."""
     with (
         proxy(whole_cluster.port) as between,
-        real.door(url=f"https://127.0.0.1:{between.port}") as door,
+        real.client(url=f"https://127.0.0.1:{between.port}") as client,
     ):
-        door.list(QUOTA, real.name)
-        door.list(QUOTA, real.name)
+        client.list(QUOTA, real.name)
+        client.list(QUOTA, real.name)
         assert between.connections == 1, "connections are kept"
         between.cut()
         time.sleep(0.1)
-        _try_twice(door, real.name)
+        _try_twice(client, real.name)
         assert between.connections == 2
 
 
-def _try_twice(door: ClusterClient, namespace: str) -> None:
+def _try_twice(client: ClusterClient, namespace: str) -> None:
     try:
-        door.list(QUOTA, namespace)
+        client.list(QUOTA, namespace)
     except ClusterError:
-        door.list(QUOTA, namespace)
+        client.list(QUOTA, namespace)

@@ -13,18 +13,18 @@ from tests.processes import wait_until
 
 
 def test_a_value_is_never_changed(world: World) -> None:
-    with world.door() as door:
-        door.apply(priority_class(world.name, 1000))
+    with world.client() as client:
+        client.apply(priority_class(world.name, 1000))
         with pytest.raises(Invalid, match="may not be changed in an update") as caught:
-            door.apply(priority_class(world.name, 2000))
+            client.apply(priority_class(world.name, 2000))
     assert caught.value.fields == ("value",)
 
 
 def test_whether_it_preempts_is_never_changed(world: World) -> None:
-    with world.door() as door:
-        door.apply(priority_class(world.name, 1000, preemptionPolicy="Never"))
+    with world.client() as client:
+        client.apply(priority_class(world.name, 1000, preemptionPolicy="Never"))
         with pytest.raises(Invalid, match="field is immutable"):
-            door.apply(
+            client.apply(
                 priority_class(
                     world.name, 1000, preemptionPolicy="PreemptLowerPriority"
                 )
@@ -32,11 +32,11 @@ def test_whether_it_preempts_is_never_changed(world: World) -> None:
 
 
 def test_its_description_may_change(world: World) -> None:
-    with world.door() as door:
-        door.apply(priority_class(world.name, 1000, description="a"))
-        live = door.apply(priority_class(world.name, 1000, description="b"))
+    with world.client() as client:
+        client.apply(priority_class(world.name, 1000, description="a"))
+        live = client.apply(priority_class(world.name, 1000, description="b"))
         assert live.manifest["description"] == "b"
-        again = door.apply(priority_class(world.name, 1000, description="b"))
+        again = client.apply(priority_class(world.name, 1000, description="b"))
     assert again.resource_version == live.resource_version
     assert live.manifest["preemptionPolicy"] == "PreemptLowerPriority"
 
@@ -47,19 +47,19 @@ def test_its_description_may_change(world: World) -> None:
 def test_values_and_names_of_the_system_are_refused(
     world: World, name: str, value: int
 ) -> None:
-    with world.door() as door, pytest.raises(Invalid):
-        door.apply(priority_class(name, value), dry_run=True)
+    with world.client() as client, pytest.raises(Invalid):
+        client.apply(priority_class(name, value), dry_run=True)
 
 
 def test_a_second_default_is_refused(world: World) -> None:
     first, second = f"{world.name}-a", f"{world.name}-b"
-    with world.door() as door:
-        live = door.apply(priority_class(first, 10, globalDefault=True))
+    with world.client() as client:
+        live = client.apply(priority_class(first, 10, globalDefault=True))
         try:
             with pytest.raises(Forbidden) as caught:
-                door.apply(priority_class(second, 20, globalDefault=True))
+                client.apply(priority_class(second, 20, globalDefault=True))
         finally:
-            door.delete(CLASS, first, uid=live.uid)
+            client.delete(CLASS, first, uid=live.uid)
     assert f"PriorityClass {first} is already marked as default" in caught.value.message
 
 
@@ -67,25 +67,25 @@ def test_a_class_does_not_become_a_second_default(world: World) -> None:
     """Not by a change either, whoever makes it; the default itself may be written again."""
     first, second = f"{world.name}-a", f"{world.name}-b"
     wanted = priority_class(second, 20, globalDefault=True)
-    with world.door() as door:
-        door.apply(priority_class(second, 20))
-        live = door.apply(priority_class(first, 10, globalDefault=True))
+    with world.client() as client:
+        client.apply(priority_class(second, 20))
+        live = client.apply(priority_class(first, 10, globalDefault=True))
         try:
-            wait_until(lambda: _is_refused(door, wanted, dry_run=True), 30)
-            assert _is_refused(door, wanted, dry_run=False)
+            wait_until(lambda: _is_refused(client, wanted, dry_run=True), 30)
+            assert _is_refused(client, wanted, dry_run=False)
             with pytest.raises(RefusedByServer, match=f"{first} is already marked"):
                 world.admin.edit(class_path(second), {"globalDefault": True})
-            assert not door.get(CLASS, second).manifest.get("globalDefault")
-            door.apply(priority_class(first, 10, globalDefault=True, description="a"))
+            assert not client.get(CLASS, second).manifest.get("globalDefault")
+            client.apply(priority_class(first, 10, globalDefault=True, description="a"))
         finally:
-            door.delete(CLASS, first, uid=live.uid)
-        wait_until(lambda: not _is_refused(door, wanted, dry_run=True), 30)
+            client.delete(CLASS, first, uid=live.uid)
+        wait_until(lambda: not _is_refused(client, wanted, dry_run=True), 30)
         world.admin.delete(class_path(second))
 
 
-def _is_refused(door: ClusterClient, body: Any, *, dry_run: bool) -> bool:
+def _is_refused(client: ClusterClient, body: Any, *, dry_run: bool) -> bool:
     try:
-        door.apply(body, dry_run=dry_run)
+        client.apply(body, dry_run=dry_run)
     except Forbidden as error:
         return "is already marked as default" in error.message
     return False
@@ -93,14 +93,14 @@ def _is_refused(door: ClusterClient, body: Any, *, dry_run: bool) -> bool:
 
 def test_pods_keep_the_number_of_a_class_that_is_made_again(world: World) -> None:
     pod = f"/api/v1/namespaces/{world.name}/pods/a"
-    with world.door() as door:
-        live = door.apply(priority_class(world.name, 1000))
+    with world.client() as client:
+        live = client.apply(priority_class(world.name, 1000))
         made = world.admin.make_pod(world.name, "a", priorityClassName=world.name)
         assert made["spec"]["priority"] == 1000
-        door.delete(CLASS, world.name, uid=live.uid)
+        client.delete(CLASS, world.name, uid=live.uid)
         with pytest.raises(NotFound):
-            door.get(CLASS, world.name)
-        door.apply(priority_class(world.name, 2000))
+            client.get(CLASS, world.name)
+        client.apply(priority_class(world.name, 2000))
     assert world.admin.get(pod)["spec"]["priority"] == 1000
 
 
@@ -112,8 +112,8 @@ def test_a_pod_that_names_no_class_of_the_cluster_is_refused(world: World) -> No
 
 def test_only_quotas_and_classes_are_ever_changed(world: World) -> None:
     body = {"kind": "Pod", "metadata": {"name": "a", "namespace": world.name}}
-    with world.door() as door:
+    with world.client() as client:
         with pytest.raises(ValueError, match="read-only for GPU Ledger"):
-            door.apply(body)
+            client.apply(body)
         with pytest.raises(ValueError, match="read-only for GPU Ledger"):
-            door.delete("Namespace", world.name, uid="x")
+            client.delete("Namespace", world.name, uid="x")

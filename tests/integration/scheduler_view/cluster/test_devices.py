@@ -102,7 +102,7 @@ def test_the_ledger_learns_what_claims_were_given(office: Office) -> None:
         ),
         "card": ([], [uids["a"]]),
     }
-    with office.world.door() as client:
+    with office.world.client() as client:
         assert observe_devices(office.cluster, client) == 0
 
 
@@ -123,6 +123,6 @@ def test_a_cluster_without_such_claims_has_none(
 ) -> None:
     del db
     office = office_of(simulated_world(simulated_api, tmp_path, "t-none"))
-    with office.world.door() as client:
+    with office.world.client() as client:
         assert observe_devices(office.cluster, client) == 0
     assert not ResourceClaim.objects.exists()

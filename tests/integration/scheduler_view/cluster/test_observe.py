@@ -127,8 +127,8 @@ def test_drift_by_kubectl_is_found_named_and_gone_when_restored(
     world: World, cluster: Cluster
 ) -> None:
     want(cluster, world.name, 4)
-    with world.door() as door:
-        door.apply(quota(world.name, {GPU_KEY: "4"}))
+    with world.client() as client:
+        client.apply(quota(world.name, {GPU_KEY: "4"}))
         look_once(cluster, now=NOW)
         assert drift_of(world).state == DriftState.IN_SYNC
         change = {"spec": {"hard": {GPU_KEY: "9"}}}
@@ -144,7 +144,7 @@ def test_drift_by_kubectl_is_found_named_and_gone_when_restored(
         world.admin.wait_used(world.name, "gpu-ledger", GPU_KEY, "1")
         look_once(cluster, now=NOW)
         assert drift_of(world).since == since, "a pod changes nothing of a difference"
-        door.apply(quota(world.name, {GPU_KEY: "4"}), force=True)
+        client.apply(quota(world.name, {GPU_KEY: "4"}), force=True)
     look_once(cluster, now=NOW)
     assert drift_of(world).state == DriftState.IN_SYNC
 
@@ -153,8 +153,8 @@ def test_what_is_removed_foreign_or_left_behind(world: World, cluster: Cluster) 
     target = want(cluster, world.name, 4)
     look_once(cluster, now=NOW)
     assert drift_of(world).state == DriftState.DIFFERS
-    with world.door() as door:
-        live = door.apply(quota(world.name, {GPU_KEY: "4"}))
+    with world.client() as client:
+        live = client.apply(quota(world.name, {GPU_KEY: "4"}))
         world.admin.make_quota(world.name, "foreign", {GPU_KEY: "1"})
         world.admin.make_quota(world.name, "cpu", {"requests.cpu": "1"})
         look_once(cluster, now=NOW)
@@ -164,15 +164,15 @@ def test_what_is_removed_foreign_or_left_behind(world: World, cluster: Cluster) 
         target.delete()
         look_once(cluster, now=NOW)
         assert "no longer part of the desired state" in drift_of(world).message
-        door.delete(QUOTA, "gpu-ledger", world.name, uid=live.uid)
+        client.delete(QUOTA, "gpu-ledger", world.name, uid=live.uid)
     look_once(cluster, now=NOW)
     assert not Drift.objects.filter(namespace=world.name, name="gpu-ledger").exists()
 
 
 def test_a_tier_and_its_earlier_version(world: World, cluster: Cluster) -> None:
     old, new = f"{world.name}-v1", f"{world.name}-v2"
-    with world.door() as door:
-        door.apply(priority_class(old, 1000))
+    with world.client() as client:
+        client.apply(priority_class(old, 1000))
         Tier.objects.create(
             cluster=cluster,
             name=world.name,
@@ -184,7 +184,7 @@ def test_a_tier_and_its_earlier_version(world: World, cluster: Cluster) -> None:
         look_once(cluster, now=NOW)
         rows = Drift.objects.filter(kind=CLASS, name__startswith=world.name)
         assert [(row.name, row.state) for row in rows] == [(new, DriftState.DIFFERS)]
-        door.apply(
+        client.apply(
             priority_class(
                 new,
                 2000,
@@ -201,8 +201,8 @@ def test_objects_that_are_being_applied_are_left_alone_until_it_is_done(
     world: World, cluster: Cluster
 ) -> None:
     want(cluster, world.name, 4)
-    with world.door() as door:
-        door.apply(quota(world.name, {GPU_KEY: "4"}))
+    with world.client() as client:
+        client.apply(quota(world.name, {GPU_KEY: "4"}))
         look_once(cluster, now=NOW)
         change_set = ChangeSet.objects.create(
             cluster=cluster, author_name="ada", reason="x", state=ChangeState.APPLYING
@@ -215,7 +215,7 @@ def test_objects_that_are_being_applied_are_left_alone_until_it_is_done(
             name="gpu-ledger",
             action="change",
         )
-        door.apply(quota(world.name, {GPU_KEY: "6"}))
+        client.apply(quota(world.name, {GPU_KEY: "6"}))
         look_once(cluster, now=NOW)
         assert drift_of(world).state == DriftState.IN_SYNC
     ChangeSet.objects.update(state=ChangeState.PARTLY_APPLIED)
@@ -277,10 +277,10 @@ def test_one_of_three_clusters_is_down(world: World, db: None) -> None:
 def test_a_nul_in_a_label_of_a_crd_tool_is_storable(
     world: World, cluster: Cluster
 ) -> None:
-    with world.door() as door:
+    with world.client() as client:
         text = "before\u0000after"
-        door.apply(priority_class(world.name, 5, description=text))
-        assert not observe(cluster, door, [CLASS]).errors
+        client.apply(priority_class(world.name, 5, description=text))
+        assert not observe(cluster, client, [CLASS]).errors
     row = Observation.objects.get(kind=CLASS, name=world.name)
     assert row.manifest["description"] == "before?after"
 
@@ -302,8 +302,8 @@ def followed(world: World, transactional_db: None) -> Iterator[Cluster]:
 
 def test_a_watch_finds_drift_at_once(world: World, followed: Cluster) -> None:
     want(followed, world.name, 4)
-    with world.door() as door:
-        door.apply(quota(world.name, {GPU_KEY: "4"}))
+    with world.client() as client:
+        client.apply(quota(world.name, {GPU_KEY: "4"}))
     row = Drift.objects.filter(namespace=world.name, name="gpu-ledger")
     wait_until(lambda: row.filter(state=DriftState.IN_SYNC).exists(), 20)
     began = time.monotonic()

@@ -78,9 +78,9 @@ def reader(guarded: ControlPlane, real: World) -> ClusterClient:
 
 
 def door_as(real: World, role: str) -> ClusterClient:
-    door = real.door(role)
-    Path(door.access.token_file).write_text(token_of(real.admin, role))
-    return door
+    client = real.client(role)
+    Path(client.access.token_file).write_text(token_of(real.admin, role))
+    return client
 
 
 def refusal(call: Callable[[], object]) -> str:

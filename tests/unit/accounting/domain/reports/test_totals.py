@@ -10,8 +10,8 @@ from accounting.domain.core.ledger_line import STATES
 from accounting.domain.reports.comparison import average_gpus, change, share
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import (
+    ledger_groups,
     ledger_sum,
-    ledger_words,
     price_amounts,
     rounded,
     total_of,
@@ -91,7 +91,7 @@ def test_words_add_up_to_the_wall_time_and_its_money() -> None:
         charges={state: Decimal("0.333333") for state in STATES},
         currency="EUR",
     )
-    words = ledger_words(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
+    words = ledger_groups(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
     assert sum(word.milliseconds for word in words) == ledger.wall_ms
     assert sum(word.charge or 0 for word in words) == Decimal("2.33")
 
@@ -106,12 +106,12 @@ def test_money_of_a_state_without_a_price_is_unknown() -> None:
         },
         currency="EUR",
     )
-    words = ledger_words(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
+    words = ledger_groups(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
     assert [(w.name, w.milliseconds, w.charge) for w in words] == [
         ("Held", 6 * HOUR, Decimal("4.00")),
         ("Rest", 22 * HOUR, Decimal("8.00")),
     ]
-    alone = ledger_words(ledger, {"Idle": STATES[1:2]}, 2)
+    alone = ledger_groups(ledger, {"Idle": STATES[1:2]}, 2)
     assert [word.charge for word in alone] == [None]
     both = ledger_sum([ledger, ledger])
     assert both == {state: 2 * (i + 1) * HOUR for i, state in enumerate(STATES)}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.samples.gpu_errors import conditions, told_twice
+from accounting.domain.samples.gpu_errors import conditions, duplicate_measures
 from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
 
 PERIOD = Interval(1000, 2000)
@@ -60,7 +60,7 @@ def test_message_says_what_an_xid_means_where_it_is_known() -> None:
 
 
 def twice(*found: Series) -> list[tuple[str, int, int, int | None]]:
-    issues = told_twice([Reading(found)], PERIOD)
+    issues = duplicate_measures([Reading(found)], PERIOD)
     assert all((i.code, i.severity) == ("metric_twice", "info") for i in issues)
     return [(i.subject, i.first_ms, i.last_ms, i.at_stake_ms) for i in issues]
 

@@ -9,7 +9,7 @@ from accounting.views.audit_text import (
     Names,
     group_of,
     grouped,
-    kind_words,
+    kind_label,
     line_of,
 )
 
@@ -34,7 +34,7 @@ def row(number: int, what: str, action: str = "update", **more: Any) -> AuditRow
 
 def test_every_audited_kind_has_words_and_no_other() -> None:
     assert set(KINDS) == set(kinds())
-    words = {kind: (kind_words(kind), kind_words(kind, 2)) for kind in kinds()}
+    words = {kind: (kind_label(kind), kind_label(kind, 2)) for kind in kinds()}
     assert all(one != several for one, several in words.values())
     as_stored = {kind for kind, (one, _) in words.items() if one == kind}
     assert as_stored == {"account", "cluster", "team"}  # plain words by themselves
@@ -104,7 +104,7 @@ def test_numbers_are_shown_as_names() -> None:
         after={"user_id": 7, "team_id": 3, "role": "lead", "is_new": True},
     )
     line = line_of(made, NAMES)
-    assert line.words == "Team membership luis in Vision added"
+    assert line.text == "Team membership luis in Vision added"
     assert [(move.name, move.after) for move in line.moves] == [
         ("user", "luis"),
         ("team", "Vision"),
@@ -112,17 +112,17 @@ def test_numbers_are_shown_as_names() -> None:
         ("is new", "true"),
     ]
     gone = line_of(row(2, "quotatarget", row={"team_id": 99}), NAMES)
-    assert gone.words == "Quota changed"
+    assert gone.text == "Quota changed"
 
 
 def test_sign_ins_and_accounts_read_as_sentences() -> None:
     failed = {"account": "mia", "outcome": "failed"}
-    assert line_of(row(1, "signinrecord", "insert", row=failed), NAMES).words == (
+    assert line_of(row(1, "signinrecord", "insert", row=failed), NAMES).text == (
         "Sign-in of mia failed"
     )
     stranger = {"account": "", "outcome": "failed"}
-    assert line_of(row(1, "signinrecord", "insert", row=stranger), NAMES).words == (
+    assert line_of(row(1, "signinrecord", "insert", row=stranger), NAMES).text == (
         "Sign-in of an unknown account failed"
     )
     account = row(1, "account", "password", row={"username": "mia"})
-    assert line_of(account, NAMES).words == "Account mia got a new password"
+    assert line_of(account, NAMES).text == "Account mia got a new password"
