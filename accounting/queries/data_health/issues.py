@@ -48,6 +48,8 @@ STATES = (OPEN, "resolved", "all")
 def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
     """Issues, open ones first, then by impact; nothing for those who see only teams.
 
+    Their order is one of the data alone: a cluster has one issue of a code and subject.
+
     Raises:
         SelectionError: a filter by anything but the cluster, or an unknown state.
     """
@@ -74,6 +76,7 @@ def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
             -r.at_stake_ms,
             r.code,
             r.subject,
+            r.cluster,
         ),
     )
 

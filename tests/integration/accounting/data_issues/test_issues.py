@@ -1,12 +1,14 @@
 """Data issues: found, told in words, resolved by themselves when their cause is gone."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accounting.domain.core.issue_catalogue import TEXTS
+from accounting.models import Cluster, DataIssue
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import report, run
 
@@ -100,6 +102,22 @@ def test_an_issue_that_is_known_writes_nothing(tmp_path: Path) -> None:
     before = report("issues", state="all")
     imported(node(), tmp_path)
     assert report("issues", state="all") == before
+
+
+def test_issues_that_are_alike_are_listed_by_cluster() -> None:
+    """They stood in the order in which Postgres had last written them."""
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    for name in ("south", "north", "east"):
+        DataIssue.objects.create(
+            cluster=Cluster.objects.create(name=name),
+            code="unpriced_gpu",
+            subject="NVIDIA-L40S",
+            severity="error",
+            message="No price matches.",
+            first_seen=at,
+            last_seen=at,
+        )
+    assert [row["cluster"] for row in report("issues")] == ["east", "north", "south"]
 
 
 def test_a_job_that_is_not_on_the_list_reaches_no_bill(tmp_path: Path) -> None:
