@@ -11,14 +11,20 @@ Exact = int | Fraction
 
 
 def largest_remainder(
-    amounts: Sequence[tuple[Key, Exact]], unit: int, total: int
+    amounts: Sequence[tuple[Key, Exact]],
+    unit: int,
+    total: int,
+    *,
+    is_given: bool = False,
 ) -> dict[Key, int]:
     """Whole units for each amount, which sum to `total` (rules.md N23, N28).
 
     Args:
         amounts: (key, exact amount in 1/unit), in the order that settles ties.
         unit: how many of the amounts' parts make one whole.
-        total: what the result must sum to; within one whole of the exact sum for each line.
+        total: what the result must sum to.
+        is_given: the total is that of another list, and may differ from the sum of the
+            amounts; each gets the same share of the difference first.
 
     Returns:
         Whole units by key, in the order given.
@@ -30,15 +36,16 @@ def largest_remainder(
     missing = total - sum(floors)
     if missing == 0:
         return {key: floor for (key, _), floor in zip(amounts, floors, strict=True)}
-    if not 0 <= missing <= len(amounts):
+    if not amounts or not (is_given or 0 <= missing <= len(amounts)):
         raise ValueError(f"{total} is not a rounding of {amounts}")
+    each, missing = divmod(missing, len(amounts))
     remainders = [
         (-(amount - floor * unit), i)
         for i, ((_, amount), floor) in enumerate(zip(amounts, floors, strict=True))
     ]
     for _, i in sorted(remainders)[:missing]:
         floors[i] += 1
-    return {key: floor for (key, _), floor in zip(amounts, floors, strict=True)}
+    return {key: floor + each for (key, _), floor in zip(amounts, floors, strict=True)}
 
 
 def half_even(value: Decimal | Fraction, places: int) -> Decimal:
@@ -51,13 +58,23 @@ def half_even(value: Decimal | Fraction, places: int) -> Decimal:
 
 
 def split_money(
-    cells: Mapping[Key, Fraction | Decimal], places: int = 6, divisor: int = 1
+    cells: Mapping[Key, Fraction | Decimal],
+    places: int = 6,
+    divisor: int = 1,
+    total: Decimal | None = None,
 ) -> dict[Key, Decimal]:
     """Amounts of a list, each rounded so that together they are the rounded total (N28).
 
     Ties go to the smaller key, so keys must sort. Each amount is a cell / `divisor`; all
     are brought to one denominator, because whole numbers are ten times faster to add and
     compare than fractions.
+
+    Args:
+        cells: amounts by key.
+        places: decimal places of the result.
+        divisor: of every amount.
+        total: what they must come to, with at most `places`, where another list of the same
+            page has rounded it already; else their own sum is rounded.
     """
     if not cells:
         return {}
@@ -69,7 +86,10 @@ def split_money(
         (key, above * (common // below) * scale) for key, (above, below) in ratios
     ]
     unit = common * divisor
-    total = round(Fraction(sum(amount for _, amount in scaled), unit))
-    whole = largest_remainder(scaled, unit, total)
+    if total is None:
+        units = round(Fraction(sum(amount for _, amount in scaled), unit))
+    else:
+        units = int(total * scale)
+    whole = largest_remainder(scaled, unit, units, is_given=total is not None)
     quantum = Decimal(1).scaleb(-places)
     return {key: Decimal(count) * quantum for key, count in whole.items()}
