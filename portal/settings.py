@@ -82,7 +82,14 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "portal.shell.context_processors.frame",
-            ]
+            ],
+            "builtins": [  # in every template without `load`
+                "django.templatetags.static",
+                "accounting.templatetags.components",
+                "accounting.templatetags.links",
+                "accounting.templatetags.pages",
+                "accounting.templatetags.units",
+            ],
         },
     }
 ]

@@ -189,6 +189,9 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
         "team": ref,
         "tab": "workloads",
         "words": words,
+        "no_match": "No workload matches"
+        if is_pointless
+        else f"No workload name contains “{words}”",
         "columns": column_choices(
             state, WORKLOAD_COLUMNS | (HARD_COLUMNS if shows_hard else {})
         ),

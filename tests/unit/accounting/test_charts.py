@@ -215,4 +215,4 @@ def test_the_look_of_a_state_is_drawn_in_one_place() -> None:
         if path.suffix in {".html", ".py"} and "url(#hatch-" in path.read_text()
     }
     logo = "templates/components/mark.html"  # pages of failures load no tags
-    assert drawn == {"accounting/templatetags/pages.py", logo}
+    assert drawn == {"accounting/templatetags/components.py", logo}

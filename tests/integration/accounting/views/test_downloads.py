@@ -13,7 +13,7 @@ import time_machine
 
 from accounting.charts.bars import STATE_GROUPS
 from accounting.models import Source
-from accounting.templatetags.pages import TABLE_COLUMNS
+from accounting.templatetags.links import TABLE_COLUMNS
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 

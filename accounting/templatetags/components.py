@@ -1,0 +1,135 @@
+"""Components of pages: icons, badges, empty states, tables that scroll, bars of states."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from accounting.charts.bars import BarPart
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """One symbol of the sprite; decorative, next to its text."""
+    return format_html(
+        '<svg class="icon" aria-hidden="true" focusable="false">'
+        '<use href="{}#{}"></use></svg>',
+        static("vendor/lucide/sprite.svg"),
+        name,
+    )
+
+
+@register.simple_tag
+def badge(tone: str, text: str) -> SafeString:
+    """A state as a small label: tone `ok`, `warn`, `danger` or `mute`."""
+    return format_html('<span class="badge {}">{}</span>', tone, text)
+
+
+@register.simple_block_tag
+def empty_state(content: str, symbol: str, title: str) -> SafeString:
+    """What a page shows where there are no rows: a symbol, a title, then advice and a button."""
+    return format_html(
+        '<div class="empty">{}<p class="empty-title">{}</p>{}</div>',
+        icon(symbol),
+        title,
+        content,
+    )
+
+
+@register.simple_block_tag
+def table_wrap(content: str, *title_id: str | int, label: str = "") -> SafeString:
+    """A table that scrolls sideways, also by keyboard.
+
+    Args:
+        content: the table.
+        title_id: parts of the id of the heading that names the table.
+        label: its name where it has no heading.
+    """
+    name, value = ("aria-label", label)
+    if title_id:
+        name, value = "aria-labelledby", "".join(str(part) for part in title_id)
+    return format_html(
+        '<div class="table-wrap" tabindex="0" role="group" {}="{}">{}</div>',
+        name,
+        value,
+        content,
+    )
+
+
+_HATCHES = {
+    "idle": "{slot}",
+    "free": "0",
+}  # state -> pattern of components/patterns.html
+
+
+@register.simple_tag
+def state_rect(kind: str, slot: int | str = 0, **box: float | str) -> SafeString:
+    """One area of a picture that shows a state: the only place that knows how it is hatched.
+
+    Args:
+        kind: the state, a class `s-...` of components.css.
+        slot: the color of the team, for idle time.
+        box: `x`, `y`, `width`, `height` and `rx` as SVG has them.
+    """
+    hatch = _HATCHES.get(kind, "").format(slot=slot)
+    if hatch:
+        box["fill"] = f"url(#hatch-{hatch})"
+    attributes = format_html_join("", ' {}="{}"', box.items())
+    return format_html('<rect class="s-{}"{}/>', kind, attributes)
+
+
+@register.simple_tag
+def state_bar(
+    parts: Sequence[BarPart], slot: int, text: str, css: str = "stackbar"
+) -> SafeString:
+    """A bar of states: solid busy, hatched idle, dashed no data, plain unallocated."""
+    height = 14 if css == "stackbar" else 28
+    rects = format_html_join(
+        "",
+        "{}",
+        (
+            (
+                state_rect(
+                    part.kind,
+                    slot,
+                    x=f"{part.x}%",
+                    y=1,
+                    width=f"{part.width}%",
+                    height=height,
+                    rx=2,
+                ),
+            )
+            for part in parts
+        ),
+    )
+    return format_html(
+        '<svg class="{} t{}" role="img" aria-label="{}">{}</svg>',
+        css,
+        slot,
+        text,
+        rects,
+    )
+
+
+@register.simple_tag
+def meter(ratio: float | None) -> SafeString:
+    """A share as a small bar next to its number."""
+    width = 0 if ratio is None else round(ratio * 100, 1)
+    return format_html(
+        '<svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" '
+        'aria-hidden="true" focusable="false"><rect class="track" width="100" height="8"/>'
+        '<rect class="fill" width="{}" height="8"/></svg>',
+        width,
+    )
+
+
+@register.simple_tag
+def run_bar(read_ms: int, runs: Sequence[Any]) -> SafeString:
+    """How long an ingest run took, against the slowest of the list."""
+    slowest = max((run.read_ms for run in runs), default=0)
+    return meter(read_ms / slowest if slowest else None)

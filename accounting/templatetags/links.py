@@ -1,0 +1,161 @@
+"""Links of pages and tables: sorting, filters, workloads, files, ready API requests."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.templatetags.components import icon
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def sort_th(
+    context: Mapping[str, Any], column: str, label: str, css: str = ""
+) -> SafeString:
+    """A column head that sorts by the address; a second click turns the order."""
+    state = context["state"]
+    is_now = state.sort.lstrip("-") == column
+    is_down = state.sort.startswith("-")
+    following = column if is_now and is_down else f"-{column}"
+    if is_now and not is_down:
+        following = f"-{column}"
+    order = ("descending" if is_down else "ascending") if is_now else ""
+    return format_html(
+        '<th scope="col" class="c-{}{}"{}><a href="{}">{}{}</a></th>',
+        column,
+        f" {css}" if css else "",
+        format_html(' aria-sort="{}"', order) if order else "",
+        state.url(sort=following, page=""),
+        label,
+        icon("arrow-down" if is_down else "arrow-up") if is_now else "",
+    )
+
+
+@register.simple_tag(takes_context=True)
+def page_url(
+    context: Mapping[str, Any], number: int, by: int, name: str = "page"
+) -> str:
+    """The address of the page before or after."""
+    url: str = context["state"].url(**{name or "page": str(number + by)})
+    return url
+
+
+@register.simple_tag(takes_context=True)
+def only(context: Mapping[str, Any], name: str, value: str, text: str) -> SafeString:
+    """A small link that filters the page by one value; nothing where it already is."""
+    state = context["state"]
+    if value in state.filters.get(name, ()):
+        return mark_safe("")
+    return format_html(
+        '<a class="only" href="{}" aria-label="Only {}" title="Only {}" data-filter>{}</a>',
+        state.with_filter(name, value),
+        text,
+        text,
+        icon("funnel"),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def filter_link(context: Mapping[str, Any], name: str, value: str) -> SafeString:
+    """A value of a table that filters the page by this value; plain text if the filter is
+    active."""
+    state = context["state"]
+    if not value or value in state.filters.get(name, ()):
+        return format_html("{}", value or "Unknown")
+    return format_html(
+        '<a class="name" href="{}" title="Only {}" data-filter>{}</a>',
+        state.with_filter(name, value),
+        value,
+        value,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def workloads_url(context: Mapping[str, Any], line: Any) -> str:
+    """The workloads of a line's team, with that workload in sight."""
+    url: str = context["state"].link(
+        reverse("team-workloads", args=[line.key]), team="", q=line.workload
+    )
+    return url
+
+
+@register.simple_tag
+def own_workload(line: Any, span: DayRange) -> str:
+    """The workloads of a line's team on some days, with that workload in sight."""
+    pairs = {"from": span.first.isoformat(), "to": span.after.isoformat()}
+    query = urlencode(pairs | {"q": line.workload})
+    return f"{reverse('team-workloads', args=[line.key])}?{query}"
+
+
+@register.simple_tag(takes_context=True)
+def changes_csv(context: Mapping[str, Any]) -> str:
+    """Every workload that moved, as a file."""
+    url: str = context["state"].url(csv="changes")
+    return url
+
+
+@register.simple_tag(takes_context=True)
+def open_url(context: Mapping[str, Any], line: Any) -> str:
+    """The list with the pods of one workload in sight."""
+    url: str = context["state"].url(open=line.open_key)
+    return f"{url}#open"
+
+
+@register.simple_tag(takes_context=True)
+def holds_csv(context: Mapping[str, Any], line: Any) -> str:
+    """All holds of a workload in the range, as the API gives them."""
+    pairs = dict(context["state"].exact)
+    pairs |= {"team": line.key, "namespace": line.namespace, "workload": line.workload}
+    return f"{reverse('api-holds')}?{urlencode(pairs | {'format': 'csv'})}"
+
+
+def report_url(
+    context: Mapping[str, Any], noun: str, by: str, key: Mapping[str, Any]
+) -> str:
+    """The API's address for the rows of a table."""
+    state = context.get("state")
+    pairs: dict[str, Any] = {"by": by} if by else {}
+    if state is not None:
+        pairs |= state.exact | state.stored_filters
+    pairs |= {name: str(value) for name, value in key.items() if value}
+    return f"/api/v1/{noun}?{urlencode(pairs, doseq=True, safe=',')}"
+
+
+TABLE_COLUMNS = (  # of usage on pages; the API gives all of them where none is named
+    *("allocated_gpu_hours", "busy_gpu_hours", "idle_gpu_hours", "unknown_gpu_hours"),
+    *("efficiency", "coverage", "charge", "idle_charge", "currency"),
+    "unpriced_gpu_hours",
+)
+
+
+@register.simple_tag(takes_context=True)
+def csv_link(
+    context: Mapping[str, Any], noun: str = "usage", by: str = "", **key: Any
+) -> SafeString:
+    """All rows of a table as CSV: the same query as the API's, in the table's columns."""
+    url = report_url(context, noun, by, key)
+    mark = "&" if "?" in url else "?"
+    if noun == "usage":
+        url = f"{url}{mark}columns={','.join(TABLE_COLUMNS)}"
+        mark = "&"
+    return format_html(
+        '<a class="tool" href="{}" download>{}CSV</a>',
+        f"{url}{mark}format=csv",
+        icon("download"),
+    )
+
+
+@register.inclusion_tag("components/api_menu.html", takes_context=True)
+def api_menu(
+    context: Mapping[str, Any], noun: str = "usage", by: str = "", **key: Any
+) -> dict[str, Any]:
+    """`</> API`: a ready request for exactly this table."""
+    state = context["state"]
+    return {"url": f"{state.host}{report_url(context, noun, by, key)}", "name": noun}
