@@ -11,7 +11,7 @@ from accounting.domain.core.interval import Interval
 from accounting.ingest.facts import partitions, write_facts
 from accounting.ingest.facts.commit import write_windows
 from accounting.ingest.windows import leases, schedule
-from accounting.ingest.windows.leases import WindowResult
+from accounting.ingest.windows.window_results import WindowResult
 from accounting.models import UsageWindow
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio

@@ -7,7 +7,6 @@ error messages, because some are secrets.
 
 import os
 import re
-import secrets
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,11 +23,12 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from portal.embedded.paths import HOME_MODE, fault_of_owner
-
 BASE_DIR = Path(__file__).resolve().parent.parent
+
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
 ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # of the database; longer ones are cut off
+
 SHORTEST_SECRET = 32  # characters; Django generates 50
 
 
@@ -293,36 +293,3 @@ def static_root(checkout: Path, home: Path) -> Path:
     if built.is_dir() or os.access(checkout, os.W_OK):
         return built
     return home / "staticfiles"
-
-
-def secret_key(environment: Environment) -> str:
-    """The secret that was given, else the one generated once for this home."""
-    if environment.secret_key is not None:
-        return environment.secret_key.get_secret_value()
-    path = environment.gpu_ledger_home / "secret_key"
-    try:
-        path.parent.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
-        return _generated(path)
-    except OSError as error:
-        fault = fault_of_owner(path.parent)
-        fault = fault or f"SECRET_KEY: none is set and {path} cannot be used ({error})"
-        raise ConfigurationError(fault) from None
-
-
-def _generated(path: Path) -> str:
-    """Read it, or write it whole or not at all: two processes may come at once."""
-    if not path.exists():
-        draft = path.with_name(f".secret_key.{os.getpid()}.{secrets.token_hex(4)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(48))
-        try:
-            os.link(draft, path)  # fails when another one was faster: theirs counts
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    text = path.read_text().strip()
-    if len(text) < SHORTEST_SECRET:
-        raise ConfigurationError(f"{path} is damaged: delete it and start again")
-    return text

@@ -10,13 +10,9 @@ from csp.constants import NONE, SELF
 from pghistory import DeleteEvent, InsertEvent, UpdateEvent
 
 from portal.embedded.paths import places_of
-from portal.env import (
-    database_settings,
-    read_environment,
-    secret_key,
-    static_root,
-)
+from portal.env import database_settings, read_environment, static_root
 from portal.logs import logging_settings
+from portal.secret_key import secret_key
 from portal.version import read_version
 
 ENVIRONMENT = read_environment()

@@ -13,5 +13,5 @@ urlpatterns = [
 
 handler400 = "portal.http.refusals.bad_request"
 handler404 = "portal.http.refusals.not_found"
-handler403 = "portal.shell.views.refused"
-handler500 = "portal.shell.views.failed"
+handler403 = "portal.shell.views.errors.refused"
+handler500 = "portal.shell.views.errors.failed"

@@ -3,7 +3,7 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from scheduler_view.api import changes, lists, waits
+from scheduler_view.api import change_verbs, changes, lists, waits
 
 # The API has its own refusal (401); the pages' redirect to the sign-in is not for programs.
 urlpatterns = [
@@ -16,11 +16,23 @@ urlpatterns = [
         ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
         ("change-sets", "change-sets", changes.ChangesView.as_view()),
         ("change-set", "change-sets/<int:number>", changes.ChangeView.as_view()),
-        ("plan", "change-sets/<int:number>/plan", changes.PlanView.as_view()),
-        ("approve", "change-sets/<int:number>/approve", changes.ApproveView.as_view()),
-        ("apply", "change-sets/<int:number>/apply", changes.ApplyView.as_view()),
-        ("undo", "change-sets/<int:number>/undo", changes.UndoView.as_view()),
-        ("discard", "change-sets/<int:number>/discard", changes.DiscardView.as_view()),
-        ("decline", "change-sets/<int:number>/decline", changes.DeclineView.as_view()),
+        ("plan", "change-sets/<int:number>/plan", change_verbs.PlanView.as_view()),
+        (
+            "approve",
+            "change-sets/<int:number>/approve",
+            change_verbs.ApproveView.as_view(),
+        ),
+        ("apply", "change-sets/<int:number>/apply", change_verbs.ApplyView.as_view()),
+        ("undo", "change-sets/<int:number>/undo", change_verbs.UndoView.as_view()),
+        (
+            "discard",
+            "change-sets/<int:number>/discard",
+            change_verbs.DiscardView.as_view(),
+        ),
+        (
+            "decline",
+            "change-sets/<int:number>/decline",
+            change_verbs.DeclineView.as_view(),
+        ),
     )
 ]

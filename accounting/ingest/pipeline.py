@@ -30,12 +30,9 @@ from accounting.ingest.gc_pause import no_cycle_search
 from accounting.ingest.kube_state_jobs.changes import bring_about
 from accounting.ingest.reading.cluster_reader import ClusterReader, reader_of
 from accounting.ingest.unknown_metrics import look_for_unknown
-from accounting.ingest.windows import leases
-from accounting.ingest.windows.leases import (
-    WindowLease,
-    WindowLeaseLostError,
-    WindowResult,
-)
+from accounting.ingest.windows import leases, window_results
+from accounting.ingest.windows.leases import WindowLease, WindowLeaseLostError
+from accounting.ingest.windows.window_results import WindowResult
 from accounting.models import Cluster
 from accounting.queries.data_health.retirement import retired_ms
 from accounting.queries.database_clock import database_now
@@ -103,7 +100,7 @@ def ingest_next(
         reach("read")
         reading_hash = content_hash(readings)
         if reading_hash == claimed.reading_hash:
-            leases.finish_unchanged(claimed)
+            window_results.finish_unchanged(claimed)
             return Ingested(len(claimed.windows), 0, 0)
         is_observed = reader.is_folded(claimed.period)  # after reading: none is unseen
         state = observe_period(
@@ -117,21 +114,21 @@ def ingest_next(
         reach("observed")
         done = _attribute(claimed, readings, state, started, reading_hash)
     except SourceError as error:
-        leases.fail(claimed, str(error), error.retry_after_s or 0.0)
+        window_results.fail(claimed, str(error), error.retry_after_s or 0.0)
         checks.run(SourceFailed(cluster, claimed.period, error))
         return Ingested(0, 0, 0, failed=len(claimed.windows))
     except (
         WindowLeaseLostError
     ):  # one was taken over: the others of its hour are due again
-        leases.give_back(claimed)
+        window_results.give_back(claimed)
         return Ingested(0, 0, 0)
     except KeyboardInterrupt:  # somebody stops us: the hour is due again at once
         with suppress(Error):
-            leases.give_back(claimed)
+            window_results.give_back(claimed)
         raise
     except Exception as error:
         with suppress(Error):  # a lost database: the lease expires
-            leases.fail(claimed, f"{type(error).__name__}: {error}")
+            window_results.fail(claimed, f"{type(error).__name__}: {error}")
         raise
     if not is_over:
         look_for_unknown(cluster, reader, claimed.period)

@@ -2,17 +2,20 @@
 
 from django.urls import path
 
-from portal.shell import views
-from portal.shell.sign_in import ChoosePassword, SignInView
+from portal.shell.sign_in import ChoosePassword, SignInView, sign_out
+from portal.shell.views.data_health import data_health, freshness, proofs
+from portal.shell.views.overview import overview
+from portal.shell.views.search import find_anything
+from portal.shell.views.setup import setup
 
 urlpatterns = [
-    path("", views.overview, name="overview"),
+    path("", overview, name="overview"),
     path("sign-in", SignInView.as_view(), name="login"),
     path("welcome/<uidb64>/<token>", ChoosePassword.as_view(), name="password-link"),
-    path("sign-out", views.sign_out, name="logout"),
-    path("find", views.find_anything, name="find"),
-    path("freshness", views.freshness, name="freshness"),
-    path("data-health", views.data_health, name="data-health"),
-    path("data-health/proofs", views.proofs, name="proofs"),
-    path("setup", views.setup, name="setup"),
+    path("sign-out", sign_out, name="logout"),
+    path("find", find_anything, name="find"),
+    path("freshness", freshness, name="freshness"),
+    path("data-health", data_health, name="data-health"),
+    path("data-health/proofs", proofs, name="proofs"),
+    path("setup", setup, name="setup"),
 ]

@@ -1,11 +1,11 @@
-"""Sign-in, and the page behind a link to choose a password."""
+"""Sign-in, sign-out, and the page behind a link to choose a password."""
 
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.models import User
-from django.contrib.auth.views import LoginView, PasswordResetConfirmView
+from django.contrib.auth.views import LoginView, LogoutView, PasswordResetConfirmView
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.decorators import method_decorator
 
@@ -20,6 +20,8 @@ from accounting.audit import act
 from accounting.forms import NewPasswordForm
 from accounting.models import SignInOutcome
 from accounting.queries.setup.people import has_accounts
+from accounting.rights import SIGNED_IN
+from accounting.web.permissions import posted
 from portal.http.client_address import site_of
 from portal.shell.device_cookie import devices_of, remember_device
 
@@ -120,3 +122,9 @@ class ChoosePassword(PasswordResetConfirmView):
         if not self.validlink:
             response_kwargs.setdefault("status", 404)
         return super().render_to_response(context, **response_kwargs)
+
+
+@posted(SIGNED_IN, belongs_to="overview")
+def sign_out(request: HttpRequest) -> HttpResponseBase:
+    """End the session; the sign-in page follows."""
+    return LogoutView.as_view()(request)

@@ -23,8 +23,9 @@ from accounting.failpoints import NAMES
 from accounting.ingest.facts.commit import mark_hours
 from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.windows import leases, schedule
-from accounting.ingest.windows.leases import WindowLeaseLostError, WindowResult
+from accounting.ingest.windows import leases, schedule, window_results
+from accounting.ingest.windows.leases import WindowLeaseLostError
+from accounting.ingest.windows.window_results import WindowResult
 from accounting.models import Cluster
 from tests.integration.accounting.support import run
 from tests.integration.faults.forks import Warm
@@ -264,8 +265,8 @@ class Living(RuleBasedStateMachine):
         schedule.mark(cluster.pk, claimed.windows, "late", create=False)
         outcomes = [WindowResult(w, 0, b"x", 0, 0, False, 1) for w in claimed.windows]
         with pytest.raises(WindowLeaseLostError):
-            leases.finish(claimed, outcomes)
-        leases.give_back(claimed)
+            window_results.finish(claimed, outcomes)
+        window_results.give_back(claimed)
         self.take([])
 
     # --- reading and checking --------------------------------------------------------

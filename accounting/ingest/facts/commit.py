@@ -9,8 +9,9 @@ from accounting.domain.core.issue import Issue
 from accounting.failpoints import reach
 from accounting.ingest.data_issues import record
 from accounting.ingest.facts import partitions, write_facts
-from accounting.ingest.windows import leases
-from accounting.ingest.windows.leases import WindowLease, WindowResult
+from accounting.ingest.windows import window_results
+from accounting.ingest.windows.leases import WindowLease
+from accounting.ingest.windows.window_results import WindowResult
 from accounting.locks import lock
 
 
@@ -41,7 +42,7 @@ def write_windows(
         if claimed.hashes.get(outcome.window.start_ms) != outcome.content_hash
     ]
     outcomes = [outcome for outcome, _ in results]
-    if not replaced and not found and leases.finish_quietly(claimed, outcomes):
+    if not replaced and not found and window_results.finish_quietly(claimed, outcomes):
         reach("committed")
         return 0
     cluster_id, period = claimed.cluster_id, claimed.period
@@ -52,7 +53,7 @@ def write_windows(
             lock("facts", cluster_id)
             write_facts.replace_windows(cluster_id, replaced)
             mark_hours(cluster_id, [window for window, _ in replaced], "facts")
-        leases.finish(claimed, outcomes)
+        window_results.finish(claimed, outcomes)
         record.record(cluster_id, found)
         record.resolve_gone(cluster_id, period, found)
         reach("before_commit")

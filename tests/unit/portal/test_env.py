@@ -9,9 +9,9 @@ from portal.env import (
     ConfigurationError,
     database_settings,
     read_environment,
-    secret_key,
     static_root,
 )
+from portal.secret_key import secret_key
 
 SECRET = "correct horse battery staple correct horse"
 NAMES = (

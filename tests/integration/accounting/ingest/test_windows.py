@@ -8,8 +8,9 @@ import pytest
 from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.ingest.facts import write_facts
 from accounting.ingest.facts.commit import write_windows
-from accounting.ingest.windows import leases, schedule
-from accounting.ingest.windows.leases import WindowLeaseLostError, WindowResult
+from accounting.ingest.windows import leases, schedule, window_results
+from accounting.ingest.windows.leases import WindowLeaseLostError
+from accounting.ingest.windows.window_results import WindowResult
 from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
 from accounting.queries.database_clock import database_now
 from tests.builders import HOUR_ZERO
@@ -28,13 +29,13 @@ def test_windows_whose_neighbour_was_taken_over_are_due_again() -> None:
     assert claimed.windows == (FIRST, SECOND)
     schedule.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(WindowLeaseLostError):
-        leases.finish(
+        window_results.finish(
             claimed,
             [WindowResult(w, 0, b"hash", 0, 0, False, 1) for w in claimed.windows],
         )
     assert leases.claim(cluster.pk, within=FIRST) is None
 
-    leases.give_back(claimed)
+    window_results.give_back(claimed)
 
     again = leases.claim(cluster.pk)
     assert again is not None
@@ -54,11 +55,11 @@ def test_unchanged_windows_are_finished_at_once_unless_an_issue_is_open() -> Non
         first_seen=FIRST.start,
         last_seen=FIRST.end,
     )
-    assert not leases.finish_quietly(claimed, outcomes)
+    assert not window_results.finish_quietly(claimed, outcomes)
     assert windows_in(cluster, "claimed") == 2
 
     open_issue.delete()
-    assert leases.finish_quietly(claimed, outcomes)
+    assert window_results.finish_quietly(claimed, outcomes)
     assert windows_in(cluster, "done") == 2
 
 
@@ -85,7 +86,7 @@ def test_unchanged_windows_of_which_one_was_taken_over_are_due_again() -> None:
     schedule.mark(cluster.pk, [SECOND], "late", create=False)
     with pytest.raises(WindowLeaseLostError):
         write_windows(claimed, results)
-    leases.give_back(claimed)
+    window_results.give_back(claimed)
     assert windows_in(cluster, "pending") == 2
 
 

@@ -1,0 +1,177 @@
+"""What became of a window: read, unchanged, given back or failed.
+
+Every change of state is one conditional statement: a commit whose fence is not the row's is
+refused (invariant I13).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from accounting.domain.core.interval import Interval, to_instant
+from accounting.ingest.windows.leases import WindowLease, WindowLeaseLostError
+from accounting.models import WindowState
+
+LONGEST_DELAY_S = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class WindowResult:
+    """What reading one window gave."""
+
+    window: Interval
+    rows: int
+    content_hash: bytes
+    samples_expected: int
+    samples_seen: int
+    is_partial: bool
+    read_ms: int
+    reading_hash: bytes | None = None
+
+
+_FINISH = """
+    UPDATE accounting_ingestwindow w
+    SET state = CASE WHEN o.is_partial THEN %s ELSE %s END, content_hash = o.content_hash,
+        rows = o.rows, samples_expected = o.expected, samples_seen = o.seen,
+        read_ms = o.read_ms, read_at = clock_timestamp(), lease_until = NULL,
+        last_error = '', attempts = 0, reading_hash = o.reading_hash,
+        next_attempt_at =
+            CASE WHEN o.is_partial THEN clock_timestamp() + interval '5 minutes' END
+    FROM unnest(%s::timestamptz[], %s::bigint[], %s::bytea[], %s::int[], %s::int[],
+                %s::int[], %s::int[], %s::bool[], %s::bytea[])
+         AS o(at, fence, content_hash, rows, expected, seen, read_ms, is_partial,
+              reading_hash)
+    WHERE w.cluster_id = %s AND w.shard = 0 AND w.window_start = o.at AND w.fence = o.fence
+"""
+
+# Nothing can have to be resolved: the ledger's rows are all that is written.
+_FINISH_QUIETLY = f"""{_FINISH}
+      AND NOT EXISTS (SELECT FROM accounting_dataissue i
+                      WHERE i.cluster_id = w.cluster_id AND i.resolved_at IS NULL)
+"""
+
+
+def finish(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> None:
+    """Record results, in the transaction that wrote the facts.
+
+    Raises:
+        FenceError: a window was taken over meanwhile; the transaction must roll back.
+    """
+    if _finish(_FINISH, claimed, outcomes) != len(outcomes):
+        raise WindowLeaseLostError("a window was taken over while it was computed")
+
+
+def finish_quietly(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> bool:
+    """Record results that changed no facts and found nothing, in one statement.
+
+    False where that is not all: an issue is open that may be gone now, or a window was taken
+    over. `finish` has to tell then; what is recorded already stays as it is, under our fence.
+    """
+    return _finish(_FINISH_QUIETLY, claimed, outcomes) == len(outcomes)
+
+
+def _finish(
+    statement: str, claimed: WindowLease, outcomes: Sequence[WindowResult]
+) -> int:
+    columns = [
+        (
+            to_instant(o.window.start_ms),
+            claimed.fences[o.window.start_ms],
+            o.content_hash,
+            o.rows,
+            o.samples_expected,
+            o.samples_seen,
+            o.read_ms,
+            o.is_partial,
+            None if o.is_partial else o.reading_hash,
+        )
+        for o in outcomes
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            statement,
+            [
+                WindowState.PARTIAL,
+                WindowState.DONE,
+                *map(list, zip(*columns, strict=True)),
+                claimed.cluster_id,
+            ],
+        )
+        return int(cursor.rowcount)
+
+
+def finish_unchanged(claimed: WindowLease) -> None:
+    """Record that the same samples were read again: the facts stay as they are.
+
+    Raises:
+        FenceError: a window was taken over meanwhile.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounting_ingestwindow w
+            SET state = %s, read_at = clock_timestamp(), lease_until = NULL,
+                last_error = '', attempts = 0, next_attempt_at = NULL
+            FROM unnest(%s::timestamptz[], %s::bigint[]) AS o(at, fence)
+            WHERE w.cluster_id = %s AND w.shard = 0 AND w.window_start = o.at
+              AND w.fence = o.fence
+            """,
+            [
+                WindowState.DONE,
+                [to_instant(start_ms) for start_ms in claimed.fences],
+                list(claimed.fences.values()),
+                claimed.cluster_id,
+            ],
+        )
+        if cursor.rowcount != len(claimed.fences):
+            raise WindowLeaseLostError("a window was taken over while it was read")
+
+
+def give_back(claimed: WindowLease) -> None:
+    """Make those windows due again that nobody has taken over."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
+            UPDATE accounting_ingestwindow SET state = 'pending', lease_until = NULL
+            WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
+            """,
+            [
+                (claimed.cluster_id, to_instant(start_ms), fence)
+                for start_ms, fence in claimed.fences.items()
+            ],
+        )
+
+
+def fail(claimed: WindowLease, message: str, wait_s: float = 0.0) -> None:
+    """Give windows back after an error: they wait longer after each attempt.
+
+    Unless the error was the end of the session that claimed them: then they are due.
+
+    Args:
+        claimed: the windows.
+        message: what went wrong, for a person.
+        wait_s: seconds that the source wants to be left alone.
+    """
+    with connection.cursor() as cursor:
+        for start_ms, fence in claimed.fences.items():
+            cursor.execute(
+                """
+                UPDATE accounting_ingestwindow
+                SET state = 'failed', last_error = %s, lease_until = NULL,
+                    next_attempt_at = clock_timestamp()
+                        + least(greatest(power(2, least(attempts, 12)) * 15, %s), %s)
+                            * interval '1 second'
+                WHERE cluster_id = %s AND shard = 0 AND window_start = %s AND fence = %s
+                  AND EXISTS (SELECT FROM pg_stat_activity a
+                              WHERE a.pid = worker_pid)
+                """,
+                [
+                    message[:2000].replace("\0", ""),
+                    wait_s,
+                    LONGEST_DELAY_S,
+                    claimed.cluster_id,
+                    to_instant(start_ms),
+                    fence,
+                ],
+            )

@@ -1,0 +1,136 @@
+"""The overview: what was spent, by whom, and what changed."""
+
+from collections.abc import Sequence
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from accounting.queries.dimensions import LEDGER_DIMENSIONS
+from accounting.queries.file_names import period_part
+from accounting.queries.teams.teams import TeamRef, visible_teams
+from accounting.queries.usage.breakdown import breakdown
+from accounting.queries.usage.coverage import (
+    covered_length_ms,
+    day_coverage,
+    missing_days,
+)
+from accounting.queries.usage.ledger import ledger_rows, ledger_total
+from accounting.queries.usage.ranking import largest, moved_most
+from accounting.web import figures, shapes, tables
+from accounting.web.downloads import csv_answer
+from accounting.web.filters import LABELS
+from accounting.web.foreign_teams import foreign_note, foreign_teams, leave_out_foreign
+from accounting.web.page_state import PageState
+from accounting.web.permissions import signed_in
+from accounting.web.splits import filtering, split_of
+from accounting.web.steps import FREQUENCY, ChartStep, steps_of
+
+ALL = 1_000_000  # rows of a download
+
+LISTED = 8  # workloads in a list of the overview
+
+
+@signed_in
+def overview(request: HttpRequest) -> HttpResponse:
+    """Where the GPU-hours and the money went; a person with one team lands on it."""
+    state = PageState(request, filters=LABELS)
+    teams = visible_teams(state.visitor.scope)
+    if "csv" in state.query:
+        return _changes_csv(state)
+    if not state.visitor.scope.sees_all and len(teams) == 1:
+        return _only_team(request, state, next(iter(teams.values())))
+    leave_out_foreign(state, teams, "Your teams are shown instead." if teams else "")
+    selection = state.selection()
+    coverage = day_coverage(state.days, state.zone, state.cluster)
+    length = covered_length_ms(coverage)
+    sides = state.sides(length)
+    places = figures.places_of(state.currency)
+    found = breakdown(
+        selection,
+        "team",
+        sides=sides,
+        length_ms=length,
+        places=places,
+        step=state.step,
+    )
+    missing = missing_days(coverage, *state.data_days)
+    steps = steps_of(state, missing)
+    lines = tables.team_lines(found, teams, sides, length)
+    idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
+    names = {
+        line.key: figures.Key(
+            line.name, line.slot, "busy", state.with_filter("team", line.key)
+        )
+        for line in lines
+    }
+    context = {
+        "state": state,
+        "breakdown": found,
+        "missing_days": missing,
+        "frequency": FREQUENCY[state.step],
+        "sparks": figures.sparks(found, steps),
+        "spend": figures.spend_chart(found, steps, names, state),
+        "bars": sorted(lines, key=lambda line: -line.row.allocated_ms),
+        "teams": tables.team_table(lines, found, state.sort),
+        "idle": tables.workload_lines(tables.idle_only(idle.rows), teams),
+        "movers": [],
+        "split": split_of(state, selection, teams, places),
+        **filtering(state, teams),
+    }
+    if state.before_period is not None and found.has_before:
+        movers = moved_most(selection, state.before_period, LISTED, places)
+        context["movers"] = tables.mover_lines(movers, teams)
+    if state.visitor.scope.sees_all and not set(state.filters).difference(
+        LEDGER_DIMENSIONS
+    ):
+        context |= _capacity(state, steps, length, places)
+    return render(request, "portal/overview.html", context)
+
+
+def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpResponse:
+    """Redirect to the visitor's only team, with a warning where the link names another."""
+    if foreign := foreign_teams(state, {team.slug}):
+        messages.warning(
+            request, foreign_note(foreign, f"{team.name} is shown instead.")
+        )
+    leave_out_foreign(state, {team.slug}, "")
+    return redirect(state.link(tables.team_url(team), team=""))
+
+
+def _changes_csv(state: PageState) -> HttpResponse:
+    """Every workload whose charge moved, and by how much."""
+    columns = ("team", "namespace", "workload", "before", "after", "change", "currency")
+    found = []
+    if state.before_period is not None:
+        places = figures.places_of(state.currency)
+        found = moved_most(state.selection(), state.before_period, ALL, places)
+    rows = [
+        (
+            one.team,
+            one.namespace,
+            one.workload,
+            one.change.before,
+            one.change.after,
+            one.change.difference,
+            state.currency,
+        )
+        for one in found
+    ]
+    period = period_part(state.exact["from"], state.exact["to"])
+    return csv_answer("spend-changes", columns, rows, period=period)
+
+
+def _capacity(
+    state: PageState, steps: Sequence[ChartStep], length_ms: int, places: int
+) -> dict[str, object]:
+    """The whole fleet: only for those who see every team."""
+    selection = state.selection()
+    row = ledger_total(selection)
+    if not row.wall_ms:
+        return {}
+    rows = ledger_rows(selection, (state.step_dimension,))
+    return {
+        "ledger": shapes.capacity(row, length_ms, places),
+        "ledger_spark": figures.ledger_spark(rows, steps, state),
+    }

@@ -1,0 +1,21 @@
+"""The setup page: the steps until the first numbers."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.queries.setup.steps import is_complete, setup_steps
+from accounting.web.permissions import admins
+
+
+@admins
+def setup(request: HttpRequest) -> HttpResponse:
+    """The steps of a setup, which check themselves."""
+    steps = setup_steps()
+    context = {
+        "steps": steps,
+        "done": sum(step.state == "done" for step in steps),
+        "is_complete": is_complete(steps),
+    }
+    is_fragment = request.headers.get("HX-Request") == "true"
+    name = "portal/_steps.html" if is_fragment else "portal/setup.html"
+    return render(request, name, context)

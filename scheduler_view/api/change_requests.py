@@ -1,0 +1,123 @@
+"""What the addresses of change sets share: rights, the draft, its version, idempotency."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+from rest_framework import exceptions
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.access import Scope, scope_of
+from scheduler_view import serializers
+from scheduler_view.actions import change_sets as actions
+from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
+from scheduler_view.api.errors import PreconditionRequired
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, stored_edit
+from scheduler_view.domain.plan.given_edit import edits_from
+from scheduler_view.models import ChangeSet
+from scheduler_view.queries.changes.change_sets import (
+    change_row,
+)
+from scheduler_view.queries.resources import added_names
+from scheduler_view.queries.teams import led_slugs
+from scheduler_view.rights import may_act
+
+
+def answer(request: Request, change_set: ChangeSet, code: int) -> Response:
+    row = change_row(scope_of(request.user), change_set.pk)
+    if row is None:
+        raise Http404
+    headers = {"ETag": f'"{row.version}"'}
+    return Response(serializers.ChangeSerializer.one(row), status=code, headers=headers)
+
+
+def change_set_of(request: Request, number: int) -> ChangeSet:
+    """The one asked for; 404 where it is not there or not theirs."""
+    if change_row(scope_of(request.user), number) is None:
+        raise Http404
+    return ChangeSet.objects.select_related("cluster").get(pk=number)
+
+
+def as_admin(request: Request, number: int, verb: str) -> ChangeSet:
+    change_set = change_set_of(request, number)
+    if not may_act(verb, scope_of(request.user), is_author=_wrote(request, change_set)):
+        raise exceptions.PermissionDenied("Only administrators can do this.")
+    return change_set
+
+
+def _wrote(request: Request, change_set: ChangeSet) -> bool:
+    return change_set.author_id == request.user.pk
+
+
+def own(request: Request, scope: Scope, number: int, verb: str) -> ChangeSet:
+    """An admin's, or the asker's own."""
+    change_set = change_set_of(request, number)
+    if not may_act(verb, scope, is_author=_wrote(request, change_set)):
+        raise exceptions.PermissionDenied(
+            "Only its author and administrators can do this."
+        )
+    check_teams(scope, [stored_edit(one) for one in change_set.edits])
+    return change_set
+
+
+def may_ask(request: Request) -> Scope:
+    scope = scope_of(request.user)
+    if not scope.is_admin and not scope.lead_of:
+        raise exceptions.PermissionDenied(
+            "Only administrators and team leads can do this."
+        )
+    return scope
+
+
+def check_teams(scope: Scope, edits: "list[Edit] | Any") -> None:
+    if scope.is_admin:
+        return
+    led = led_slugs(scope)
+    if not all(isinstance(e, QuotaEdit) and e.team in led for e in edits):
+        raise exceptions.PermissionDenied(
+            "Team leads can request only quotas, and only for their teams."
+        )
+
+
+def draft_of(body: dict[str, Any]) -> actions.Draft:
+    return actions.Draft(
+        edits_from(body["edits"], added_names()),
+        body["reason"],
+        forced=tuple(body.get("force") or ()),
+        starts_at=body.get("starts_at"),
+        ends_at=body.get("ends_at"),
+    )
+
+
+def version_of(request: Request) -> int:
+    given = request.headers.get("If-Match", "").strip()
+    if not given:
+        raise PreconditionRequired(
+            "If-Match is missing. Pass the ETag of the change set."
+        )
+    number = given.strip('"')
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
+        raise exceptions.ParseError('If-Match is not a valid ETag, such as "3".')
+    return int(number)
+
+
+def once_only(request: Request, make: Callable[[], ChangeSet]) -> ChangeSet:
+    key = request.headers.get("Idempotency-Key", "")
+    if len(key) > LONGEST_KEY or not key.isprintable():
+        raise exceptions.ParseError(
+            f"Idempotency-Key is at most {LONGEST_KEY} printable characters"
+        )
+    found, _ = once(
+        user_id=person(request).pk,
+        key=key,
+        digest=digest_of(request.path, request.data),
+        at=timezone.now(),
+        make=make,
+    )
+    return found
+
+
+def person(request: Request) -> Any:
+    return request.user

@@ -1,0 +1,129 @@
+"""What people do with a change set: plan, approve, apply, undo, discard, decline."""
+
+from django.utils import timezone
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.api.writes import checked
+from scheduler_view import serializers
+from scheduler_view.actions import change_sets as actions
+from scheduler_view.actions import ending
+from scheduler_view.api.change_requests import (
+    answer,
+    as_admin,
+    may_ask,
+    once_only,
+    own,
+    person,
+    version_of,
+)
+from scheduler_view.api.changes import OneView
+from scheduler_view.api.schema import acts, makes
+from scheduler_view.wakeup import ring
+
+
+class PlanView(OneView):
+    """Planning."""
+
+    @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
+    def post(self, request: Request, number: int) -> Response:
+        """Plan a change set: a worker reads the cluster and checks the change with a dry run."""
+        change_set = as_admin(request, number, "plan")
+        actions.request_plan(
+            change_set,
+            version=version_of(request),
+            actor=person(request),
+            at=timezone.now(),
+        )
+        ring(change_set.cluster_id)
+        return answer(request, change_set, status.HTTP_202_ACCEPTED)
+
+
+class ApproveView(OneView):
+    """Approval."""
+
+    @acts(serializers.NoBodySerializer, status.HTTP_200_OK)
+    def post(self, request: Request, number: int) -> Response:
+        """Approve a plan. Above the cluster's limit, the approver must not be the author."""
+        change_set = as_admin(request, number, "approve")
+        actions.approve(
+            change_set,
+            version=version_of(request),
+            actor=person(request),
+            at=timezone.now(),
+        )
+        return answer(request, change_set, status.HTTP_200_OK)
+
+
+class ApplyView(OneView):
+    """Applying."""
+
+    @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
+    def post(self, request: Request, number: int) -> Response:
+        """Apply a plan: a worker sends it, object by object."""
+        change_set = as_admin(request, number, "apply")
+        actions.request_apply(
+            change_set,
+            version=version_of(request),
+            actor=person(request),
+            at=timezone.now(),
+        )
+        ring(change_set.cluster_id)
+        return answer(request, change_set, status.HTTP_202_ACCEPTED)
+
+
+class UndoView(OneView):
+    """Undo."""
+
+    @makes(serializers.ReasonBodySerializer)
+    def post(self, request: Request, number: int) -> Response:
+        """Create a draft that restores the previous state."""
+        change_set = as_admin(request, number, "undo")
+        body = checked(serializers.ReasonBodySerializer, request)
+        back = once_only(
+            request,
+            lambda: actions.undo(
+                change_set,
+                actor=person(request),
+                reason=body["reason"],
+                at=timezone.now(),
+            ),
+        )
+        return answer(request, back, status.HTTP_201_CREATED)
+
+
+class DiscardView(OneView):
+    """Discarding."""
+
+    @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
+    def post(self, request: Request, number: int) -> Response:
+        """Discard your own change set that was not applied. It stays in the list."""
+        change_set = own(request, may_ask(request), number, "discard")
+        body = checked(serializers.ReasonBodySerializer, request)
+        ending.discard(
+            change_set,
+            version=version_of(request),
+            actor=person(request),
+            reason=body["reason"],
+            at=timezone.now(),
+        )
+        return answer(request, change_set, status.HTTP_200_OK)
+
+
+class DeclineView(OneView):
+    """Declining."""
+
+    @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
+    def post(self, request: Request, number: int) -> Response:
+        """Decline another person's change set. The reason is shown to its author."""
+        change_set = as_admin(request, number, "decline")
+        body = checked(serializers.ReasonBodySerializer, request)
+        ending.decline(
+            change_set,
+            version=version_of(request),
+            actor=person(request),
+            reason=body["reason"],
+            at=timezone.now(),
+        )
+        return answer(request, change_set, status.HTTP_200_OK)
