@@ -1,4 +1,6 @@
-"""Which teams a person may read or edit: all access goes through here. Deny unless granted."""
+"""Which teams a person may read or edit. All access checks use this module; access is denied unless
+granted.
+"""
 
 from dataclasses import dataclass
 
@@ -10,12 +12,12 @@ from accounting.models import Membership, OrganisationRole, Person, Team, TeamRo
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one request may see.
+    """What one request may read.
 
     Attributes:
-        team_ids: the teams it may read; None means every team, unmapped usage and the
-            platform's line as well.
-        lead_of: the teams it leads.
+        team_ids: the teams that it may read; None means all teams, unmapped usage and the
+            platform's line.
+        lead_of: the teams that the person leads.
         is_admin: may edit teams, bindings, prices, clusters.
         is_finance: reads every team, prices and exports.
     """
@@ -27,16 +29,16 @@ class Scope:
 
     @property
     def sees_all(self) -> bool:
-        """True when nothing is hidden from it."""
+        """True if the scope covers all teams."""
         return self.team_ids is None
 
     @property
     def sees_any(self) -> bool:
-        """False for somebody without a role and without a team: they see nothing."""
+        """False for a person without a role and without a team."""
         return self.team_ids is None or bool(self.team_ids)
 
     def sees_team(self, team_id: int) -> bool:
-        """True when it may read this team."""
+        """True if the scope covers this team."""
         return self.team_ids is None or team_id in self.team_ids
 
 
@@ -45,19 +47,19 @@ NOTHING = Scope(team_ids=frozenset())
 
 
 def person_of(user: AbstractBaseUser | AnonymousUser) -> Person | None:
-    """Role and preferences of a user; None for one that has neither."""
+    """Role and preferences of a user; None if the user has neither."""
     return Person.objects.filter(user_id=user.pk or 0).first()
 
 
 def scope_of(user: AbstractBaseUser | AnonymousUser) -> Scope:
-    """The scope of a user; two queries. One without role or team sees nothing."""
+    """The scope of a user; two queries. A user without role or team can read nothing."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     return scope_with(user, person_of(user))
 
 
 def scope_with(user: AbstractBaseUser | AnonymousUser, person: Person | None) -> Scope:
-    """The scope of a user whose person is read already; one query."""
+    """The scope of a user whose person is already loaded; one query."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     role = person.role if person else OrganisationRole.NONE
@@ -73,6 +75,6 @@ def scope_with(user: AbstractBaseUser | AnonymousUser, person: Person | None) ->
 
 
 def readable_teams(scope: Scope) -> QuerySet[Team]:
-    """The teams that a scope may read; another team's page is 404, not 403."""
+    """The teams that a scope may read; the page of any other team is 404, not 403."""
     teams = Team.objects.order_by("name", "pk")
     return teams if scope.team_ids is None else teams.filter(pk__in=scope.team_ids)

@@ -6,7 +6,7 @@ from django.urls import path
 from accounting.api import documents, reads, writes
 from accounting.api.rows import NotThereView
 
-# The API has its own refusal (401); the pages' redirect to the sign-in is not for programs.
+# The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
     path(address, login_not_required(view), name=f"api-{address}")
     for address, view in (

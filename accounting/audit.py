@@ -1,4 +1,4 @@
-"""Who did what and why: one transaction with its history context."""
+"""Actor and reason of changes: one transaction with its history context."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +15,10 @@ Actor = AbstractBaseUser | str
 
 @contextmanager
 def act(actor: Actor, reason: str) -> Iterator[None]:
-    """A transaction whose history rows carry the actor, the reason and the
-    id of the request that asked for it."""
+    """A transaction whose history rows have the actor, the reason and the id of the request."""
     name = actor if isinstance(actor, str) else actor.get_username()
     user_id = None if isinstance(actor, str) else actor.pk
-    request_id = get_contextvars().get("request_id", "")  # also in workers' logs
+    request_id = get_contextvars().get("request_id", "")  # also in the logs of workers
     with (
         transaction.atomic(),
         pghistory.context(

@@ -10,10 +10,10 @@ from accounting.models import Binding, Cluster, Team
 
 
 def rebind(*_: object) -> int:
-    """Resolve every pod's team again and mark the hours it changes dirty.
+    """Resolve the team of every pod again and mark the changed hours dirty.
 
-    Facts carry no team, so nothing is read again; the back-dated rule reaches as far as
-    the facts (rules.md N32). Returns how many pods changed.
+    Facts contain no team, so no samples are read again. A back-dated rule applies as far back as
+    facts are kept (rules.md N32). Returns the number of changed pods.
     """
     changed = 0
     for cluster in Cluster.objects.all():
@@ -46,7 +46,7 @@ def add_binding(
     actor: Actor,
     reason: str,
 ) -> Binding:
-    """Add a rule, last in order unless a position is given."""
+    """Add a rule, in the last position unless one is given."""
     with act(actor, reason):
         last = Binding.objects.order_by("-position").first()
         after = 0 if last is None else last.position + 1
@@ -67,7 +67,7 @@ def add_binding(
 def end_binding(
     binding: Binding, *, valid_to: datetime, actor: Actor, reason: str
 ) -> None:
-    """Let a rule end; what it gave before that time stays."""
+    """End a rule at a time; usage before that time keeps its team."""
     with act(actor, reason):
         binding.valid_to = valid_to
         binding.full_clean()

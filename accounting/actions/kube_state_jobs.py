@@ -1,7 +1,7 @@
-"""Accepts scrape jobs of kube-state beside those that the data show first (rules.md N40).
+"""Accepts scrape jobs of kube-state in addition to those of the first hour (rules.md N40).
 
-Only the decision is kept, so that a page answers at once; `bring_about` in
-`ingest.kube_state_jobs.changes` does the rest before the cluster's next windows are computed.
+Only the decision is stored, so that the page responds at once. `bring_about` in
+`ingest.kube_state_jobs.changes` applies it before the cluster's next windows are computed.
 """
 
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ from accounting.queries.data_health.known_kube_state_jobs import known_jobs
 def set_accepted(
     cluster: Cluster, jobs: Iterable[str], *, actor: Actor, reason: str
 ) -> bool:
-    """Let exactly these jobs be accepted; True when that changes something.
+    """Set exactly these jobs as accepted; True if that changes something.
 
-    Jobs that were never sampled may be named: they count once they are.
+    Jobs that were never sampled may be named: they count once they are sampled.
     """
     wanted = sorted(set(jobs))
     with act(actor, reason):
@@ -33,7 +33,7 @@ def set_accepted(
 def accept(
     cluster: Cluster, job: str, *, is_accepted: bool, actor: Actor, reason: str
 ) -> bool:
-    """Accept one job, or take that back; True when that changes something.
+    """Accept one job, or withdraw the acceptance; True if that changes something.
 
     Raises:
         ValidationError: the cluster has no such job.

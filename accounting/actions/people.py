@@ -1,4 +1,4 @@
-"""People: accounts, roles, teams, passwords and links to choose one."""
+"""People: accounts, roles, teams, passwords, and links to choose a password."""
 
 from collections.abc import Mapping
 
@@ -33,7 +33,7 @@ ROLES = {
 
 
 class PersonError(ValueError):
-    """What was asked cannot be done; nothing was changed."""
+    """The request cannot be fulfilled; nothing was changed."""
 
 
 def save_person(
@@ -46,23 +46,23 @@ def save_person(
     actor: Actor,
     reason: str,
 ) -> list[str]:
-    """Make a person, or change what is given; the rest stays.
+    """Create a person, or change the given properties only.
 
     Args:
         name: the user name.
         role: `admin`, `finance` or `viewer`.
-        teams: slug -> role in the team; None ends the membership.
+        teams: role in each team, by slug; None ends the membership.
         is_active: False signs the person out everywhere and revokes their tokens.
         password: a new one ends all their sessions.
-        actor: who does it.
-        reason: why, for the audit log.
+        actor: the person who makes the change.
+        reason: for the audit log.
 
     Returns:
-        What changed, in words; empty when all of it was so already.
+        A sentence for each change; empty if nothing changed.
 
     Raises:
-        PersonError: a name, role, team or password that is not valid, or the last
-            administrator would be gone.
+        PersonError: a name, role, team or password that is not valid, or no administrator would be
+            left.
     """
     hashed = "" if password is None else _hashed(password, name)
     with act(actor, reason):
@@ -87,15 +87,15 @@ def save_person(
 
 
 def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
-    """What a link needs that lets its reader choose the password of an account, once.
+    """The account and token of a link with which a person can choose a password, once.
 
-    It ends after `PASSWORD_RESET_TIMEOUT`, and with the next sign-in.
+    The token expires after `PASSWORD_RESET_TIMEOUT`, and with the next sign-in.
 
     Returns:
-        The account and the token, as the page `password-link` takes them.
+        The account and the token, as arguments of the page `password-link`.
 
     Raises:
-        PersonError: no such person, or one who is deactivated.
+        PersonError: the person does not exist or is deactivated.
     """
     user = get_user_model().objects.filter(username=name).first()
     if user is None or not user.is_active:
@@ -107,7 +107,7 @@ def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
 
 
 def _hashed(password: str, name: str) -> str:
-    """Takes a tenth of a second on purpose, so it comes before the transaction."""
+    """Hash a password. Argon2 takes a tenth of a second, so this runs before the transaction."""
     try:
         validate_password(password, get_user_model()(username=name))
     except ValidationError as error:

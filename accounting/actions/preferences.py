@@ -1,4 +1,4 @@
-"""How one person wants pages to look; theirs alone, so no reason is asked."""
+"""Appearance of pages for one person. It affects nobody else, so no reason is required."""
 
 from django.contrib.auth.models import AbstractBaseUser
 
@@ -9,10 +9,10 @@ FIELDS = ("theme", "density", "timezone")
 
 
 def set_preferences(*, actor: AbstractBaseUser, **wanted: str) -> Person:
-    """Keep some of a person's own choices; the rest stays.
+    """Store some preferences of a person; the others do not change.
 
     Raises:
-        ValueError: something that is not a valid preference.
+        ValueError: a value is not a valid preference.
     """
     unknown = sorted(set(wanted) - set(FIELDS))
     if unknown:

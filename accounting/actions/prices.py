@@ -1,4 +1,4 @@
-"""Prices: effective-dated; a change re-rolls hours and never reads metrics again."""
+"""Prices, valid from a time on. A change rolls hours up again and reads no metrics."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -13,7 +13,7 @@ from accounting.sources.catalogue import normal_model
 
 
 def reprice(since: datetime | None = None, model: str | None = None) -> int:
-    """Mark the hours dirty whose money a price change touches; returns how many."""
+    """Mark the hours dirty whose amounts a price change affects; returns their number."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -44,10 +44,10 @@ def set_unit_price(
     actor: Actor,
     reason: str,
 ) -> UnitPrice:
-    """Let a price hold from a time on; the one before it ends there.
+    """Add a price that is valid from a time on; the previous price ends at that time.
 
-    Model and profile may be spelled as an exporter or a node does. A price that begins at the same
-    time is replaced; a later one stays and ends this one.
+    Model and profile may be spelled as an exporter or a node does. A price with the same start is
+    replaced; a later price is kept and ends this one.
     """
     model, profile = normal_model(model), normal(profile)
     with act(actor, reason):

@@ -1,4 +1,4 @@
-"""Resources that an administrator names, beside those that the product knows."""
+"""Resources that an administrator adds to the ones that the product knows."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -11,10 +11,10 @@ from accounting.queries.resources import added_resources
 
 
 def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) -> bool:
-    """Make these the added resources; True when any differed.
+    """Replace the added resources; True if any differed.
 
-    Samples of a resource are not used before it is named, so every window whose samples
-    are available is computed again.
+    Samples of a resource are not used before it is added, so every window whose samples
+    are available is recomputed.
     """
     with act(actor, reason):
         before = added_resources()

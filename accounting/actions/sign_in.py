@@ -1,11 +1,11 @@
-"""Attempts to sign in: slowed down per account and address, and put on record.
+"""Sign-in attempts: limited per account and address, and recorded.
 
-Guessing is slowed down with device cookies (OWASP, "Slow Down Online Guessing Attacks with
-Device Cookies"): a browser in which an account has signed in before has a limit of its own,
-so that nobody can lock out its owner by guessing from elsewhere. All other browsers share
+Guessing is limited with device cookies (OWASP, "Slow Down Online Guessing Attacks with
+Device Cookies"): a browser in which an account has signed in before has a separate limit,
+so that nobody can lock out its owner by guessing in other browsers. All other browsers share
 limits per account and site, per site, and per account. An attempt is counted before its
-password is checked, so that attempts at one time are not checked beyond the limit; one that is
-refused costs no password hash. Everything is kept in PostgreSQL: without it nobody signs in.
+password is checked, so that parallel attempts cannot exceed the limit; a rejected attempt
+costs no password hash. All counts are in PostgreSQL: without it nobody can sign in.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from accounting.locks import lock
 from accounting.models import SignInLimit, SignInOutcome, SignInRecord
 from accounting.queries.database_clock import database_now
 
-PAUSE = timedelta(minutes=15)  # a limit's attempts are counted from the first one on
-BURST = PAUSE  # failures of one account closer together than this are one row
+PAUSE = timedelta(minutes=15)  # attempts of a limit are counted from the first one on
+BURST = PAUSE  # failures of one account that are closer together are one row
 
-# Attempts within a pause. The first of a person who mistypes, the second of an office behind
-# one address, the third of a guesser with many addresses.
+# Attempts within a pause. The first limit is for a person who mistypes, the second for an office
+# with one address, the third for guessing from many addresses.
 PER_DEVICE = 10
 PER_ACCOUNT_AND_SITE = 5
 PER_SITE = 30
@@ -37,10 +37,10 @@ PER_ACCOUNT = 50
 
 
 class TooManyAttemptsError(Exception):
-    """The attempt was refused before its password was checked.
+    """The attempt was rejected before its password was checked.
 
     Attributes:
-        wait_s: until the next attempt is taken.
+        wait_s: seconds until the next attempt is accepted.
     """
 
     def __init__(self, wait_s: int) -> None:
@@ -50,12 +50,12 @@ class TooManyAttemptsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt that was let in: its password may be checked.
+    """One accepted attempt: its password may be checked.
 
     Attributes:
         keys: the limits that counted it.
-        account: the name of the account; "" when no account has the name.
-        address: where it comes from; None when that is not known.
+        account: the name of the account; "" if no account has the name.
+        address: of the client; None if not known.
     """
 
     keys: tuple[str, ...]
@@ -66,17 +66,17 @@ class Attempt:
 def begin_attempt(
     name: str, *, address: str | None, site: str, devices: Mapping[str, str]
 ) -> Attempt:
-    """Count an attempt, and let it in when it is within its limits.
+    """Count an attempt, and accept it if it is within its limits.
 
     Args:
-        name: as it was typed.
+        name: as typed.
         address: of the client, for the record.
-        site: what a limit by address counts, such as an IPv4 address or an IPv6 /64.
-        devices: what identifies the browser to the accounts that have signed in there
-            before, by their id.
+        site: the unit of the limit by address, such as an IPv4 address or an IPv6 /64.
+        devices: identifies the browser to the accounts that have signed in there before, by
+            account id.
 
     Raises:
-        TooManyAttemptsError: it is not let in; nothing was checked.
+        TooManyAttemptsError: the attempt was rejected; the password was not checked.
     """
     user = get_user_model().objects.filter(username=_normal(name)).first()
     account = user.get_username() if user else ""
@@ -99,7 +99,7 @@ def begin_attempt(
 
 
 def end_attempt(attempt: Attempt, *, has_succeeded: bool) -> None:
-    """Put on record how an attempt ended; one that succeeded does not count."""
+    """Record how an attempt ended; a successful attempt is removed from the counts."""
     if not has_succeeded:
         _record_failure(attempt.account, attempt.address)
         return
@@ -112,10 +112,10 @@ def end_attempt(attempt: Attempt, *, has_succeeded: bool) -> None:
 
 
 def count_guess(kind: str, subject: str) -> None:
-    """Count a try at a secret of somebody who is signed in already.
+    """Count an attempt to enter a secret by a person who is already signed in.
 
     Raises:
-        TooManyAttemptsError: no more tries are taken for now.
+        TooManyAttemptsError: no more attempts are accepted for now.
     """
     if wait_s := _count([(_key(kind, subject), PER_DEVICE)]):
         raise TooManyAttemptsError(wait_s)
@@ -124,7 +124,7 @@ def count_guess(kind: str, subject: str) -> None:
 def record(
     account: str, outcome: SignInOutcome, address: str | None, actor: str = ""
 ) -> None:
-    """Add a row to the record, and with it an entry to the audit log."""
+    """Add a row to the sign-in record, and with it an entry to the audit log."""
     with act(actor or account or "anonymous", f"sign-in: {outcome.label.lower()}"):
         now = database_now()
         SignInRecord.objects.create(
@@ -133,17 +133,17 @@ def record(
 
 
 def remove_old_limits() -> int:
-    """Forget attempts that no limit counts any more; returns how many keys."""
+    """Remove attempts that no limit counts any more; returns the number of keys."""
     old = SignInLimit.objects.filter(since__lt=Now() - PAUSE)
     return old.delete()[0]
 
 
 def _record_failure(account: str, address: str | None) -> None:
-    """One row per burst: the failures that follow soon are counted in it."""
+    """One row per burst: failures that follow soon are counted in it."""
     with transaction.atomic():
         lock(
             "sign-ins", zlib.crc32(account.encode()) >> 1
-        )  # two at one time: one burst
+        )  # two at the same time are one burst
         burst = (
             SignInRecord.objects.filter(
                 account=account,
@@ -159,23 +159,23 @@ def _record_failure(account: str, address: str | None) -> None:
 
 
 def _normal(name: str) -> str:
-    """As Django's sign-in form reads a name."""
+    """The name as Django's sign-in form normalizes it."""
     return unicodedata.normalize("NFKC", name.strip())[:150].replace("\0", "")
 
 
 def _key(*parts: str) -> str:
-    """What a limit is filed under: neither names nor addresses can be read from it."""
+    """The key of a limit; names and addresses cannot be read from it."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _count(limits: Sequence[tuple[str, int]]) -> int:
-    """Count one attempt for all limits, or for none of them where one was reached.
+    """Count one attempt for all limits, or for none of them if one is exceeded.
 
-    What is refused is not counted: one guesser at one account must not use up the limits
+    Rejected attempts are not counted: guessing at one account must not use up the limits
     that others share.
 
     Returns:
-        Seconds to wait, at least 1, when a limit was reached before; else 0.
+        Seconds to wait, at least 1, if a limit was already exceeded; else 0.
     """
     allowed = dict(limits)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -194,7 +194,7 @@ def _count(limits: Sequence[tuple[str, int]]) -> int:
             {
                 "keys": sorted(allowed),
                 "pause": str(PAUSE),
-            },  # one order for all: no deadlock
+            },  # one order for all transactions: no deadlock
         )
         rows: list[tuple[str, int, int]] = cursor.fetchall()
         waits = [

@@ -1,4 +1,4 @@
-"""Teams: made and changed by admins."""
+"""Teams: created and changed by administrators."""
 
 from accounting.audit import Actor, act
 from accounting.models import Team
@@ -15,7 +15,7 @@ def free_slot() -> int:
 def save_team(
     *, slug: str, name: str, department: str, cost_centre: str, actor: Actor
 ) -> Team:
-    """Make a team, or change the one with this slug."""
+    """Create a team, or change the one with this slug."""
     with act(actor, f"team {slug}"):
         team = Team.objects.select_for_update().filter(slug=slug).first()
         if team is None:

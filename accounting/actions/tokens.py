@@ -1,4 +1,4 @@
-"""API tokens: shown once, stored as digests, never able to do more than their owner."""
+"""API tokens: shown once, stored as digests, never with more permissions than their owner."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -39,11 +39,11 @@ SCOPES = (
 )
 LONGEST = timedelta(days=365)
 USUAL = timedelta(days=90)
-NOTED_EVERY = timedelta(minutes=1)  # a busy token does not write with every request
+NOTED_EVERY = timedelta(minutes=1)  # at most one write a minute for a token in use
 
 
 class TokenNameError(ValueError):
-    """The owner has a token of this name."""
+    """The owner already has a token of this name."""
 
 
 def create_token(
@@ -53,10 +53,10 @@ def create_token(
     scopes: Sequence[str],
     lifetime: timedelta = USUAL,
 ) -> tuple[ApiToken, str]:
-    """A token and its secret, which is never shown again.
+    """Create a token; its secret is returned once and never shown again.
 
     Raises:
-        TokenNameError: the owner has a token of this name.
+        TokenNameError: the owner already has a token of this name.
         ValueError: an unknown scope, or a lifetime of more than a year.
     """
     unknown = sorted(set(scopes) - set(SCOPES))
@@ -77,7 +77,7 @@ def create_token(
 
 
 def revoke_token(*, owner: AbstractBaseUser, token_key: str) -> bool:
-    """End a token at once; False when the owner has none with this key."""
+    """Revoke a token; False if the owner has none with this key."""
     with act(owner, "token revoked"):
         found = ApiToken.objects.filter(user=owner, token_key=token_key)
         count, _ = found.delete()
@@ -85,6 +85,6 @@ def revoke_token(*, owner: AbstractBaseUser, token_key: str) -> bool:
 
 
 def note_use(token: ApiToken) -> None:
-    """Keep when a token was last used, to the minute."""
+    """Store when a token was last used, to the minute."""
     is_older = Q(last_used_at__isnull=True) | Q(last_used_at__lt=Now() - NOTED_EVERY)
     ApiToken.objects.filter(is_older, pk=token.pk).update(last_used_at=Now())

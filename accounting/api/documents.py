@@ -1,4 +1,4 @@
-"""What the API says of itself: its schema, and a page to read and try it."""
+"""The OpenAPI document, and a page to read and try it."""
 
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
@@ -6,7 +6,7 @@ from accounting.api.rows import LimitedView
 
 
 class SchemaView(LimitedView, SpectacularAPIView):
-    """The OpenAPI document, for anybody: it describes the program, not the data."""
+    """The OpenAPI document. Public: it describes the program, not the data."""
 
     renderer_classes = SpectacularAPIView.renderer_classes
     permission_classes = SpectacularAPIView.permission_classes
@@ -14,10 +14,10 @@ class SchemaView(LimitedView, SpectacularAPIView):
 
 
 class DocsView(LimitedView, SpectacularSwaggerSplitView):
-    """The page, for anybody."""
+    """The page of the API reference. Public."""
 
     renderer_classes = SpectacularSwaggerSplitView.renderer_classes
     permission_classes = SpectacularSwaggerSplitView.permission_classes
     schema = None
     url_name = "api-schema"
-    template_name = "accounting/api_docs.html"  # ours: no inline style, no other host
+    template_name = "accounting/api_docs.html"  # no inline styles, no other hosts

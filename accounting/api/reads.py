@@ -60,7 +60,7 @@ class UsageView(RowsView):
         return self.answer(request, self._in_columns(request, fields))
 
     def _in_columns(self, request: Request, rows: Rows) -> Rows:
-        """Rows of a CSV file with their dimensions and the columns asked for, in that order."""
+        """Rows of a CSV file with their dimensions and the requested columns, in that order."""
         text = request.query_params.get("columns")
         if text is None:
             return rows

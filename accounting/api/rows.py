@@ -1,4 +1,4 @@
-"""What all lists of the API share: who may ask, for what, and in which form."""
+"""What all lists of the API share: permissions, selection, paging and formats."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ REPEATABLE = frozenset({*FILTERS, "by"})
 
 
 class CsvRenderer(BaseRenderer):
-    """`Accept: text/csv`: all rows of the answer, with formulas made harmless."""
+    """`Accept: text/csv`: all rows of the response, with formulas neutralized."""
 
     media_type = "text/csv"
     format = "csv"
@@ -56,18 +56,18 @@ class CsvRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """The rows, with a head."""
+        """The rows, with a header line."""
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows(csv_lines(data["rows"]))
         return out.getvalue().encode()
 
 
 class CsvAnswer(Response):
-    """An answer that is CSV also where it has no row, and so no byte."""
+    """A CSV response that keeps its content type if it has no rows and so no bytes."""
 
     @property
     def rendered_content(self) -> Any:
-        """The bytes; the framework takes the type from an empty answer."""
+        """The content; the framework reads the type of an empty response from it."""
         content = super().rendered_content
         self["Content-Type"] = (
             f"{CsvRenderer.media_type}; charset={CsvRenderer.charset}"
@@ -76,10 +76,10 @@ class CsvAnswer(Response):
 
 
 class Negotiation(DefaultContentNegotiation):
-    """JSON unless CSV is asked for; `format=` is a parameter like the others."""
+    """JSON unless CSV is requested; `format=` is a normal parameter."""
 
     def get_accept_list(self, request: Request) -> list[str]:
-        """What the client takes; a header without a word in it says as little as none."""
+        """The media types that the client accepts; an empty header counts as a missing one."""
         found = [one.strip() for one in request.headers.get("Accept", "").split(",")]
         return [one for one in found if one] or ["*/*"]
 
@@ -88,18 +88,18 @@ class Negotiation(DefaultContentNegotiation):
         renderers: Any,
         format: str,  # noqa: A002  # the framework's name for it
     ) -> Any:
-        """The renderers of a format; an unknown one is wrong use, not a missing page."""
+        """The renderers of a format; an unknown format is a bad request, not a missing page."""
         check_word("format", format, [renderer.format for renderer in renderers])
         return super().filter_renderers(renderers, format)
 
 
 class HasScope(BasePermission):
-    """A token never can do more than its owner; its scopes narrow it further."""
+    """A token never has more permissions than its owner; its scopes limit it further."""
 
     message = "This token's scopes do not allow this request."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        """True for sessions, and for tokens with the scope that the view needs."""
+        """True for sessions, and for tokens with the scope that the view requires."""
         token: Any = request.auth
         if token is None:
             return True
@@ -108,35 +108,36 @@ class HasScope(BasePermission):
 
 
 class LimitedView(APIView):
-    """Counts every request, also one that is refused, before anything is looked up for it."""
+    """Counts every request, including rejected ones, before any other work."""
 
     authentication_classes = (BearerAuthentication, SessionAuthentication)
     renderer_classes: Sequence[type[BaseRenderer]] = (JSONRenderer,)
     content_negotiation_class: type[DefaultContentNegotiation] = Negotiation
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Who asks, how often, by which method, in which form, and whether they may."""
+        """Check authentication, rate limit, method, format and permissions, in this order."""
         try:
             self.perform_authentication(request)
         finally:  # a wrong token is counted as no token
             super().check_throttles(request)
         if not request.user.is_authenticated:
-            self.check_permissions(request)  # 401 tells nothing of methods
+            self.check_permissions(request)  # 401 does not reveal which methods exist
         self.check_method(request)
         super().initial(request, *args, **kwargs)
 
     def check_throttles(self, request: Request) -> None:
-        """Done at the beginning."""
+        """Already done in `initial`."""
 
     def check_method(self, request: Request) -> None:
-        """Refuse a method that does not exist here, before its scopes are asked for."""
+        """Reject a method that does not exist here, before its scopes are checked."""
         if request.method not in self.allowed_methods:
             raise exceptions.MethodNotAllowed(str(request.method))
 
     def get_renderers(self) -> list[BaseRenderer]:
-        """Forms beside JSON are for reading: who writes must be able to read the answer.
+        """Formats other than JSON are for reading: a client that writes must be able to read
+        errors.
 
-        So a write that is to be answered as CSV is 406 before anything is written.
+        So a write that accepts only CSV is 406 before anything is written.
         """
         request: Request | None = self.request
         if request is None or request.method in ("GET", "HEAD"):
@@ -151,14 +152,14 @@ class LimitedView(APIView):
 
 
 class ApiView(LimitedView):
-    """Nobody gets in without signing in."""
+    """Requires authentication."""
 
     permission_classes: Sequence[type[BasePermission]] = (IsAuthenticated, HasScope)
     subject = ""
     right: Right = SIGNED_IN
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """What the person may not read is not found, as on the page that shows the same."""
+        """A resource that the person may not read is 404, as on the page with the same data."""
         super().initial(request, *args, **kwargs)
         if self.right is not SIGNED_IN and not self.right.allows(
             scope_of(request.user)
@@ -173,7 +174,7 @@ class NotThereView(LimitedView):
     schema = None
 
     def check_method(self, request: Request) -> None:
-        """Whoever is signed in may know that there is nothing here, by no method."""
+        """A signed-in person gets 404 for every method."""
         del request
         raise Http404
 
@@ -182,10 +183,10 @@ class RowsView(ApiView):
     """A list of rows: filtered, paged by cursor, as JSON or CSV."""
 
     renderer_classes = (JSONRenderer, CsvRenderer)
-    parameters: tuple[str, ...] = ()  # what it understands, beside PAGING
+    parameters: tuple[str, ...] = ()  # accepted, in addition to PAGING
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Who asks comes first; then what is not understood is refused."""
+        """Check the person first, then reject unknown parameters."""
         super().initial(request, *args, **kwargs)
         reads = request.method in ("GET", "HEAD", "OPTIONS")
         allowed = (*self.parameters, *PAGING) if reads else ()
@@ -206,13 +207,13 @@ class RowsView(ApiView):
         key: Callable[[Any], Key],
         row: type[RowSerializer],
     ) -> Response:
-        """One page of rows that the database cuts; CSV gets all of them.
+        """One page of rows that is cut by the database; CSV has all rows.
 
         Args:
             request: with the limit and the cursor.
-            read: the rows of a `seek`, in an order that `key` is unique in.
-            key: the position of a row in that order: whole numbers and texts.
-            row: their serializer.
+            read: reads the rows of a `seek`, in an order in which `key` is unique.
+            key: the position of a row in that order: integers and texts.
+            row: the serializer of a row.
         """
         if isinstance(request.accepted_renderer, CsvRenderer):
             return self.listed(request, read(seek=ALL_ROWS), row)
@@ -232,11 +233,11 @@ class RowsView(ApiView):
     def listed(
         self, request: Request, rows: Iterable[Any], row: type[RowSerializer]
     ) -> Response:
-        """One page of rows as their serializer writes them; CSV gets all of them."""
+        """One page of rows as their serializer writes them; CSV has all rows."""
         return self.answer(request, list(row.each(rows)))
 
     def answer(self, request: Request, rows: Rows) -> Response:
-        """The same of rows that are written already."""
+        """The same for rows that are already serialized."""
         if isinstance(request.accepted_renderer, CsvRenderer):
             answer = CsvAnswer({"rows": rows})
             answer["Content-Disposition"] = self.attachment(request)
@@ -247,12 +248,12 @@ class RowsView(ApiView):
         return Response({"rows": page.rows, "next": page.next})
 
     def question(self, request: Request) -> str:
-        """What is asked, without how many rows at a time: a cursor fits one question."""
+        """The query without paging parameters: a cursor is valid for one query only."""
         asked = request.query_params.lists()
         return f"{self.subject} {sorted((k, v) for k, v in asked if k not in PAGING)}"
 
     def attachment(self, request: Request) -> str:
-        """The header that names the CSV file: what, by what, of whom, when."""
+        """The header with the name of the CSV file: subject, dimensions, team, period."""
         query = request.query_params
         by = "-".join(query.getlist("by"))
         file = file_name(
@@ -265,7 +266,7 @@ class RowsView(ApiView):
         return f'attachment; filename="{file}"'
 
     def selection(self, request: Request) -> Selection:
-        """What the query parameters ask for, within the asker's scope."""
+        """The selection of the query parameters, within the person's scope."""
         scope = scope_of(request.user)
         query = request.query_params
         filters = {name: query.getlist(name) for name in FILTERS if name in query}
@@ -273,13 +274,13 @@ class RowsView(ApiView):
         return parse_selection(scope, query.get("from"), query.get("to"), filters)
 
     def by(self, request: Request, default: str) -> list[str]:
-        """The dimensions asked for, separated by commas."""
+        """The requested dimensions, separated by commas."""
         found = request.query_params.getlist("by", [default])
         return [name for text in found for name in text.split(",") if name]
 
 
 def _check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
-    """Refuse clusters that are not there, and teams that are not there or not theirs."""
+    """Reject clusters that do not exist, and teams that do not exist or are not readable."""
     if filters.get("cluster"):
         known = [row.name for row in cluster_rows(scope)]
         for name in filters["cluster"]:
@@ -288,11 +289,11 @@ def _check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
     if slugs:
         seen = {row.slug for row in team_rows(scope)}
         if not slugs <= seen | ({"unmapped"} if scope.sees_all else set()):
-            raise Http404  # both look the same
+            raise Http404  # the same error for both
 
 
 def admin_of(request: Request) -> Any:
-    """Who asks; refuses everyone but admins."""
+    """The actor of the request; rejects everyone except administrators."""
     user = request.user
     if not scope_of(user).is_admin:
         raise exceptions.PermissionDenied("Only administrators can change this.")

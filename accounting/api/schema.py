@@ -1,4 +1,4 @@
-"""What the schema says of lists: parameters, envelope, CSV and problem documents."""
+"""OpenAPI of lists: parameters, envelope, CSV and problem documents."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ from accounting.serializers.problem import ProblemSerializer
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How programs sign in, as the schema says it."""
+    """Authentication of programs in the schema."""
 
     target_class = BearerAuthentication
     name = "token"
@@ -103,7 +103,7 @@ def _parameter(name: str) -> OpenApiParameter:
 
 
 def problems(*codes: int) -> dict[Any, Any]:
-    """The refusals of an address, each a problem document."""
+    """The errors of an address, each a problem document."""
     return {
         (code, MEDIA_TYPE): OpenApiResponse(
             ProblemSerializer, description=REFUSALS[code]
@@ -117,7 +117,7 @@ def lists(
 ) -> Callable[[Any], Any]:
     """Documents a list of rows."""
     name = row.__name__.removesuffix("Serializer")
-    envelope = type(  # a class: each schema takes the fields that rows have then
+    envelope = type(  # a class for each row: the fields of a schema are fixed when it is generated
         inline_serializer(
             f"{name}List",
             {
@@ -145,7 +145,7 @@ def lists(
 def takes(
     body: type[Serializer[Any]], row: type[Serializer[Any]]
 ) -> Callable[[Any], Any]:
-    """Documents a write: a body, and the row that it made (201) or changed (200)."""
+    """Documents a write: its body, and the row that it created (201) or changed (200)."""
     made: dict[Any, Any] = {201: row, 200: row}
     return extend_schema(
         request=body,

@@ -9,10 +9,12 @@ from accounting.actions.tokens import note_use
 
 
 class BearerAuthentication(TokenAuthentication):  # type: ignore[misc]  # untyped
-    """knox's, with the last use noted and odd bytes refused like any wrong token."""
+    """Authentication of knox that also stores the last use and rejects malformed tokens as wrong
+    ones.
+    """
 
     def authenticate_credentials(self, token: bytes) -> Any:
-        """The person and the token; refuses what is unknown, expired or switched off."""
+        """The person and the token; rejects unknown, expired and deactivated ones."""
         try:
             person, known = super().authenticate_credentials(token)
         except UnicodeDecodeError as error:

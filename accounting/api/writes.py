@@ -38,7 +38,7 @@ from accounting.serializers.prices import PriceBodySerializer, PriceSerializer
 
 
 def checked(body: type[Any], request: Request) -> dict[str, Any]:
-    """The body of a request, as its serializer lets it pass."""
+    """The validated body of a request."""
     found = body(data=request.data)
     found.is_valid(raise_exception=True)
     values: dict[str, Any] = found.validated_data
@@ -52,7 +52,7 @@ class TeamsView(RowsView):
 
     @lists(TeamSerializer)
     def get(self, request: Request) -> Response:
-        """The teams that the asker may read."""
+        """The teams that the person may read."""
         read = partial(team_rows, scope_of(request.user))
         return self.keyset_page(request, read, team_key, TeamSerializer)
 
@@ -76,19 +76,19 @@ class TeamsView(RowsView):
 
 
 class BindingsView(RowsView):
-    """Rules that give usage to teams."""
+    """Rules that assign usage to teams."""
 
     subject = "bindings"
 
     @lists(BindingSerializer)
     def get(self, request: Request) -> Response:
-        """The rules that the asker may read, in their order."""
+        """The rules that the person may read, in their order."""
         read = partial(binding_rows, scope_of(request.user))
         return self.keyset_page(request, read, binding_key, BindingSerializer)
 
     @takes(BindingBodySerializer, BindingSerializer)
     def post(self, request: Request) -> Response:
-        """Add a rule, the last in order unless it says otherwise."""
+        """Add a rule, in the last position unless the body sets one."""
         actor = admin_of(request)
         values = checked(BindingBodySerializer, request)
         binding = add_binding(
@@ -118,7 +118,7 @@ class PricesView(RowsView):
 
     @takes(PriceBodySerializer, PriceSerializer)
     def post(self, request: Request) -> Response:
-        """Let a price hold from a time on; the one before it ends there."""
+        """Add a price that is valid from a time on; the previous price ends at that time."""
         actor = admin_of(request)
         values = checked(PriceBodySerializer, request)
         price = set_unit_price(
@@ -155,7 +155,7 @@ class KubeStateJobsView(RowsView):
 
     @takes(KubeStateJobBodySerializer, KubeStateJobSerializer)
     def post(self, request: Request) -> Response:
-        """Accept a job, or take that back; the windows it affects are computed again."""
+        """Accept a job, or withdraw the acceptance; the affected windows are recomputed."""
         actor = admin_of(request)
         values = checked(KubeStateJobBodySerializer, request)
         cluster, job = values["cluster"], values["job"]

@@ -1,6 +1,6 @@
 """Bars of states and spark lines: geometry for inline SVG, as values.
 
-Missing is None here and a gap on the page, never a zero.
+A missing value is None here and a gap on the page, never zero.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class BarPart:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A line without axes: pieces between gaps, and where it ends."""
+    """A line without axes: its segments between gaps, and its last point."""
 
     pieces: tuple[str, ...]  # "x,y x,y ...", for <polyline points>
     end: tuple[float, float] | None
@@ -45,7 +45,7 @@ def spark(values: Sequence[Number | None], width: int = 120, height: int = 32) -
     """A spark line; a missing value is a gap.
 
     It shows shape, not size: its height is the range of the values, but at least 30 % of
-    the largest, so that noise does not look like news.
+    the largest value, so that small variations stay small.
     """
     known = [float(v) for v in values if v is not None]
     if len(values) < 2 or not known:
@@ -75,9 +75,9 @@ def by_state_group(milliseconds: Mapping[str, int]) -> dict[str, int]:
 
 
 def bar_parts(amounts: Mapping[str, Number], whole: Number) -> tuple[BarPart, ...]:
-    """A bar of `whole` length: one part per kind, in order, with a gap between them.
+    """A bar of length `whole`: one part for each kind, in order, with gaps between them.
 
-    A part that is not nothing is at least 0.3 percent wide, so that it can be seen.
+    A part above zero is at least 0.3 percent wide, so that it is visible.
     """
     parts, x = [], 0.0
     for kind, amount in amounts.items():

@@ -1,6 +1,6 @@
 """Heat maps and calendars: squares for inline SVG, as values.
 
-A square without data has a look of its own, never that of zero.
+A square without data has a separate look, never that of zero.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ def heat_step(ratio: float | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One square of a heat map: its position, its look and its text."""
+    """One square of a heat map: its position, look and text."""
 
     x: float
     y: float
@@ -23,7 +23,7 @@ class GridCell:
     text: str
 
 
-DARK, FREE = "dark", "free"  # without data; known to be held by nobody
+DARK, FREE = "dark", "free"  # without data; known to be unallocated
 WEEK_LEFT, WEEK_PITCH_X, WEEK_PITCH_Y = 40, 24.5, 23  # of a grid of 24 by 7 squares
 
 
@@ -40,7 +40,7 @@ def heat_look(ratio: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DayCell:
-    """One day of a coverage calendar: its position, its look and its text."""
+    """One day of a coverage calendar: its position, look and text."""
 
     day: date
     x: int

@@ -1,6 +1,6 @@
-"""Bars through time, one row a GPU: geometry for inline SVG, as values.
+"""Bars through time, one row for each GPU: geometry for inline SVG, as values.
 
-Who held a GPU is a bar of the height of its share; free time is the background.
+The height of a bar is the share of its holder; free time is the background.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +14,14 @@ _STEPS = (  # between two ticks
     *(timedelta(hours=hours) for hours in (1, 2, 3, 6, 12)),
     *(timedelta(days=days) for days in (1, 2, 7, 14, 28, 56, 84)),
 )
-WINDOW = timedelta(minutes=5)  # one that ends and one that begins in it both have it
-LEAST_WIDTH = 0.15  # percent: five minutes of a week still show
-LEAST_HEIGHT = 18.0  # percent of a row: the seventh of a GPU still shows
+WINDOW = timedelta(minutes=5)  # both the span that ends in it and the next one
+LEAST_WIDTH = 0.15  # percent: five minutes of a week stay visible
+LEAST_HEIGHT = 18.0  # percent of a row: a seventh of a GPU stays visible
 
 
 @dataclass(frozen=True, slots=True)
 class LaneSpan:
-    """Something that lasted. `share` of the GPU; `look`: held, free, dark, error."""
+    """A period with a look. `share` of the GPU; `look`: held, free, dark, error."""
 
     start: datetime
     end: datetime
@@ -45,7 +45,7 @@ class Bar:
 
     @property
     def css(self) -> str:
-        """The classes of its rectangle: the state, and the team's color if held."""
+        """The CSS classes of its rectangle: the state, and the team's color if held."""
         if self.look == "held":
             return f"s-busy t{self.slot}"
         return {"error": "s-error", "dark": "s-dark"}.get(self.look, "s-rest")
@@ -53,7 +53,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the time axis, in percent of its width; `at` in the zone of the reader."""
+    """A line of the time axis, at a percentage of its width; `at` in the reader's time zone."""
 
     at: datetime
     x: float
@@ -61,10 +61,10 @@ class Tick:
 
 
 def bars(spans: Iterable[LaneSpan], start: datetime, end: datetime) -> tuple[Bar, ...]:
-    """Ground first, then what was held; overlapping spans are stacked.
+    """Background first, then holds; overlapping spans are stacked.
 
-    Lanes are filled from below, the first that is free but for one window; they are as high
-    as the largest share in them, all together at most the row.
+    Lanes are filled from the bottom: a span uses the first lane that is free, with a tolerance of
+    one window. A lane is as high as the largest share in it; all lanes together fit in the row.
     """
     chosen = sorted(spans, key=lambda span: (span.start, span.end, span.text))
     ground = [span for span in chosen if span.look != "held"]
@@ -110,7 +110,7 @@ def _bar(
 
 
 def ticks(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[Tick, ...]:
-    """At most six round times of a zone; midnight is named by its day."""
+    """At most six round times of a zone; midnight is labeled with its date."""
     length = end - start
     if length <= timedelta(0):
         return ()
@@ -125,7 +125,7 @@ def ticks(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[Tick, ...]:
 def _round_times(
     start: datetime, end: datetime, step: timedelta, zone: ZoneInfo
 ) -> Iterator[datetime]:
-    """Steps of the clock on the wall: days of 23 and 25 hours keep their noon."""
+    """Steps of local time: days of 23 and 25 hours keep their noon."""
     local = start.astimezone(zone)
     wall = local.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     while True:

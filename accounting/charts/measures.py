@@ -24,15 +24,15 @@ def measure_over_time(
     ticks: Sequence[tuple[str, str]],
     top: float | None = None,
 ) -> Figure:
-    """Small multiples: steps of one measure, from zero; what is not known is a gap.
+    """Small multiples: steps of one measure, from zero; an unknown value is a gap.
 
     Args:
-        edges: start and end of each step, local time of the reader without offset.
+        edges: start and end of each step, in the reader's local time without offset.
         lines: one value for each step.
-        unit: behind each number: `%`, ` W`.
+        unit: suffix of each number: `%`, ` W`.
         whole: start and end of the axis: the same for all charts of a page.
-        ticks: where the time axis is marked, and as what.
-        top: of the axis, where the measure has a natural end.
+        ticks: positions and labels of the time axis.
+        top: of the axis, if the measure has a maximum.
     """
     range_ = {"range": [0, top]} if top else {"rangemode": "tozero"}
     return {
@@ -67,7 +67,7 @@ def measure_over_time(
 
 
 def _stairs(edges: Sequence[tuple[str, str]], values: Sequence[float | None]) -> Figure:
-    """A value from each start on; a gap, or the last one, closes it at its end."""
+    """A value from each start on; a gap, or the last step, is closed at its end."""
     x: list[str] = []
     y: list[float | None] = []
     for i, ((start, end), value) in enumerate(zip(edges, values, strict=True)):

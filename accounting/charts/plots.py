@@ -1,6 +1,6 @@
 """Plotly figures as plain dicts. Colors are token names.
 
-`"$c1"` stands for the token `--c1`; the loader script resolves it for the theme in effect.
+`"$c1"` represents the token `--c1`; the loader script resolves it for the current theme.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,16 +12,17 @@ from accounting.charts.bars import WORD_CLASS, Number
 
 Figure = dict[str, Any]
 
-NAMED_SERIES = 7  # more is part of "Other (n)" and listed in the table
+NAMED_SERIES = 7  # other series are summed as "Other (n)" and listed in the table
 OTHER_SLOT = 0
-DENSE = 100  # bars and more: gaps and outlines would take more room than they
+# From this number of bars on, gaps and outlines would be wider than the bars.
+DENSE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class PlotSeries:
     """One colored series: its name, its team's slot, one value for each position.
 
-    `url` is where a click on it leads; "" nowhere.
+    `url` is the link of a click on it; "" if none.
     """
 
     name: str
@@ -31,14 +32,14 @@ class PlotSeries:
 
     @property
     def total(self) -> Decimal:
-        """Sum of what is known."""
+        """Sum of the known values."""
         return sum((Decimal(v) for v in self.values if v is not None), Decimal(0))
 
 
 def top_series(
     series: Sequence[PlotSeries], named: int = NAMED_SERIES
 ) -> list[PlotSeries]:
-    """The largest series by name, and all others together as `Other (n)`."""
+    """The largest series by name, and the sum of all others as `Other (n)`."""
     ordered = sorted(series, key=lambda s: (-s.total, s.name))
     if len(ordered) <= named + 1:
         return ordered
@@ -55,7 +56,7 @@ def _sum_known(values: Sequence[Number | None]) -> Decimal | None:
 
 
 def axis(**more: Any) -> Figure:
-    """What every axis shares."""
+    """Properties of every axis."""
     return {
         "fixedrange": True,
         "zeroline": False,
@@ -67,7 +68,7 @@ def axis(**more: Any) -> Figure:
 
 
 def layout(**more: Any) -> Figure:
-    """What every plotly figure shares: no frame, no title, no legend of its own."""
+    """Properties of every plotly figure: no frame, no title, no legend."""
     return {
         "paper_bgcolor": "$surface",
         "plot_bgcolor": "$surface",
@@ -93,9 +94,9 @@ class TimeAxis:
     """The time axis of a bar chart: one position for each step, whatever its length.
 
     Attributes:
-        labels: under the pointer; no two are alike.
+        labels: shown at the pointer; all distinct.
         ticks: (position, text) of the marks on the axis.
-        edges: first billing day of each step, and the first one after it.
+        edges: first billing day of each step, and the first day after the last step.
     """
 
     labels: tuple[str, ...]
@@ -104,7 +105,9 @@ class TimeAxis:
 
 
 def step_axis(steps: TimeAxis) -> Figure:
-    """Names in place of times: a single bar has its width, a repeated hour its own place."""
+    """Names instead of times: a single bar keeps its width, and a repeated hour has its own
+    position.
+    """
     return axis(
         type="category",
         showgrid=False,
@@ -122,10 +125,10 @@ def step_axis(steps: TimeAxis) -> Figure:
 def money_by_step(
     steps: TimeAxis, series: Sequence[PlotSeries], currency_sign: str
 ) -> Figure:
-    """Stacked bars: x hour, billing day or month, y money, color the series' own.
+    """Stacked bars: x hour, billing day or month, y money, in the colors of the series.
 
-    A step at which no series has a value is marked as not known: dashed, not zero. `meta`
-    holds the days of each step, for dragging over some of them.
+    A step at which no series has a value is marked as unknown: dashed, not zero. `meta`
+    contains the days of each step, for selecting a range by dragging.
     """
     x = list(steps.labels)
     is_dense = len(x) > DENSE
@@ -187,7 +190,7 @@ def _missing(position: int) -> Figure:
 
 HATCHED: dict[
     str, Callable[[int], dict[str, Any]]
-] = {  # the plotly twin of `.s-busy` and others in static/css/components.css
+] = {  # the plotly counterpart of `.s-busy` and others in static/css/components.css
     "busy": lambda slot: {"color": f"$c{slot}", "line": {"width": 0}},
     "idle": lambda slot: {
         "color": "$surface",
@@ -219,7 +222,7 @@ def _state_bars(
 ) -> list[Figure]:
     """One bar trace for each name, in order; None is a gap.
 
-    Outlines would run together where bars touch: `outlined` is for bars with room.
+    Outlines of adjoining bars would merge: `outlined` is for bars with space between them.
     """
     plain = {} if outlined else {"line": {"width": 0}}
     return [
@@ -242,7 +245,7 @@ def gpus_over_time(
 
     Args:
         steps: hours, billing days or months.
-        values: `Busy`, `Idle` and `No data` to average GPUs; None is a gap.
+        values: average GPUs for each of `Busy`, `Idle` and `No data`; None is a gap.
         slot: the team's color.
     """
     known = zip(*values.values(), strict=True)
@@ -277,7 +280,7 @@ def states_by_hour(
 
 
 def extremes(values: Sequence[Number | None]) -> tuple[int, int] | None:
-    """Positions of the highest and lowest known value; None when nothing is known."""
+    """Positions of the highest and lowest known value; None if no value is known."""
     known = [(value, i) for i, value in enumerate(values) if value is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Brings a configuration about; what is right already stays untouched."""
+"""Applies a setup file to the database; rows that already match are not touched."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ from accounting.rating.billing_settings import billing_at, billing_day, midnight
 
 
 def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
-    """Apply a setup in one transaction; returns what changed, in words.
+    """Apply a setup in one transaction; returns a sentence for each change.
 
     Raises:
         RetirementError: a cluster cannot end at its time; nothing was written.
@@ -77,7 +77,7 @@ def _currency() -> str:
 
 
 def _billing(wanted: Configuration, changes: list[str]) -> None:
-    """Bills from the next month on; the first ones for all time (rules.md N31)."""
+    """Billing settings from the next month on; the first ones for all time (rules.md N31)."""
     if wanted.currency is None or wanted.timezone is None:
         return
     asked = (wanted.currency, wanted.timezone)
@@ -89,7 +89,7 @@ def _billing(wanted: Configuration, changes: list[str]) -> None:
         start = LONG_AGO
     else:
         now = database_now()
-        rows.filter(valid_from__gt=now).delete()  # it never came into force
+        rows.filter(valid_from__gt=now).delete()  # it never applied
         start = _next_month(now, ZoneInfo(wanted.timezone))
         present = billing_at(now)
         if (present.currency, present.timezone) == asked:
@@ -102,15 +102,16 @@ def _billing(wanted: Configuration, changes: list[str]) -> None:
 
 
 def _next_month(now: datetime, zone: ZoneInfo) -> datetime:
-    """When a new time zone begins: once the month has begun in both, so that no day of a
-    closed month takes or loses time."""
+    """The start of a new time zone: when the month has started in both zones, so that no day of a
+    closed month gains or loses time.
+    """
     today = billing_day(now)
     first = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
     return max(midnight(first), datetime.combine(first, time(), tzinfo=zone))
 
 
 def _update(row: models.Model, values: dict[str, Any]) -> bool:
-    """Save the fields that differ; True when there were any."""
+    """Save the fields that differ; True if there were any."""
     differing = [name for name, value in values.items() if getattr(row, name) != value]
     for name in differing:
         setattr(row, name, values[name])
@@ -156,7 +157,7 @@ def _cluster(spec: ClusterSpec, changes: list[str], actor: Actor) -> None:
 
 
 def _share(cluster: Cluster, wanted: str, changes: list[str]) -> None:
-    """Another share counts from the next month on; in a new cluster for all time."""
+    """Another share policy from the next month on; in a new cluster for all time."""
     rows = SharePolicy.objects.filter(cluster=cluster).order_by("valid_from")
     last = rows.last()
     if (last.policy if last else SharePolicyName.COMPUTE) == wanted:
@@ -165,7 +166,7 @@ def _share(cluster: Cluster, wanted: str, changes: list[str]) -> None:
     start = LONG_AGO
     if last or IngestWindow.objects.filter(cluster=cluster).exists():
         start = _next_month(now, ZoneInfo(billing_at(now).timezone))
-    rows.filter(valid_from__gt=now).delete()  # it never came into force
+    rows.filter(valid_from__gt=now).delete()  # it never applied
     present = rows.last()
     if (present.policy if present else SharePolicyName.COMPUTE) == wanted:
         changes.append(f"shares of {cluster.name} stay by {wanted}")
@@ -209,12 +210,12 @@ def _labels(wanted: dict[str, tuple[str, ...]], changes: list[str]) -> None:
             )
         changes.append(f"labels of {purpose}")
         rebind(LabelSpelling)
-    if LabelPurpose.LIFECYCLE in wanted:  # also of nodes that were seen before
+    if LabelPurpose.LIFECYCLE in wanted:  # also for nodes that were seen before
         node_lifecycles.respell()
 
 
 def _bindings(wanted: Sequence[BindingSpec], changes: list[str]) -> None:
-    """The file's rules in its order, each until the next one of the same rule."""
+    """The file's rules in its order, each valid until the next one of the same rule."""
     teams = dict(Team.objects.values_list("slug", "pk"))
     ends = _ends([((s.kind, s.label, s.glob), s.valid_from) for s in wanted])
     rows = [
@@ -259,7 +260,7 @@ def _prices(wanted: Sequence[PriceSpec], currency: str, changes: list[str]) -> N
 
 
 def _ends(keyed: Sequence[tuple[Any, datetime]]) -> list[datetime | None]:
-    """Where each row ends: at the next start of the same key."""
+    """The end of each row: the next start with the same key."""
     starts: dict[Any, list[datetime]] = defaultdict(list)
     for key, start in keyed:
         starts[key].append(start)
@@ -270,7 +271,7 @@ def _ends(keyed: Sequence[tuple[Any, datetime]]) -> list[datetime | None]:
 
 
 def _replace(model: type[models.Model], rows: list[dict[str, Any]]) -> bool:
-    """Make a table hold exactly these rows, touching only those that differ."""
+    """Make a table contain exactly these rows, writing only those that differ."""
     names = list(rows[0]) if rows else ["id"]
     manager = model._default_manager  # noqa: SLF001  # Django's own name for it
     known = {tuple(getattr(row, name) for name in names): row for row in manager.all()}

@@ -1,6 +1,6 @@
-"""The kinds of values that files have: text, money, instants; and what sections share.
+"""Types of values in files: text, money, instants; and the base class of sections.
 
-A validator raises ValueError with the message; `yaml_lines` puts the line and key before it.
+A validator raises ValueError with the message; `yaml_lines` adds the line and key.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -28,17 +28,17 @@ from accounting.sources.address import fault_of
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 LONG_AGO = EARLIEST
-_NOT_TEXT = ("Cc", "Cs")  # control characters and halves of surrogate pairs
+_NOT_TEXT = ("Cc", "Cs")  # control characters and unpaired surrogates
 
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """What the values of a file are checked against.
+    """The context of the validation of a file.
 
     Attributes:
-        zone: in which a date begins.
+        zone: of dates without a time.
         names: "team" and "cluster" -> the names that the file may use.
-        seen: what may be there once, and was.
+        seen: keys that must be unique and were found.
     """
 
     zone: ZoneInfo
@@ -47,10 +47,10 @@ class FileContext:
 
 
 class Section(BaseModel):
-    """A mapping of a file. Unknown keys are refused; a key without a value is left out."""
+    """A mapping of a file. Unknown keys are rejected; a key without a value counts as missing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    keeps_empty: ClassVar[frozenset[str]] = frozenset()  # keys for which None counts
+    keeps_empty: ClassVar[frozenset[str]] = frozenset()  # None is a value
 
     @model_validator(mode="before")
     @classmethod
@@ -69,7 +69,7 @@ def _keys(model: type[Section]) -> set[str]:
 
 
 def fault(message: str, *keys: str | int) -> PydanticCustomError:
-    """What a validator of a whole section raises: a fault at one of its keys."""
+    """The error of a validator of a whole section: a fault at one of its keys."""
     return PydanticCustomError("fault", "{text}", {"text": message, "keys": keys})
 
 
@@ -91,14 +91,14 @@ def context_of(info: ValidationInfo) -> FileContext:
 
 
 def refuse_second(info: ValidationInfo, key: object, message: str, *at: str) -> None:
-    """Refuse what was in the file before, at a key of its section."""
+    """Reject a duplicate in the file, at a key of its section."""
     if key in context_of(info).seen:
         raise fault(message, *at)
     context_of(info).seen.add(key)
 
 
 def new(what: str) -> AfterValidator:
-    """A name that one thing of this kind has in a file."""
+    """A name that must be unique in a file for this kind of object."""
 
     def check(name: str, info: ValidationInfo) -> str:
         refuse_second(info, (what, name), f"duplicate {what} {name!r}")
@@ -108,9 +108,9 @@ def new(what: str) -> AfterValidator:
 
 
 def existing(what: str, advice: str) -> AfterValidator:
-    """The name of a thing that the file or the ledger has; "" stands for all.
+    """The name of an existing object of the file or the ledger; "" means all.
 
-    `{known}` in the advice becomes the names that there are.
+    `{known}` in the advice becomes the existing names.
     """
 
     def check(name: str, info: ValidationInfo) -> str:
@@ -128,8 +128,8 @@ def text_of(value: object) -> str:
     """A scalar value as text.
 
     Raises:
-        ValueError: it is missing, a list, a mapping, a word that YAML reads as true or
-            false, or has a control character.
+        ValueError: the value is missing, a list, a mapping, a YAML boolean, or has a control
+            character.
     """
     if isinstance(value, bool):
         raise ValueError(f"read as {value}; put it in quotes")  # noqa: TRY004  # as below
@@ -165,10 +165,10 @@ def _instant(value: object, info: ValidationInfo) -> datetime:
 
 
 def _instant_or_none(value: object, zone: ZoneInfo) -> datetime | None:
-    """The instant that is written; None for a time of day without offset.
+    """The instant of a text; None for a time of day without offset.
 
     Raises:
-        ValueError, OverflowError: there is no such time.
+        ValueError, OverflowError: the time does not exist.
     """
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
@@ -187,7 +187,7 @@ def _no_bool(value: object) -> object:
     return value
 
 
-Number = BeforeValidator(_no_bool)  # beside the type: `yes` is not 1
+Number = BeforeValidator(_no_bool)  # strict type: `yes` is not 1
 Note = Annotated[str, BeforeValidator(text_of)]  # may be empty
 Text = Annotated[Note, must(str.strip, "is empty")]
 Address = Annotated[Text, AfterValidator(_address)]

@@ -1,4 +1,4 @@
-"""The setup file: its sections as models, which check every value before anything is applied."""
+"""The setup file: models of its sections, which check every value before anything is applied."""
 
 import re
 from collections.abc import Collection
@@ -42,7 +42,7 @@ from accounting.queries.dimensions import LIFECYCLES
 from accounting.sources.catalogue import normal_model
 
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_PERSON = re.compile(r"[\w.@+-]+")  # Django's own rule for names of users
+_PERSON = re.compile(r"[\w.@+-]+")  # Django's rule for user names
 _RESOURCE = re.compile(
     r"[a-z0-9.-]{1,253}/[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?", re.ASCII
 )
@@ -88,7 +88,7 @@ class BillingSpec(Section):
 
 
 class TeamSpec(Section):
-    """One team; without a name, it is called by its slug."""
+    """One team; without a name, its slug is used."""
 
     slug: Slug
     name: Annotated[Note, Field(max_length=200)] = ""
@@ -98,7 +98,7 @@ class TeamSpec(Section):
 
 
 class BindingSpec(Section):
-    """One binding rule: of one kind, with the label and glob that it looks at."""
+    """One binding rule: its kind, with the label and the glob to match."""
 
     namespace: Annotated[Text, Field(max_length=253)] | None = None
     namespace_label: Annotated[Text, Field(max_length=317)] | None = None
@@ -109,7 +109,7 @@ class BindingSpec(Section):
 
     @property
     def kind(self) -> str:
-        """The key of the rule that is given."""
+        """The kind of the rule, from the key that is set."""
         return next(kind for kind in BindingKind.values if getattr(self, kind))
 
     @property
@@ -119,7 +119,7 @@ class BindingSpec(Section):
 
     @property
     def glob(self) -> str:
-        """What the namespace, or the value of the label, must match."""
+        """The glob for the namespace, or for the value of the label."""
         return self.namespace or self.label_glob
 
     @model_validator(mode="after")
@@ -152,7 +152,7 @@ class PriceSpec(Section):
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """What the price is for."""
+        """The key of the price: the usage it applies to."""
         return self.model, self.profile, self.lifecycle, self.cluster, self.tier
 
     @model_validator(mode="after")
@@ -182,7 +182,7 @@ Spellings = Annotated[
 
 
 class LabelsSpec(Section):
-    """The labels that spell a workload type, a lifecycle or an owner, by LabelPurpose."""
+    """The labels for a workload type, a lifecycle or an owner, by LabelPurpose."""
 
     workload_type: Spellings | None = None
     lifecycle: Spellings | None = None
@@ -218,7 +218,7 @@ Share = Annotated[Fraction, PlainValidator(_share)]
 
 
 class Configuration(Section):
-    """A whole setup. Sections that the file leaves out stay as they are."""
+    """A whole setup file. Sections that the file does not contain are not changed."""
 
     keeps_empty: ClassVar = frozenset({"bindings", "prices", "resources"})
 
@@ -228,21 +228,21 @@ class Configuration(Section):
     bindings: tuple[BindingSpec, ...] | None = None
     prices: tuple[PriceSpec, ...] | None = None
     labels: LabelsSpec = LabelsSpec()
-    resources: dict[Resource, Share] | None = None  # name -> share of one GPU of a unit
+    resources: dict[Resource, Share] | None = None  # by name: the share of one GPU
 
     @property
     def currency(self) -> str | None:
-        """The currency of bills; None leaves it."""
+        """The currency of bills; None does not change it."""
         return self.billing.currency if self.billing else None
 
     @property
     def timezone(self) -> str | None:
-        """The time zone of bills; None leaves it."""
+        """The time zone of bills; None does not change it."""
         return self.billing.timezone if self.billing else None
 
     @property
     def spellings(self) -> dict[str, tuple[str, ...]]:
-        """The labels of each LabelPurpose that the file names."""
+        """The labels of each LabelPurpose in the file."""
         return {purpose: names for purpose, names in self.labels if names is not None}
 
     @field_validator("bindings", "prices", "resources", mode="before")
@@ -264,16 +264,16 @@ def read_configuration(
     known_clusters: Collection[str] = (),
     timezone: str = "UTC",
 ) -> Configuration:
-    """A checked configuration from YAML.
+    """A validated configuration from YAML.
 
     Args:
         text: the file.
-        known_teams: slugs that exist already, which bindings may name.
-        known_clusters: clusters that exist already, which prices may name.
-        timezone: in which a date begins where the file sets none.
+        known_teams: slugs of existing teams, which bindings may name.
+        known_clusters: existing clusters, which prices may name.
+        timezone: of dates, if the file sets none.
 
     Raises:
-        DocumentError: every fault of the file, each with its line.
+        DocumentError: all faults of the file, each with its line.
     """
     document = parse(text)
     billing = document.values.get("billing")
@@ -287,7 +287,7 @@ def read_configuration(
 
 
 def _named(values: dict[str, Any], section: str, key: str) -> frozenset[str]:
-    """What the items of a section are called, right or wrong."""
+    """The names of the items of a section, valid or not."""
     items = values.get(section)
     found = items if isinstance(items, list) else []
     return frozenset(str(one.get(key)) for one in found if isinstance(one, dict))

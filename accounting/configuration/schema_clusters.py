@@ -32,8 +32,8 @@ _OWN = ("given_name", "kind", "interval_s", "scales")  # columns; the rest is `s
 class AccessSpec(Section):
     """How the Kubernetes API of a cluster is reached, in one of three forms.
 
-    What the paths lead to is for the workers that have the files
-    (`scheduler_view.cluster.access` reads what is stored).
+    The paths are not checked here: only workers have the files
+    (`scheduler_view.cluster.access` reads the stored value).
     """
 
     in_cluster: Literal[True] | None = None
@@ -54,7 +54,7 @@ class AccessSpec(Section):
 
 
 class KubernetesSpec(Section):
-    """Who reads a cluster's objects and who writes them, and the limits of both."""
+    """The reader and the pusher of a cluster's objects, and their limits."""
 
     reader: AccessSpec | None = None
     pusher: AccessSpec | None = None
@@ -70,7 +70,7 @@ class TargetSpec(Section):
 
 
 class SourceSpec(Section):
-    """One source of a cluster; without a name, it is called by its kind."""
+    """One source of a cluster; without a name, its kind is used."""
 
     kind: Literal["prometheus", "scrape", "openmetrics"]
     given_name: Annotated[Text, Field(max_length=63)] | None = Field(None, alias="name")
@@ -92,12 +92,12 @@ class SourceSpec(Section):
 
     @property
     def name(self) -> str:
-        """What it is called in its cluster."""
+        """Its name in its cluster."""
         return self.given_name or self.kind
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the kind of source needs, as it is stored."""
+        """The settings of its kind, as stored."""
         return self.model_dump(mode="json", exclude_unset=True, exclude={*_OWN})
 
     @model_validator(mode="after")
@@ -113,7 +113,7 @@ class SourceSpec(Section):
 
 
 class ClusterSpec(Section):
-    """One cluster. What the file leaves out stays as it is."""
+    """One cluster. Keys that the file does not contain are not changed."""
 
     keeps_empty: ClassVar = frozenset({"retired", "kube_state_jobs"})
 
@@ -128,12 +128,12 @@ class ClusterSpec(Section):
 
     @property
     def kubernetes(self) -> dict[str, Any]:
-        """Its access as it is stored; empty where none is set up."""
+        """Its access as stored; empty if not configured."""
         return self.access.model_dump(mode="json", exclude_unset=True)
 
     @property
     def sets_retired(self) -> bool:
-        """False leaves what is set."""
+        """False if the file does not change it."""
         return "retired" in self.model_fields_set
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""A YAML document that remembers the line of every value, checked by pydantic models."""
+"""A YAML document with the line of every value, validated by pydantic models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-MOST_VALUES = 200_000  # of one document, aliases written out
-Location = tuple[str | int, ...]  # keys and list indexes, from the document down
+MOST_VALUES = 200_000  # of one document, with aliases expanded
+Location = tuple[str | int, ...]  # keys and list indexes, from the document root
 Model = TypeVar("Model", bound=BaseModel)
-_TEXTS = {  # pydantic's name of an error -> the message; others keep pydantic's own
+_TEXTS = {  # messages by pydantic's error type; other errors keep pydantic's message
     "missing": "missing",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
@@ -40,7 +40,7 @@ _TEXTS = {  # pydantic's name of an error -> the message; others keep pydantic's
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong, and where."""
+    """One fault, and its location."""
 
     line: int
     message: str
@@ -50,7 +50,7 @@ class Fault:
 
 
 class DocumentError(ValueError):
-    """A document cannot be used; carries every fault that was found."""
+    """A document that cannot be used, with all faults that were found."""
 
     def __init__(self, faults: list[Fault]) -> None:
         super().__init__("; ".join(map(str, faults)))
@@ -59,13 +59,13 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The values of a document, and the line where each is written."""
+    """The values of a document, and the line of each."""
 
     values: dict[str, Any]
     lines: dict[Location, int]
 
     def line(self, location: Sequence[str | int]) -> int:
-        """The line of a value, or of the closest one around it."""
+        """The line of a value, or of the closest value around it."""
         place = tuple(location)
         while place and place not in self.lines:
             place = place[:-1]
@@ -110,7 +110,7 @@ def _name(location: Location) -> str:
 
 
 def _keys_at(model: Any, location: Location) -> list[str]:
-    """The keys that the model at a location takes."""
+    """The keys that the model at a location accepts."""
     for part in location:
         if isinstance(part, str):
             fields = {
@@ -121,7 +121,7 @@ def _keys_at(model: Any, location: Location) -> list[str]:
 
 
 def _model_in(annotation: Any) -> Any:
-    """The model of `Model | None`, `tuple[Model, ...]` and the like."""
+    """The model in `Model | None`, `tuple[Model, ...]` and the like."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)
@@ -171,13 +171,13 @@ def parse(text: str) -> Document:
 
 @dataclass(slots=True)
 class _YamlReader:
-    """Turns the nodes of YAML into values; an alias counts wherever it is used."""
+    """Converts YAML nodes to values; an alias counts each time it is used."""
 
     faults: list[Fault] = field(default_factory=list)
     lines: dict[Location, int] = field(default_factory=dict)
 
     def mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
-        """A mapping; the line of a value is that of its key."""
+        """A mapping; the line of a value is the line of its key."""
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
@@ -194,7 +194,7 @@ class _YamlReader:
         """Any value.
 
         Raises:
-            DocumentError: aliases expand to more values than a person writes.
+            DocumentError: aliases expand to too many values.
         """
         self.lines[location] = line
         if len(self.lines) > MOST_VALUES:
@@ -210,9 +210,9 @@ class _YamlReader:
         return self._scalar(node)
 
     def _scalar(self, node: yaml.Node) -> Any:
-        """A scalar value, as it is written where reading would change it."""
+        """A scalar value, as text if YAML would change it."""
         if node.tag == "tag:yaml.org,2002:float":
-            return str(node.value)  # money must not pass through binary floats
+            return str(node.value)  # money must not be converted to binary floats
         line = node.start_mark.line + 1
         try:
             value = yaml.SafeLoader("").construct_object(node)
@@ -229,7 +229,7 @@ class _YamlReader:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: dates become text."""
+    """A value that JSON can represent: dates become text."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What samples say of a part's time, divided over its holders (rules.md N22)."""
+"""The activity of a part of a GPU, divided over its holders (rules.md N22)."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +14,7 @@ from accounting.domain.units.geometry import GpuPart
 
 
 class Share(NamedTuple):
-    """A part, what it is of its GPU, and who holds it."""
+    """A part of a GPU: its share, and its holders."""
 
     part: GpuPart
     own: Fraction
@@ -23,12 +23,12 @@ class Share(NamedTuple):
 
 @dataclass(slots=True)
 class _Measured:
-    """What samples say of a part's time, in billionths of a millisecond of its GPU.
+    """The measured time of a part, in billionths of a millisecond of its GPU.
 
     Attributes:
-        covered: milliseconds.
+        covered: time with a valid sample, in milliseconds.
         busy: of each holder.
-        excess: activity beyond what holders may have, and how much of it is stray where
+        excess: activity above the shares of the holders, and how much of it is stray while
             kube-state is seen.
         is_estimated: some of it was divided without per-pod values.
     """
@@ -82,7 +82,7 @@ def measure(
 
 
 def plain(value: Exact) -> Exact:
-    """A whole number as int: faster, and equal."""
+    """A whole number as int: equal, and faster."""
     if isinstance(value, Fraction) and value.denominator == 1:
         return value.numerator
     return value

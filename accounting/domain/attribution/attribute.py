@@ -1,9 +1,9 @@
 """Samples and holds into the milliseconds of the seven states (rules.md N18-N23).
 
 The one formula of the product. `exact` is the rule; `vectorized` gives the same result as arrays
-for the nodes where it can. For every GPU and window the lines sum to the time it was
-there: everything is exact (integers and fractions of a billionth of a millisecond) and is
-rounded once, by largest remainder.
+for the nodes that it supports. For every GPU and window the lines add up to its presence: all
+values are exact (integers and fractions of a billionth of a millisecond) and are rounded once,
+by largest remainder.
 """
 
 from collections import defaultdict
@@ -39,12 +39,12 @@ class WindowLedger:
 
     @property
     def lines(self) -> tuple[LedgerLine, ...]:
-        """Every line, one by one: for few only."""
+        """All lines, one by one: for small results only."""
         return (*self.singles, *self.table.lines())
 
     @property
     def missed_ms(self) -> int:
-        """What is unknown or dark of its GPUs' time."""
+        """Unknown and dark time of its GPUs, in share-weighted milliseconds."""
         rows = self.table.rows
         found = int(rows["unknown_ms"].sum()) + int(rows["dark_ms"].sum())
         return found + sum(line.unknown_ms + line.dark_ms for line in self.singles)
@@ -60,9 +60,9 @@ def attribute(
     """The ledger of adjoining windows.
 
     Args:
-        windows: adjoining and in order.
+        windows: adjoining and ascending.
         readings: with samples from 30 min before the first to 10 min after the last window.
-        timelines: of every node with a GPU in those windows.
+        timelines: of all nodes with a GPU in those windows.
         one_by_one: use the exact path for every node; the result is the same.
 
     Returns:
@@ -82,7 +82,7 @@ def attribute_states(
     *,
     one_by_one: bool = False,
 ) -> tuple[list[WindowLedger], list[GpuInterval]]:
-    """The same without GPU activity, and who held what; `timelines` in order of node."""
+    """The ledgers without GPU activity, and the held intervals; `timelines` in order of node."""
     whole = Interval(windows[0].start_ms, windows[-1].end_ms)
     whose = next((t.whose for t in timelines), Ownership())
     utilizations, issues = gpu_utilizations(readings, whole, whose)
@@ -110,7 +110,7 @@ def _with_intensity(
     stretches: Sequence[GpuInterval],
     timelines: Sequence[NodeTimeline],
 ) -> list[WindowLedger]:
-    """The same ledgers with the second column of their lines."""
+    """The ledgers with the GPU activity of their lines."""
     changes = {
         (timeline.node, part.uuid, part.instance): at
         for timeline in timelines

@@ -1,4 +1,4 @@
-"""The rule itself: one node in one window, segment by segment (rules.md N18-N22)."""
+"""The rule: one node in one window, segment by segment (rules.md N18-N22)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -37,13 +37,13 @@ def node_window(
     window: Interval,
     stretches: list[GpuInterval],
 ) -> tuple[list[GpuSum], list[Issue]]:
-    """What adds up for each of a node's GPUs, in order of UUID.
+    """The sums of each GPU of a node, in order of UUID.
 
     Args:
         timeline: of the node.
-        utilizations: by part, of all that is sampled.
+        utilizations: by part, for all sampled parts.
         window: of the ledger.
-        stretches: who had what when is added, for the second column.
+        stretches: the held intervals are appended, for the GPU activity.
     """
     segments = [
         (inside, segment)
@@ -81,7 +81,7 @@ def node_window(
             total = sums.setdefault(uuid, GpuSum(uuid, timeline.node))
             amount = plain(left * period.length_ms * BILLION)
             total.amounts[NO_INSTANCE, PLATFORM, "stranded"] += amount
-            total.heads[NO_INSTANCE, PLATFORM]  # a line, of which no sample is expected
+            total.heads[NO_INSTANCE, PLATFORM]  # a line for which no sample is expected
         states = states_of(HeldSegment(period, segment, holders))
         for uuid, state in states.items():
             sums[uuid].present_ms += period.length_ms
@@ -100,10 +100,10 @@ def _by_activity(
     known: dict[GpuPart, WindowUtilization],
     segments: Sequence[tuple[Interval, Segment]],
 ) -> Order:
-    """The order in which a pool's GPUs and instances are filled (N18).
+    """The order in which the GPUs and instances of a pool are filled (N18).
 
     Busy time in the window before any attribution, most first, then UUID and instance;
-    placeholders last. Parts of one pool have one share, which need not be weighed.
+    placeholders last. All parts of one pool have the same share, so no weights are needed.
     """
     active: dict[GpuPart, int] = defaultdict(int)
     for period, segment in segments:

@@ -1,6 +1,6 @@
-"""What adds up for one GPU on one node in one window, and its lines (rules.md N21-N23).
+"""The sums of one GPU on one node in one window, and its lines (rules.md N21-N23).
 
-Exact until the end: integers and fractions of a billionth of a millisecond.
+Exact until the last step: integers and fractions of a billionth of a millisecond.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ _Cell = tuple[int, str, str]  # instance, pod uid, state
 
 @dataclass(slots=True)
 class _LineSum:
-    """What a line says beside its milliseconds."""
+    """The properties of a line other than its milliseconds."""
 
     flags: int = 0
     samples: int = 0
@@ -42,7 +42,7 @@ class _LineSum:
 
 @dataclass(slots=True)
 class GpuSum:
-    """What adds up for one GPU on one node in one window, in billionths of a millisecond."""
+    """The sums of one GPU on one node in one window, in billionths of a millisecond."""
 
     uuid: str
     node: str
@@ -52,7 +52,7 @@ class GpuSum:
     present_ms: int = 0
 
 
-def add(  # all that decides about a stretch of time
+def add(  # all inputs that determine the result for a period
     total: GpuSum,
     share: Share,
     period: Interval,
@@ -60,7 +60,7 @@ def add(  # all that decides about a stretch of time
     segment: Segment,
     timeline: NodeTimeline,
 ) -> None:
-    """Add one part's time in one segment to the sum of its GPU."""
+    """Add the time of one part in one segment to the sums of its GPU."""
     part, own, holders = share
     length = period.length_ms
     held = sum((holder.share for holder in holders), Fraction(0))
@@ -103,7 +103,7 @@ def _head(
     length_ms: int,
     utilization: WindowUtilization,
 ) -> _LineSum:
-    """The line of a holder (or of nobody) of a part."""
+    """The line of one holder of a part, or of no holder."""
     head = total.heads[part.instance, uid]
     head.length_ms += length_ms
     head.metric = head.metric or utilization.metric
@@ -119,7 +119,7 @@ def _put(total: GpuSum, part: GpuPart, uid: str, state: str, amount: Exact) -> N
 def rounded(parts: Sequence[GpuSum]) -> list[LedgerLine]:
     """Whole milliseconds of one GPU, rounded once over all its lines (N23).
 
-    A GPU that changed its node has parts on several; each cell is then divided over them.
+    A GPU that changed its node has sums on several nodes; each cell is then divided over them.
     """
     amounts: dict[_Cell, Exact] = defaultdict(int)
     for part in parts:

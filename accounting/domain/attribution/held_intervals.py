@@ -14,7 +14,7 @@ _NOTHING = Fraction(0)
 
 
 class HeldSegment(NamedTuple):
-    """A segment within `period`, and who has which of its parts."""
+    """A segment within `period`, and the holders of its parts."""
 
     period: Interval
     segment: Segment
@@ -22,7 +22,7 @@ class HeldSegment(NamedTuple):
 
 
 class PartInterval(NamedTuple):
-    """A part of a GPU, its share of the GPU, and who holds it."""
+    """A part of a GPU, its share of the GPU, and its holders."""
 
     part: GpuPart
     share: Fraction
@@ -30,11 +30,11 @@ class PartInterval(NamedTuple):
 
 
 class HeldState(NamedTuple):
-    """What one GPU is divided into, and who holds it.
+    """The division of one GPU, and its holders.
 
     Attributes:
         is_seen: kube-state is seen.
-        stranded: the share of the GPU that its instances leave.
+        stranded: the share of the GPU that its instances leave unused.
         parts: of the GPU.
     """
 
@@ -52,7 +52,7 @@ class HeldInterval(NamedTuple):
     state: HeldState
 
     def on(self, node: str) -> GpuInterval:
-        """The same as the GPU activity needs it."""
+        """The interval in the form that GPU activity needs."""
         held = [
             HeldPart(uid, part.instance, *share.as_integer_ratio())
             for part, _, holders in self.state.parts
@@ -79,10 +79,10 @@ def states_of(found: HeldSegment) -> dict[str, HeldState]:
 
 
 def merged_intervals(segments: Iterable[HeldSegment]) -> Sequence[HeldInterval]:
-    """The intervals of one node's GPUs, each as long as the state of its GPU lasts.
+    """The intervals of one node's GPUs, each as long as the state of its GPU stays the same.
 
     Args:
-        segments: of the node, disjoint and in order of time.
+        segments: of the node, disjoint and ascending.
     """
     found: list[HeldInterval] = []
     last: dict[str, HeldInterval] = {}

@@ -1,7 +1,7 @@
-"""Under which name the metric of a number was read (rules.md N7): kept with the number.
+"""The name under which a metric was read (rules.md N7), stored with its number.
 
-Attribution knows the two rungs of the ladder, engine and utilization. Which exporter showed
-them, and under which of its names, is distinguished here, after the lines are computed.
+Attribution distinguishes only engine activity and utilization. This module determines, after the
+lines are computed, which of an exporter's names was used.
 """
 
 from collections import defaultdict
@@ -23,34 +23,34 @@ NAMES: Mapping[str, int] = {  # the numbers are stored: models.UtilizationMetric
     "gpu_gfx_activity": 6,
     "habanalabs_utilization": 7,
 }
-OTHER = 3  # a name that this table lacks
+OTHER = 3  # a name that is missing in this table
 
 Rung = tuple[str, int]  # UUID, code of METRIC_CODE
 
 
 @dataclass(frozen=True, slots=True)
 class Spellings:
-    """The names under which the utilization of GPUs was read, where it is not the rung's own.
+    """The names under which the utilization of GPUs was read, if it is not the default name.
 
     Attributes:
-        sole: code of the name, of a GPU that has one name for a rung.
-        several: the series of one that has more, as while an exporter is upgraded.
+        sole: code of the name, for a GPU with one name of a metric.
+        several: the series of a GPU with several names, as during an exporter's upgrade.
     """
 
     sole: Mapping[Rung, int]
     several: Mapping[Rung, tuple[Series, ...]]
 
     def within(self, window: Interval) -> dict[Rung, int]:
-        """Codes of names other than the rung's own; without a sample there, of the last one."""
+        """Codes of names other than the default; without samples there, of the last name."""
         found = {r: _code(_most(those, window)) for r, those in self.several.items()}
         odd = {rung: code for rung, code in found.items() if code != rung[1]}
         return {**self.sole, **odd}
 
 
 def spellings(readings: Iterable[Reading]) -> Spellings:
-    """Which names the series of readings have, by GPU and rung, where they are odd.
+    """The names of the series of readings by GPU and metric, if they are not the default.
 
-    Nearly all have the rung's own name: of these nothing has to be looked up.
+    Nearly all have the default name, so nothing is looked up for them.
     """
     by_rung: dict[Rung, list[Series]] = defaultdict(list)
     for reading in readings:
@@ -69,7 +69,7 @@ def spellings(readings: Iterable[Reading]) -> Spellings:
 
 
 def _most(those: Iterable[Series], window: Interval) -> str:
-    """The name with most samples with data in a window; ties to the smaller name."""
+    """The name with the most samples with data in a window; ties go to the smaller name."""
     ranks: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for series in those:
         times = series.times_ms[billionths(series.values) >= 0]

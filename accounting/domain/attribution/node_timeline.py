@@ -1,10 +1,10 @@
-"""Who held which GPU of a node, at every moment of a period.
+"""Which pod held which GPU of a node, at every moment of a period.
 
-A node's time is cut into segments in which nothing changes: which GPUs are there and how
+A node's time is cut into segments in which nothing changes: which GPUs are present and how
 they are divided, which holds are active, whether kube-state is seen. GPUs (or instances)
-whose samples name a pod are mapped to its hold (rules.md N17); units without a GPU and GPUs
-with room form the node's pools, one for each kind of unit (N18), which `attribution` fills
-window by window.
+whose samples name a pod are mapped to its hold (rules.md N17). Units without a GPU and GPUs
+with unmapped shares form the node's pools, one for each kind of unit (N18), which
+`pool_filling` fills window by window.
 """
 
 from bisect import bisect_left, bisect_right
@@ -38,14 +38,14 @@ MARGIN_MS = 2 * MAX_STEP_MS  # a sample can cover time up to 1.5 steps away (N5,
 
 @dataclass(slots=True)
 class NodeTimeline:
-    """One node's segments, and at which instants each part's holders change.
+    """One node's segments, and the instants at which the holders of each part change.
 
     Attributes:
-        presences: by GPU; clipped to the data's end.
-        inferred: by uid, when only labels show that it holds (N13): one span for each time
-            that kube-state was not seen.
+        presences: by GPU; clipped to the end of the data.
+        inferred: by uid, the spans in which only labels show the hold (N13): one for each
+            period in which kube-state was not seen.
         pods: (namespace, name) by uid, of its holds.
-        whose: which labels are an exporter's own.
+        whose: which labels name the exporter's own pod.
     """
 
     node: str
@@ -62,7 +62,7 @@ class NodeTimeline:
         self._starts = [segment.period.start_ms for segment in self.segments]
 
     def within(self, period: Interval) -> list[Segment]:
-        """The segments that touch a period, in order."""
+        """The segments that overlap a period, in order."""
         first = max(0, bisect_right(self._starts, period.start_ms) - 1)
         last = bisect_left(self._starts, period.end_ms)
         return [
@@ -72,7 +72,7 @@ class NodeTimeline:
         ]
 
     def parts(self) -> list[GpuPart]:
-        """Every part of its GPUs that is ever there, in order."""
+        """Every part of its GPUs that is present at some time, in order."""
         return sorted({part for segment in self.segments for part in segment.parts})
 
 
@@ -100,7 +100,7 @@ def node_timelines(
 
 @dataclass(slots=True)
 class _NodeEvidence:
-    """All that decides about one node's timeline."""
+    """All evidence that determines one node's timeline."""
 
     node: str
     presences: Sequence[PresenceRecord]
@@ -111,7 +111,7 @@ class _NodeEvidence:
     until_ms: int
 
     def play(self) -> NodeTimeline:
-        """The node's segments, cut wherever anything changes."""
+        """The node's segments, cut at every change."""
         there = self._there()
         cuts = self._cuts(there)
         divisions = {uuid: self._divisions(uuid) for uuid in there}
@@ -143,7 +143,7 @@ class _NodeEvidence:
         )
 
     def _there(self) -> dict[str, list[Interval]]:
-        """When each GPU is on the node, to the data's end."""
+        """When each GPU is present on the node, up to the end of the data."""
         there: dict[str, list[Interval]] = defaultdict(list)
         for presence in self.presences:
             end = presence.end_ms
@@ -171,7 +171,7 @@ class _NodeEvidence:
         )
 
     def _divisions(self, uuid: str) -> "list[tuple[int, _Division]]":
-        """How a GPU is divided, and from when on; whole before the first."""
+        """How a GPU is divided, and from when on; undivided before the first entry."""
         record = self.inventory.gpus.get(uuid)
         if record is None or not record.geometry:
             return [(0, ({GpuPart(uuid): _ALL}, _NOTHING, {}))]
@@ -232,7 +232,7 @@ class _NodeEvidence:
         )
 
 
-# parts, what they leave, and memory shares of the parts
+# parts, the share that they leave unused, and memory shares of the parts
 _Division = tuple[Mapping[GpuPart, Fraction], Fraction, Mapping[GpuPart, Fraction]]
 _ALL, _NOTHING = Fraction(1), Fraction(0)
 
@@ -250,8 +250,8 @@ def _inferred(holds: Iterable[Hold]) -> dict[str, list[Interval]]:
 def _changes(segments: Sequence[Segment]) -> dict[GpuPart, list[int]]:
     """Instants at which the set of a part's holders changes (N6).
 
-    A part with room in a pool is held by all holds of that pool, filled or not; the begin
-    of a presence or of a geometry is not a change.
+    A part with an unmapped share in a pool counts as held by all holds of that pool, filled or not.
+    The start of a presence or of a geometry is not a change.
     """
     last: dict[GpuPart, frozenset[str]] = {}
     changes: dict[GpuPart, list[int]] = defaultdict(list)

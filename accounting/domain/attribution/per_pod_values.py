@@ -1,8 +1,8 @@
-"""Per-pod values of a shared GPU: how much of its activity was whose (rules.md N22, T15).
+"""Per-pod values of a shared GPU, which divide its activity (rules.md N22, T15).
 
-Newer exporters show `GPU_UTIL` of the device without a pod, and beside it one series per
-pod with the pod's own share. A pod with several containers or replicas has several copies
-of one value: the largest counts. Where all are zero the exporter could not see processes.
+Newer exporters show `GPU_UTIL` of the device without a pod, and also one series for each
+pod with the pod's activity. A pod with several containers or replicas has several copies
+of one value: the largest counts. If all values are zero, the exporter could not see processes.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ class PodValues:
     def weights(
         self, at_ms: int, holders: Sequence[tuple[str, tuple[str, str]]]
     ) -> list[int] | None:
-        """What each holder used in a scrape; None where nothing is known of any.
+        """The activity of each holder in a scrape; None if no holder has a value.
 
         Args:
             at_ms: time of the scrape.
@@ -51,7 +51,7 @@ class PodValues:
 
 
 def pod_values(parts: Sequence[Series], whose: Ownership) -> PodValues | None:
-    """Samples with a workload beside one without; None where none says anything."""
+    """Samples with a workload in scrapes that also have one without; None if there are none."""
     named: list[tuple[PodName, Series]] = []
     device: set[int] = set()
     for series in parts:
@@ -66,7 +66,7 @@ def pod_values(parts: Sequence[Series], whose: Ownership) -> PodValues | None:
     found: dict[int, dict[PodName, int]] = defaultdict(dict)
     for pod, series in named:
         if device.isdisjoint(series.times_ms.tolist()):
-            continue  # as where each pod had the GPU alone, and nobody between them
+            continue  # as if each pod had the GPU alone, with no samples between them
         utilization = of_one_series(series).tolist()
         for at, value in zip(series.times_ms.tolist(), utilization, strict=True):
             if at in device and value >= 0:

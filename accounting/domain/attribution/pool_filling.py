@@ -1,6 +1,7 @@
-"""Who has which part of each GPU of a node in a segment (rules.md N17-N20).
+"""The holders of each part of a node's GPUs in a segment (rules.md N17-N20).
 
-What samples name first, then the pools: units without a GPU fill the GPUs with room.
+Parts that samples name are mapped first, then the pools: units without a GPU fill the GPUs that
+have unmapped shares.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
 
 
 class Holder(NamedTuple):
-    """Who has which part of a GPU in a segment; `flags` say how that is known."""
+    """The holder of a share of a GPU in a segment; `flags` show how it was determined."""
 
     uid: str
     share: Fraction
@@ -32,18 +33,18 @@ Order = dict[GpuPart, tuple[bool, int, GpuPart]]
 def holders_of(
     segment: Segment, order: Order, timeline: NodeTimeline
 ) -> tuple[dict[GpuPart, Holders], list[Issue]]:
-    """Who has which part of every GPU and instance of a node in a segment.
+    """The holders of every GPU and instance of a node in a segment.
 
     Args:
         segment: of the node.
-        order: in which the parts of a pool are filled; empty where there is no choice.
+        order: in which the parts of a pool are filled; empty if the order does not matter.
         timeline: of the node.
     """
     issues: list[Issue] = []
     found: dict[GpuPart, Holders] = dict.fromkeys(segment.parts, ())
     for part, items in segment.mapped.items():
         own = segment.parts[part]
-        if len(items) == 1 and items[0][1] == own:  # by far the most, and the fastest
+        if len(items) == 1 and items[0][1] == own:  # the most frequent case
             uid = items[0][0]
             found[part] = (Holder(uid, own, _inferred(uid, segment, timeline)),)
             continue
@@ -73,7 +74,7 @@ def holders_of(
 def weighed(
     segment: Segment, holders: Mapping[GpuPart, Holders]
 ) -> tuple[Segment, dict[GpuPart, Holders]]:
-    """A segment and its holders with the shares that the policy of its time asks for."""
+    """A segment and its holders with the shares of the policy that is valid then."""
     factors = segment.factors
     parts = {p: share * factors.get(p, 1) for p, share in segment.parts.items()}
     stranded = dict(segment.stranded)
@@ -88,7 +89,7 @@ def weighed(
     return replace(segment, parts=parts, stranded=left_over), found
 
 
-def _fill(  # all that decides about a pool
+def _fill(  # all inputs that determine the filling of a pool
     kind: str,
     segment: Segment,
     rooms: dict[GpuPart, Fraction],
@@ -96,7 +97,7 @@ def _fill(  # all that decides about a pool
     timeline: NodeTimeline,
     found: dict[GpuPart, Holders],
 ) -> list[Issue]:
-    """Give a pool's holds the room of its GPUs, placeholders last (N18, N20)."""
+    """Fill the unmapped shares of a pool's GPUs with its holds, placeholders last (N18, N20)."""
     pool = segment.pools[kind]
     issues: list[Issue] = []
     those, wanted, room = _asked(kind, segment, rooms, timeline)
@@ -104,12 +105,12 @@ def _fill(  # all that decides about a pool
         those.sort(key=order.__getitem__)
     left = wanted
     flag = INFERRED | (ESTIMATED if len(pool) > 1 else 0)
-    # With no GPU on the node at all there is nothing that could be scaled.
+    # Without a GPU on the node, nothing can be scaled.
     if wanted > room and segment.parts:
         code = "more_held_than_there"
         issues.append(_too_much(code, timeline.node, segment.period, "a node's GPUs"))
         flag |= ESTIMATED
-    shares: dict[Fraction, list[Holder]] = {}  # by what a part has room for
+    shares: dict[Fraction, list[Holder]] = {}  # by the unmapped share of a part
     for part in those:
         take = min(rooms[part], left)
         if not take:
@@ -125,11 +126,12 @@ def _fill(  # all that decides about a pool
 
 
 def has_choice(segment: Segment, timeline: NodeTimeline) -> bool:
-    """Whether it depends on the order of a pool's GPUs who has which part (N18)."""
+    """Whether the result depends on the order of a pool's GPUs (N18)."""
     if not segment.pools:
         return False
     if len(segment.pools) > 1 and timeline.placeholders:
-        return True  # what one kind of unit takes of a placeholder, another has not
+        # Units of one kind on a placeholder are not available to another kind.
+        return True
     rooms = segment.rooms()
     return any(
         _is_choice(*_asked(kind, segment, rooms, timeline)) for kind in segment.pools
@@ -142,7 +144,7 @@ def _asked(
     rooms: Mapping[GpuPart, Fraction],
     timeline: NodeTimeline,
 ) -> tuple[list[GpuPart], Fraction, Fraction]:
-    """The parts that can serve a pool, what its holds ask for, and the room of the parts."""
+    """The parts that can serve a pool, the shares that its holds need, and the unmapped shares."""
     those = [
         part
         for part in rooms
@@ -153,12 +155,12 @@ def _asked(
 
 
 def _is_choice(parts: Sequence[GpuPart], wanted: Fraction, room: Fraction) -> bool:
-    """Some of several parts stays free; otherwise each gives all of its room."""
+    """True if some of several parts stay free; otherwise all unmapped shares are used."""
     return wanted < room and len(parts) > 1
 
 
 def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
-    """Holders of a part, each pod once."""
+    """Holders of a part, with each pod once."""
     if not known:
         return tuple(more)
     by_uid = {holder.uid: holder for holder in known}
@@ -181,7 +183,7 @@ def _inferred(uid: str, segment: Segment, timeline: NodeTimeline) -> int:
 
 
 def part_name(part: GpuPart) -> str:
-    """A part as issues name it: its GPU, and the instance where it is one."""
+    """The name of a part in issues: its GPU, and the instance if it is one."""
     if part.instance == NO_INSTANCE:
         return part.uuid
     return f"{part.uuid}/{part.instance} ({part.kind})"

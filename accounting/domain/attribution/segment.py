@@ -1,4 +1,4 @@
-"""A stretch of a node's time in which nothing changes: what is there, and who holds it."""
+"""A period of a node's time in which nothing changes: its parts, and their holders."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _NOTHING = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class UnassignedUnits:
-    """A hold's units for which no GPU is known."""
+    """The units of a hold for which no GPU is known."""
 
     uid: str
     weight: Fraction  # units x share
@@ -21,16 +21,16 @@ class UnassignedUnits:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a node's time in which nothing changes.
+    """A period of a node's time in which nothing changes.
 
     Attributes:
-        parts: what is there (GPUs, instances, placeholders), and its share of its GPU.
-        stranded: by GPU, what its instances leave of it.
+        parts: GPUs, instances and placeholders that are present, with their share of the GPU.
+        stranded: by GPU, the share that its instances leave unused.
         mapped: by part, the holds that its samples name: (uid, share of the GPU).
         pools: by kind of unit, the holds whose units have no GPU.
         is_seen: kube-state is seen.
-        factors: where another share than that of compute counts: by part, what turns the
-            one into the other (`policy`).
+        factors: by part, the factor from its compute share to the share of the policy, if the
+            policy is not compute (`share_policy`).
     """
 
     period: Interval
@@ -42,7 +42,7 @@ class Segment:
     factors: Factors = field(default_factory=dict)
 
     def rooms(self) -> dict[GpuPart, Fraction]:
-        """What is not mapped of each part that has some of it left (N18)."""
+        """The unmapped share of each part that has one (N18)."""
         found: dict[GpuPart, Fraction] = {}
         for part, share in self.parts.items():
             items = self.mapped.get(part)

@@ -1,4 +1,4 @@
-"""The utilization of every GPU: its tracks, and which of them counts (N3, N7, N8, N21)."""
+"""The utilization of every GPU: its scraper series, and which of them counts (N3, N7, N8, N21)."""
 
 import math
 from collections import defaultdict
@@ -38,14 +38,14 @@ from accounting.domain.units.gpu_units import is_partition
 
 ENGINE, UTIL = "engine_active", "gpu_util"
 POWERS = ("power_watts", "power_limit_watts")
-METRIC_CODE = {ENGINE: 1, UTIL: 2}  # the rungs of N7
+METRIC_CODE = {ENGINE: 1, UTIL: 2}  # the two metrics of N7
 SUSPECT_SAMPLES = 5  # N21
 SUSPECT_UTIL = BILLION // 5  # N21: mean of GPU_UTIL of 0.2 or more
 
 
 @dataclass(slots=True)
 class GpuUtilization:
-    """All tracks of one GPU, by metric, and its power where that is scraped."""
+    """All scraper series of one GPU, by metric, and its power if that is scraped."""
 
     tracks: dict[str, list[ScraperSeries]] = field(
         default_factory=lambda: {ENGINE: [], UTIL: []}
@@ -58,14 +58,14 @@ class GpuUtilization:
 
 @dataclass(frozen=True, slots=True)
 class WindowUtilization:
-    """What is known of one GPU in one window.
+    """The utilization of one GPU in one window.
 
     Attributes:
-        pieces: where samples are valid, in order and disjoint.
-        metric: code of the metric that counts; 0 where there is none.
-        sample_times: of the counting track, in the window.
-        step_ms: of the counting track; 0 without one.
-        is_suspect: its zeros are not believed (N21).
+        pieces: the periods in which samples are valid, ascending and disjoint.
+        metric: code of the metric that counts; 0 if none does.
+        sample_times: of the scraper series that counts, in the window.
+        step_ms: of the scraper series that counts; 0 without one.
+        is_suspect: other metrics contradict its zeros (N21).
         by_pod: per-pod values, by scraper (N22).
     """
 
@@ -80,12 +80,12 @@ class WindowUtilization:
 def gpu_utilizations(
     readings: Sequence[Reading], period: Interval, whose: Ownership
 ) -> tuple[dict[GpuPart, GpuUtilization], list[Issue]]:
-    """Tracks by GPU or instance from all readings; faults of values as issues.
+    """Scraper series by GPU or instance from all readings; values that are not valid as issues.
 
     Args:
         readings: of all sources.
         period: the windows.
-        whose: which labels are an exporter's own.
+        whose: which labels name the exporter's own pod.
     """
     parts: dict[_TrackKey, list[Series]] = defaultdict(list)
     nodes: dict[_TrackKey, _Place] = {}
@@ -111,7 +111,7 @@ def gpu_utilizations(
 
 
 def _add_power(reading: Reading, utilizations: dict[GpuPart, GpuUtilization]) -> None:
-    """Power of whole cards: it is repeated for each instance."""
+    """Power of whole cards; exporters repeat it for each instance."""
     for series in [one for one in reading.series if one.metric in POWERS]:
         if series.gpu is None:
             continue
@@ -133,7 +133,7 @@ def _build_tracks(
     period: Interval,
     whose: Ownership,
 ) -> list[Issue]:
-    """Put the tracks of all series into `utilizations`, in order of their scrapers."""
+    """Put the scraper series of all series into `utilizations`, in order of their scrapers."""
     keys = sorted(parts)
     tracks = [parts[key] for key in keys]
     issues: list[Issue] = []
@@ -169,7 +169,7 @@ def _build_tracks(
 
 @dataclass(slots=True)
 class _StepsOfNodes:
-    """The steps of tracks: the GPUs of an exporter are sampled together and share them."""
+    """The steps of scraper series: the GPUs of an exporter are sampled together and share them."""
 
     others: dict[tuple[str, str], list[ScrapeSteps]] = field(
         default_factory=lambda: defaultdict(list)
@@ -193,7 +193,7 @@ class _StepsOfNodes:
 def window_utilization(
     utilization: GpuUtilization, window: Interval, changes: Sequence[int]
 ) -> WindowUtilization:
-    """Which metric and track count in a window, and where they are valid (N3, N5-N7)."""
+    """Which metric and scraper series count in a window, and where they are valid (N3, N5-N7)."""
     metric = _choose(utilization, window, changes)
     if metric is None:
         return WindowUtilization()
@@ -217,7 +217,7 @@ def window_utilization(
 
 
 def _in(window: Interval, track: ScraperSeries) -> slice:
-    """Where a track's samples of a window are."""
+    """The index range of a scraper series' samples in a window."""
     low, high = np.searchsorted(track.times, [window.start_ms, window.end_ms])
     return slice(int(low), int(high))
 
@@ -239,10 +239,10 @@ def _choose(
 def is_suspect(
     utilization: GpuUtilization, chosen: ScraperSeries, window: Interval
 ) -> bool:
-    """Zeros that other metrics contradict (N21).
+    """True for zeros that other metrics contradict (N21).
 
-    The mean of `GPU_UTIL` is that of its samples from all scrapers together, also on a MIG
-    instance, which has no power of its own.
+    The mean of `GPU_UTIL` is over the samples of all scrapers, also on a MIG instance, which has no
+    power measurement.
     """
     values = chosen.utilization[_in(window, chosen)]
     if len(values) < SUSPECT_SAMPLES or values.any():

@@ -1,9 +1,9 @@
 """Attribution of many GPUs at once, as arrays (rules.md N18-N23).
 
-The result is that of `exact`, to the last millisecond (a test compares them). What needs more
-than integers over a small denominator is left to `exact`, node by node: several scraper series
-of one metric, GPUs that moved between nodes, shares other than those of compute, per-pod values
-of shared GPUs, and zeros that other metrics contradict.
+The result equals that of `exact`, to the last millisecond (a test compares them). `exact` handles
+the nodes that need more than integers over a small denominator: several scraper series of one
+metric, GPUs that moved between nodes, shares other than those of compute, per-pod values of
+shared GPUs, and zeros that other metrics contradict.
 """
 
 from bisect import bisect_left, bisect_right
@@ -50,8 +50,8 @@ class VectorizedResult:
 
     Attributes:
         tables: the lines of each window.
-        nodes: whose lines these are.
-        intervals: who held what, for the GPU activity.
+        nodes: to which the lines belong.
+        intervals: the held intervals, for the GPU activity.
         issues: of each window.
     """
 
@@ -100,7 +100,7 @@ def attribute_vectorized(
 
 
 def _is_shared(held: Sequence[HeldInterval], parts: set[GpuPart]) -> bool:
-    """Whether one of those parts ever has several holders."""
+    """Whether one of those parts has several holders at some time."""
     return bool(parts) and any(
         len(part.holders) > 1 and part.part in parts
         for interval in held
@@ -110,11 +110,11 @@ def _is_shared(held: Sequence[HeldInterval], parts: set[GpuPart]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Fleet:
-    """The nodes that are computed as arrays, and the utilization of all of their parts.
+    """The nodes that are computed as arrays, and the utilization of all their parts.
 
     Attributes:
         period: from the first to the last window.
-        number: of each part in `utilization` and `activity`.
+        number: index of each part in `utilization` and `activity`.
         activity: by part and window, of parts on nodes with a pool: milliseconds x billionths.
     """
 
@@ -132,7 +132,7 @@ class _Fleet:
         timelines: Sequence[NodeTimeline],
         utilizations: Mapping[GpuPart, GpuUtilization],
     ) -> "_Fleet":
-        """Of those of the nodes whose samples allow it."""
+        """The fleet of those nodes whose samples allow it."""
         period = Interval(windows[0].start_ms, windows[-1].end_ms)
         eligible = _eligible(timelines, utilizations, period)
         placed: list[PlacedGpu] = []
@@ -158,11 +158,11 @@ class _Fleet:
     def segments(
         self, timeline: NodeTimeline, issues: list[tuple[int, Issue]]
     ) -> Iterator[HeldSegment]:
-        """Who has which part of a node's GPUs, segment by segment.
+        """The holders of a node's GPUs, segment by segment.
 
         Args:
             timeline: of the node.
-            issues: what is found is added, with the index of its window.
+            issues: found issues are appended, with the index of their window.
         """
         for segment in timeline.within(self.period):
             inside = segment.period.intersection(self.period)
@@ -183,14 +183,14 @@ class _Fleet:
                 issues.extend((n, issue) for n in touched for issue in found)
 
     def _touched(self, inside: Interval) -> range:
-        """The windows of a part of the period, which they tile."""
+        """The windows that overlap a part of the period."""
         return range(
             bisect_right(self.windows, inside.start_ms, key=_end_ms),
             bisect_left(self.windows, inside.end_ms, key=_start_ms),
         )
 
     def _order(self, timeline: NodeTimeline, segment: Segment, window: int) -> Order:
-        """As `exact` has it (N18): by activity in the window, most first."""
+        """The same order as in `exact` (N18): by activity in the window, most first."""
         return {
             part: (
                 part.uuid in timeline.placeholders,
@@ -228,7 +228,7 @@ def _pooled(
     number: Mapping[GpuPart, int],
     period: Interval,
 ) -> "np.ndarray":
-    """When each part of a node with a pool is there, cut at the windows."""
+    """When each part of a node with a pool is present, cut at the windows."""
     flat = [
         (number[part], segment.period.start_ms, segment.period.end_ms)
         for timeline in timelines

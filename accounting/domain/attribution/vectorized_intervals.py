@@ -27,9 +27,9 @@ CELL = np.dtype(
     + [(name, "i8") for name in ("common", "own", "held")]
     + [("is_seen", "?")]
 )
-# One holder of a cell; `divided` are the flags that it has besides where samples are divided.
+# One holder of a cell; `divided` are its additional flags if samples are divided.
 HOLDER = np.dtype([(n, "i8") for n in ("cell", "uid", "share", "flags", "divided")])
-# What the instances of a GPU leave of it in a window, over `common`.
+# The stranded share of a GPU in a window, over `common`.
 STRANDED = np.dtype([(n, "i8") for n in ("window", "gpu", "length", "share", "common")])
 
 
@@ -58,13 +58,13 @@ class _Shares(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CellTable:
-    """Everything that is held in the windows.
+    """All held time in the windows.
 
     Attributes:
         gpus: (node, uuid) by number.
         uids: of pods, by number, ascending; "" is the platform.
         cells: of `CELL`; `holders`: of `HOLDER`; `stranded`: of `STRANDED`.
-        unit: of each GPU, a denominator over which all of its amounts are integers.
+        unit: of each GPU, a denominator over which all its amounts are integers.
     """
 
     gpus: tuple[tuple[str, str], ...]
@@ -77,7 +77,7 @@ class CellTable:
 
 @dataclass(slots=True)
 class CellBuilder:
-    """Collects the intervals of nodes; each GPU is on one of them only.
+    """Collects the intervals of nodes; each GPU is on one node only.
 
     Attributes:
         part_number: of every part.
@@ -94,7 +94,7 @@ class CellBuilder:
     _known: dict[tuple[tuple[int, int], ...], _Shares] = field(default_factory=dict)
 
     def add(self, node: str, intervals: Sequence[HeldInterval]) -> bool:
-        """Add all intervals of a node; False, and none, where its shares are too fine."""
+        """Add all intervals of a node; returns False, and adds none, if its shares are too fine."""
         units: dict[str, int] = {}
         shares: list[_Shares] = []
         for uuid, _, _, (_, left, parts) in intervals:
@@ -111,7 +111,7 @@ class CellBuilder:
     def _append(
         self, node: str, intervals: Sequence[HeldInterval], shares: Sequence[_Shares]
     ) -> None:
-        """Add intervals; `shares` of all of their parts."""
+        """Add intervals; `shares` of all their parts."""
         of_part = iter(shares)
         for uuid, start, end, (is_seen, left, parts) in intervals:
             gpu = self._gpus.setdefault((node, uuid), len(self._gpus))
@@ -135,7 +135,7 @@ class CellBuilder:
         return found
 
     def table(self) -> CellTable:
-        """Everything that was added, cut at the windows."""
+        """All intervals that were added, cut at the windows."""
         flat = np.array(self._cells, np.int64).reshape(-1, 9)
         parts = cut_at_windows(self.windows, flat[:, 3], flat[:, 4])
         flat = flat[parts.source]

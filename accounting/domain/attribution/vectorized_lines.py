@@ -1,4 +1,4 @@
-"""Ledger lines from what is held and measured, for all GPUs at once (rules.md N20-N23)."""
+"""Ledger lines from held intervals and samples, for all GPUs at once (rules.md N20-N23)."""
 
 from typing import NamedTuple
 
@@ -18,12 +18,12 @@ _BUSY, _IDLE, _UNKNOWN, _FREE, _STRANDED, _STRAY, _DARK = range(len(STATES))
 
 
 class _Shown(NamedTuple):
-    """What samples show in each cell.
+    """The measurements in each cell.
 
     Attributes:
         covered: milliseconds with a valid sample.
         active: milliseconds x billionths.
-        used: activity up to what is held, in billionths of a ms over the cell's denominator.
+        used: activity up to the held share, in billionths of a ms over the cell's denominator.
         samples: of the metric that counts.
     """
 
@@ -79,10 +79,10 @@ def lines_of(table: CellTable, utilization: UtilizationTable) -> "np.ndarray":
 def _used(
     cells: "np.ndarray", utilization: UtilizationTable, active: Integers
 ) -> Integers:
-    """Activity up to what is held, in billionths of a ms over the cell's denominator.
+    """Activity up to the held share, in billionths of a ms over the cell's denominator.
 
-    Where all of a part is held, or nothing, that follows from the sum. Where some of it is
-    held, each sample is limited for itself.
+    If all of a part is held, or none of it, this follows from the sum. If some of it is held,
+    each sample is limited separately.
     """
     held = cells["held"]
     used: Integers = np.where(held > 0, active * cells["own"], 0)
@@ -181,7 +181,7 @@ def _stranded_amounts(table: CellTable) -> "np.ndarray":
     rows = table.stranded
     found = np.zeros(len(rows), _AMOUNT)
     found["window"], found["gpu"] = rows["window"], rows["gpu"]
-    found["instance"], found["part"] = NO_INSTANCE, -1  # no sample is expected of it
+    found["instance"], found["part"] = NO_INSTANCE, -1  # no sample is expected for it
     scale = table.unit[rows["gpu"]] // rows["common"]
     found["states"][:, _STRANDED] = rows["length"] * rows["share"] * scale * BILLION
     return found
@@ -199,7 +199,7 @@ def _rounded(exact: Integers, head: "np.ndarray", unit: Integers) -> Integers:
     missing = total // one[starts] - np.add.reduceat(states.sum(axis=1), starts)
     rest = exact - states * one[:, None]
     line, state = np.nonzero(rest)
-    order = np.lexsort((-rest[line, state], group[line]))  # stable: ties stay in order
+    order = np.lexsort((-rest[line, state], group[line]))  # stable: keeps ties
     line, state = line[order], state[order]
     owner = group[line]
     rank = np.arange(len(owner)) - np.searchsorted(owner, owner)

@@ -1,6 +1,7 @@
-"""The utilization of many GPUs in many windows, as arrays: which metric counts, and what it says.
+"""The utilization of many GPUs in many windows, as arrays: which metric counts, and its values.
 
-As `utilization.window_utilization`, for GPUs with one track for a metric (rules.md N4-N7, N21).
+The array form of `utilization.window_utilization`, for GPUs with one scraper series for each
+metric (rules.md N4-N7, N21).
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ class PlacedGpu(NamedTuple):
 
 
 def is_plain(utilization: GpuUtilization) -> bool:
-    """True when a GPU has at most one track for a metric."""
+    """True if a GPU has at most one scraper series for each metric."""
     tracks = utilization.tracks
     return len(tracks[ENGINE]) < 2 and len(tracks[UTIL]) < 2
 
@@ -54,7 +55,7 @@ class UtilizationTable:
     def of(
         cls, windows: Sequence[Interval], gpus: Sequence[PlacedGpu]
     ) -> "UtilizationTable":
-        """Of GPUs (or parts) with plain utilizations."""
+        """The table of GPUs (or parts) with one scraper series for each metric."""
         axis = Keys(windows[0].start_ms)
         changes = [gpu.changes for gpu in gpus]
         tracks: dict[str, list[ScraperSeries | None]] = {
@@ -108,7 +109,7 @@ class UtilizationTable:
 def _steps(
     tracks: Sequence[ScraperSeries | None], windows: Sequence[Interval]
 ) -> Integers:
-    """The step of each track in each window; many tracks share one."""
+    """The step of each scraper series in each window; many series share one."""
     row: dict[int, int] = {}
     table: list[list[int]] = []
     rows: list[int] = []

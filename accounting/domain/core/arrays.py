@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from accounting.domain.core.interval import Interval
 
 Integers = NDArray[np.int64]
-_REACH_MS = 1 << 34  # half a year: more than is ever read at once
+_REACH_MS = 1 << 34  # half a year: more than is read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class WindowParts(NamedTuple):
 def cut_at_windows(
     windows: Sequence[Interval], start: Integers, end: Integers
 ) -> WindowParts:
-    """Cut intervals at adjoining windows; what is outside the windows is dropped."""
+    """Cut intervals at adjoining windows; time outside the windows is dropped."""
     begins = np.array([window.start_ms for window in windows], np.int64)
     ends = np.array([window.end_ms for window in windows], np.int64)
     first = np.searchsorted(ends, start, "right")
@@ -60,7 +60,7 @@ def ranges(first: Integers, count: Integers) -> tuple[Integers, Integers]:
     """The integers [first[n], first[n] + count[n]) of every n, and the n of each.
 
     Returns:
-        The n of each integer, and the integers; a negative count gives none.
+        The n of each integer, and the integers; a negative count gives no integers.
     """
     count = np.maximum(count, 0)
     owner = np.repeat(np.arange(len(count)), count)
@@ -85,5 +85,5 @@ def sums_before(values: "np.ndarray") -> Integers:
 
 
 def joined_arrays(parts: Sequence[Integers]) -> Integers:
-    """Arrays one after another."""
+    """Arrays, concatenated."""
     return np.concatenate(parts) if parts else np.empty(0, np.int64)

@@ -1,7 +1,7 @@
-"""Ranges of billing days: the presets, steps and comparisons that people choose from.
+"""Ranges of billing days: presets, steps and comparisons.
 
 Days are those of the billing time zone (rules.md N31) and may have 23 or 25 hours. Every
-range is half-open: `after` is the first day that is not in it any more.
+range is half-open: `after` is the first day after it.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class DayRange:
     """Billing days [first, after).
 
     Raises:
-        ValueError: it holds no day.
+        ValueError: the range is empty.
     """
 
     first: date
@@ -30,12 +30,12 @@ class DayRange:
 
     @property
     def days(self) -> int:
-        """How many billing days."""
+        """Number of billing days."""
         return (self.after - self.first).days
 
     @property
     def last(self) -> date:
-        """The last day that is in it."""
+        """The last day of the range."""
         return self.after - DAY
 
     def period(self, zone: ZoneInfo) -> Interval:
@@ -54,11 +54,11 @@ class DayRange:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A range that has a name.
+    """A range with a name.
 
     Attributes:
         key: its keyboard shortcut.
-        unit: the calendar unit that it is, or is a part of; "" for a number of days.
+        unit: the calendar unit that it equals or is a part of; "" for a number of days.
     """
 
     name: str
@@ -97,7 +97,7 @@ def months_later(day: date, months: int) -> date:
 
 
 def preset_range(name: str, today: date) -> DayRange:
-    """The days that a preset means on a given day; they include that day where it says so.
+    """The days of a preset on a given day; they include that day if the preset does.
 
     Raises:
         ValueError: there is no such preset.
@@ -132,17 +132,17 @@ def unit_start(day: date, unit: str) -> date:
 
 
 def unit_later(day: date, unit: str, count: int) -> date:
-    """The same day of another week, month, quarter or year; the last one if shorter."""
+    """The same day of another week, month, quarter or year; the last day if it is shorter."""
     if unit == "week":
         return day + count * WEEK
     return months_later(day, count * UNIT_MONTHS[unit])
 
 
 def unit_of(days: DayRange) -> str:
-    """The calendar unit that a range is, or begins and stays inside of; else "".
+    """The calendar unit that a range equals, or starts with and stays inside of; else "".
 
-    Seven days from a Monday are a week; the first days of a month, quarter or year are of the
-    shortest of them that holds them all. One day is a day.
+    Seven days from a Monday are a week. The first days of a month, quarter or year have the
+    shortest of these units that contains them all. One day is a day.
     """
     if days.days == 1:
         return ""
@@ -166,15 +166,15 @@ COMPARISONS = {
 def compared_with(days: DayRange, mode: str, unit: str = "") -> DayRange | None:
     """The days that a range is compared with; None for `off`.
 
-    The previous period of a calendar unit, or of its first days, is the same of the unit
-    before: a running month is compared with the same elapsed days of the last one, a running
-    week with the same weekdays. `weekdays` goes back whole weeks, as few as do not overlap:
-    a Monday is compared with a Monday.
+    A calendar unit, or its first days, is compared with the same days of the previous unit: a
+    running month with the same elapsed days of the last month, a running week with the same
+    weekdays. `weekdays` goes back by the fewest whole weeks without overlap: a Monday is compared
+    with a Monday.
 
     Args:
         days: the range.
         mode: one of COMPARISONS.
-        unit: its calendar unit, where a preset says so; else `unit_of` its days.
+        unit: its calendar unit, if a preset sets it; else `unit_of` its days.
 
     Raises:
         ValueError: there is no such comparison.
@@ -196,7 +196,7 @@ def compared_with(days: DayRange, mode: str, unit: str = "") -> DayRange | None:
 
 
 def _shifted(days: DayRange, unit: str, by: int) -> DayRange:
-    """The same days of another unit: a whole month gives a whole month, and no day beyond it."""
+    """The same days of another unit; a full month becomes a full month."""
     first = unit_later(days.first, unit, by)
     held = unit_of(days)
     if held and days.after == unit_later(days.first, held, 1):
@@ -212,14 +212,14 @@ def neighbour(
 ) -> DayRange:
     """The range of the same kind before (-1) or after (1).
 
-    Calendar units stay whole: what is before 1 to 22 November, the month to date on the 22nd,
-    is October. Other ranges keep their length, and no day is left out between.
+    Calendar units stay complete: the range before 1 to 22 November, the month to date on the 22nd,
+    is October. Other ranges keep their length and adjoin.
 
     Args:
         days: the range.
         by: -1 or 1.
-        today: the newest day; a range that ends there may be a unit that still runs.
-        unit: the calendar unit, where a preset says so; else `unit_of` the days.
+        today: the newest day; a range that ends there may be an unfinished unit.
+        unit: the calendar unit, if a preset sets it; else `unit_of` the days.
     """
     unit = unit or unit_of(days)
     is_running = today is not None and days.last == today
@@ -234,7 +234,7 @@ def neighbour(
 
 
 def _whole_months(days: DayRange, *, is_running: bool) -> int:
-    """How many months a range has that begins and ends with one, or runs; 0 if it does not."""
+    """The number of months of a range that starts and ends with a month, or is running; else 0."""
     if days.first.day != 1 or not (days.after.day == 1 or is_running):
         return 0
     last = days.last

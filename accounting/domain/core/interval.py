@@ -1,6 +1,6 @@
 """Half-open periods of time, in integer milliseconds since 1970 (UTC).
 
-Every period here is [start, end): the start belongs to it, the end does not. Windows are
+Every period here is [start, end): it includes the start and excludes the end. Windows are
 five minutes on the UTC grid (rules.md N1).
 """
 
@@ -13,12 +13,12 @@ HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FAR_MS = (
-    253_402_300_799_000  # the last second of 9999: "for ever", as `datetime` knows it
+    253_402_300_799_000  # the last second of 9999: "for ever" in terms of `datetime`
 )
 
 
 def to_ms(instant: datetime) -> int:
-    """Milliseconds of an aware instant; refuses a naive one.
+    """Milliseconds since 1970 of an aware instant.
 
     Raises:
         ValueError: `instant` has no time zone.
@@ -60,7 +60,7 @@ class Interval:
 
     @property
     def end(self) -> datetime:
-        """First instant that is not in it any more, UTC."""
+        """The first instant after it, UTC."""
         return to_instant(self.end_ms)
 
     @property
@@ -69,11 +69,11 @@ class Interval:
         return self.end_ms - self.start_ms
 
     def contains(self, instant_ms: int) -> bool:
-        """True when the instant is in it; the end does not."""
+        """True if the instant is in it; the end is not."""
         return self.start_ms <= instant_ms < self.end_ms
 
     def intersection(self, other: "Interval") -> "Interval | None":
-        """The common part, or None when they share no millisecond."""
+        """The common part, or None if they share no millisecond."""
         start, end = (
             max(self.start_ms, other.start_ms),
             min(self.end_ms, other.end_ms),
@@ -81,11 +81,11 @@ class Interval:
         return Interval(start, end) if start < end else None
 
     def windows(self) -> Iterator["Interval"]:
-        """Every window of the UTC grid that it touches, whole, in order."""
+        """Every window of the UTC grid that it overlaps, in full, in order."""
         return self._grid(WINDOW_MS)
 
     def hours(self) -> Iterator["Interval"]:
-        """Every UTC hour that it touches, whole, in order."""
+        """Every UTC hour that it overlaps, in full, in order."""
         return self._grid(HOUR_MS)
 
     def _grid(self, size_ms: int) -> Iterator["Interval"]:
@@ -96,7 +96,7 @@ class Interval:
 
 
 def union(periods: Iterable[Interval]) -> list[Interval]:
-    """The same time, ascending and disjoint; periods that touch are one."""
+    """The same time, ascending and disjoint; adjoining periods are joined."""
     merged: list[Interval] = []
     for period in sorted(periods):
         if not period.length_ms:
@@ -110,7 +110,7 @@ def union(periods: Iterable[Interval]) -> list[Interval]:
 
 
 def without(periods: Iterable[Interval], taken: Iterable[Interval]) -> list[Interval]:
-    """What periods have beside others, ascending and disjoint."""
+    """The time of `periods` that is not in `taken`, ascending and disjoint."""
     found: list[Interval] = []
     others = union(taken)
     for period in union(periods):

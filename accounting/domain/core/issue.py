@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """What could not be believed or attributed, where, and what to do about it.
+    """A value or time that is not valid or cannot be attributed, where, and what to do about it.
 
     Attributes:
-        code: stable word for programs, e.g. `utilization_out_of_range`.
-        subject: the GPU, pod, node or metric name it is about.
+        code: stable identifier, such as `utilization_out_of_range`.
+        subject: the GPU, pod, node or metric name that is affected.
         message: one sentence for a person.
         advice: what to do, one sentence.
-        at_stake_ms: share-weighted milliseconds it touches; 0 when none or unknown.
-        first_ms, last_ms: when it was seen.
+        at_stake_ms: share-weighted milliseconds that it affects; 0 if none or unknown.
+        first_ms, last_ms: when it was first and last seen.
         severity: `info`, `warning` or `error`.
     """
 

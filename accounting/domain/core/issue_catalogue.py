@@ -1,7 +1,7 @@
 """The title and the advice of each code of a data issue, in one table.
 
-`title` is a plain sentence in a few words, `advice` the next step, `at_stake` the time by which
-issues are ranked. The message of an issue describes the finding.
+`title` is a short sentence, `advice` the next step, `at_stake` the time by which issues are
+ranked. The message of an issue describes the finding.
 """
 
 from collections.abc import Mapping
@@ -227,17 +227,17 @@ TEXTS: Mapping[str, Text] = {
 }
 
 
-# Codes that are found by computing windows; others end differently.
+# Codes of findings in computed windows; others end differently.
 OF_WINDOWS = frozenset(TEXTS) - {
     *("source_failed", "source_warning", "target_down", "clock_went_back"),
     *("unpriced_gpu", "unmapped_namespace", "unknown_metric"),
     *("cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"),
 }
 
-# Codes whose time at stake adds up over findings; others are reported with all of it.
+# Codes whose time at stake adds up over findings; others report the total each time.
 ADDING_UP = OF_WINDOWS | {"source_warning", "target_down"}
 
 
 def text_of(code: str) -> Text:
-    """The texts of a code; an unknown code of an older version is shown as it is."""
+    """The texts of a code; an unknown code of an older version is its own title."""
     return TEXTS.get(code) or Text(code.replace("_", " ").capitalize(), "")

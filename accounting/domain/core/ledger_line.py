@@ -1,4 +1,4 @@
-"""One line of the ledger of a window: who had a GPU (part), and in which states."""
+"""One line of the ledger of a window: the holder of a GPU (part), and its states."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
-PLATFORM = ""  # the pod uid of the line that nobody held
+PLATFORM = ""  # the pod uid of unallocated time
 ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # bits of `flags`, as models.FactFlag (N19, N21)
 
 
@@ -20,9 +20,9 @@ class LedgerLine:
     Attributes:
         metric: 0 none, 1 engine active, 2 GPU util (`utilization.METRIC_CODE`).
         flags: bits of models.FactFlag.
-        samples_expected: presence / step, rounded down (N33); none of what is stranded,
-            which no exporter can show.
-        samples_used: samples of the chosen track with data in the window.
+        samples_expected: presence / step, rounded down (N33); 0 for stranded time, which no
+            exporter can show.
+        samples_used: samples with data of the scraper series that counts, in the window.
     """
 
     uuid: str
@@ -84,7 +84,7 @@ class LineTable:
         return len(self.rows)
 
     def lines(self) -> Iterator[LedgerLine]:
-        """One by one."""
+        """All lines, one by one."""
         for row in self.rows:
             node, uuid = self.gpus[row["gpu"]]
             counted = {name: int(row[name]) for name in COUNTED}

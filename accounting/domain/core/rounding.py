@@ -17,17 +17,17 @@ def largest_remainder(
     *,
     is_given: bool = False,
 ) -> dict[Key, int]:
-    """Whole units for each amount, which sum to `total` (rules.md N23, N28).
+    """Whole units for each amount, with the sum `total` (rules.md N23, N28).
 
     Args:
-        amounts: (key, exact amount in 1/unit), in the order that settles ties.
-        unit: how many of the amounts' parts make one whole.
-        total: what the result must sum to.
+        amounts: (key, exact amount in 1/unit), in the order that breaks ties.
+        unit: the number of parts in one whole unit.
+        total: the sum of the result.
         is_given: the total is that of another list, and may differ from the sum of the
             amounts; each gets the same share of the difference first.
 
     Returns:
-        Whole units by key, in the order given.
+        Whole units by key, in the given order.
 
     Raises:
         ValueError: `total` cannot be reached by rounding each amount up or down.
@@ -63,10 +63,10 @@ def split_money(
     divisor: int = 1,
     total: Decimal | None = None,
 ) -> dict[Key, Decimal]:
-    """Amounts of a list, each rounded so that together they are the rounded total (N28).
+    """Amounts of a list, rounded so that their sum is the rounded total (N28).
 
-    Ties go to the smaller key, so keys must sort. Each amount is a cell / `divisor`; all
-    are brought to one denominator, because whole numbers are ten times faster to add and
+    Ties go to the smaller key, so keys must be sortable. Each amount is a cell / `divisor`. All
+    cells are converted to one denominator, because integers are ten times faster to add and
     compare than fractions.
 
     Args:

@@ -1,4 +1,4 @@
-"""What a cluster's evidence says as a whole: holds, presences, and where its data end."""
+"""Holds and presences of a whole cluster from its evidence, and where its data end."""
 
 from dataclasses import dataclass
 
@@ -19,11 +19,11 @@ from accounting.domain.inventory.records import Inventory
 
 @dataclass(frozen=True, slots=True)
 class DerivedHolds:
-    """What an inventory says as a whole: holds, presences, and when kube-state was seen.
+    """Holds and presences of an inventory, and when kube-state was seen.
 
     Attributes:
-        labels: of the loaded hours: which GPUs a hold has there.
-        far_labels: those further away, too: how far labels make and keep holds.
+        labels: of the loaded hours: they determine the GPUs of a hold there.
+        far_labels: also those of more distant hours, which create and continue holds.
     """
 
     holds: tuple[Hold, ...]
@@ -34,16 +34,16 @@ class DerivedHolds:
     issues: tuple[Issue, ...] = ()
 
     def labels_for(self, hold: Hold) -> Labels:
-        """The labels that say which GPUs a hold has; one made by labels has all they name."""
+        """The labels that determine the GPUs of a hold; a hold from labels uses all of them."""
         return self.far_labels if hold.is_inferred else self.labels
 
 
 def derive(inventory: Inventory, period: Interval, until_ms: int) -> DerivedHolds:
-    """Holds, presences and kube-state's sight of a cluster.
+    """Holds, presences and visibility of kube-state of a cluster.
 
     Args:
         inventory: the evidence.
-        period: for which `seen` is wanted.
+        period: for which `seen` is computed.
         until_ms: where the cluster's data end (rules.md N1).
     """
     state, labels = kube_state(inventory), labels_of(inventory)
@@ -67,9 +67,9 @@ def derive(inventory: Inventory, period: Interval, until_ms: int) -> DerivedHold
 
 
 def data_end_ms(inventory: Inventory) -> int:
-    """Where a cluster's data end: the latest of all tracks' last sample plus its step.
+    """Where a cluster's data end: the latest last sample of a scraper series, plus its step.
 
-    Those of kube-state included (rules.md N1); 0 without any.
+    Includes those of kube-state (rules.md N1); 0 without samples.
     """
     ends = [
         spans[-1].last_ms + spans[-1].step_ms

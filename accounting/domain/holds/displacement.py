@@ -1,4 +1,4 @@
-"""Holds by absence that end where a later bind needs their units (rules.md N11)."""
+"""Holds that end by absence when a later bind needs their units (rules.md N11)."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -11,7 +11,7 @@ from accounting.domain.inventory.records import Inventory
 def make_room(
     holds: list[Hold], inventory: Inventory, absent: dict[tuple[str, str], int]
 ) -> list[Hold]:
-    """End holds by absence where a later bind needs their units (N11).
+    """End absent holds when a later bind needs their units (N11).
 
     Args:
         holds: by node, bind and uid.

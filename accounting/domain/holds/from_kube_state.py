@@ -1,6 +1,6 @@
 """Every hold that kube-state shows (rules.md N9-N13).
 
-Derived from an inventory as a whole; the same evidence always gives the same holds.
+Derived from a complete inventory; the same evidence always gives the same holds.
 """
 
 from collections import defaultdict
@@ -34,8 +34,8 @@ def derive_holds(
     Args:
         inventory: evidence; pods that never had a node or a GPU request hold nothing.
         state: kube-state's scrapes.
-        labels: whom GPU samples name.
-        until_ms: where the data end; a hold that lasts is booked no further.
+        labels: the pods that GPU samples name.
+        until_ms: where the data end; a lasting hold is booked up to there.
     """
     absent: dict[tuple[str, str], int] = {}
     holds: list[Hold] = []
@@ -64,7 +64,7 @@ def derive_holds(
 
 
 def _is_holding(pod: PodRecord, claims: Claims) -> bool:
-    """True for a pod with a node that requests GPUs for itself."""
+    """True for a pod on a node that requests GPUs itself."""
     asks = pod.requests or pod.annotations or claims.of_pod(pod)
     return bool(pod.node and asks) and not is_reservation(pod.namespace)
 
@@ -108,7 +108,7 @@ def _claim_holds(
     claims: Claims,
     spans: dict[str, tuple[int, int]],
 ) -> Iterable[Hold]:
-    """What a pod holds by its claims; one that others share at the time is divided."""
+    """The holds of a pod's claims; a claim that pods share at the time is divided."""
     facts = node_facts(inventory.nodes.get(pod.node), bound_ms(pod))
     for claim in claims.held(pod, facts, spans):
         found = _hold(

@@ -20,7 +20,7 @@ from accounting.domain.inventory.records import Inventory, Naming, ShownPod
 from accounting.domain.units.gpu_units import GpuUnit, NodeFacts, is_partition, unit_of
 
 WHOLE_GPU = "nvidia.com/gpu"
-AMD_GPU = "amd.com/gpu"  # also where all cards of a node are divided alike
+AMD_GPU = "amd.com/gpu"  # also if all cards of a node are divided in the same way
 
 
 class _Who(NamedTuple):
@@ -36,10 +36,10 @@ def inferred_holds(
 ) -> list[Hold]:
     """One hold for each pod that labels name on a node where kube-state never shows it.
 
-    A pod that it shows without a node (Pending) is one of them. And for each kind of unit, and
-    each time that kube-state is not seen: it lasts from the first to one step after the last
-    such sample then, at most until kube-state is seen again. Units are the places (GPU,
-    instance, vgpu) that it names.
+    This includes a pod that kube-state shows without a node (Pending). There is one hold for each
+    kind of unit and each period in which kube-state is not seen: from the first such sample to one
+    step after the last one, at most until kube-state is seen again. Its units are the distinct
+    (GPU, instance, vgpu) that name the pod.
     """
     shown = {
         *(
@@ -48,7 +48,7 @@ def inferred_holds(
         ),
         *inventory.shown,
     }
-    shown |= {pod._replace(uid="") for pod in shown}  # where a label carries none
+    shown |= {pod._replace(uid="") for pod in shown}  # for labels without a uid
     named: dict[_Who, list[LabeledSlot]] = defaultdict(list)
     for place in labels.all():
         pod = place.pod
@@ -69,7 +69,7 @@ def inferred_holds(
 def _unseen(
     places: Sequence[LabeledSlot], state: KubeState
 ) -> Iterator[tuple[Interval, int | None]]:
-    """When places name a pod while kube-state is not seen, each time with its return."""
+    """When labels name a pod while kube-state is not seen, each period with its end."""
     times = union_of(place.shown for place in places).times.tolist()
     stretches: dict[int | None, list[int]] = defaultdict(list)
     for gap in _gaps(state.seen(Interval(times[0], times[-1] + 1)), times):
@@ -81,7 +81,7 @@ def _unseen(
 
 
 def _gaps(seen: Sequence[Interval], times: Sequence[int]) -> Iterator[Interval]:
-    """What is around the periods in which kube-state is seen, from first to last time."""
+    """The gaps around the periods in which kube-state is seen, from the first to the last time."""
     start_ms = times[0]
     for period in seen:
         if start_ms < period.start_ms:
@@ -94,7 +94,7 @@ def _gaps(seen: Sequence[Interval], times: Sequence[int]) -> Iterator[Interval]:
 def _unit(
     kind: str, facts: NodeFacts, added: Mapping[str, Fraction]
 ) -> tuple[str, GpuUnit] | None:
-    """The resource by which a node gives out units of a kind, and what one of them is."""
+    """The resource of a kind of unit on a node, and what one of its units is."""
     for resource in sorted(facts.capacity, key=lambda name: (len(name), name)):
         unit = unit_of(resource, facts, added)
         if unit is not None and unit.kind == kind and facts.capacity[resource]:
@@ -117,7 +117,7 @@ def _hold(
     inventory: Inventory,
     labels: Labels,
 ) -> Hold | None:
-    """The hold of the labels of a span, its unit judged at its bind; None without one."""
+    """The hold of the labels of a span, with the unit at its bind; None without one."""
     facts = node_facts(inventory.nodes.get(who.node), span.start_ms)
     unit = _unit(who.kind, facts, inventory.added)
     if unit is None:
@@ -154,7 +154,7 @@ def _hold(
 
 
 def _until(hold: Hold, back_ms: int | None, until_ms: int) -> Hold:
-    """The hold as far as the data go: what reaches their end may last."""
+    """The hold, limited to the end of the data: a hold that reaches it may last longer."""
     end = hold.booked_until_ms
     if back_ms is None and end >= until_ms:
         return replace(hold, ended_ms=None, booked_until_ms=until_ms, ended_by="")

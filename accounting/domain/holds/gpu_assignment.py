@@ -12,14 +12,14 @@ from accounting.domain.units.geometry import GpuPart
 
 Place = tuple[
     GpuPart, str
-]  # a GPU or instance, and its vgpu: stands for one unit (N17)
+]  # a GPU or instance, and its vgpu: represents one unit (N17)
 
 
 NOT_CLAIMED: frozenset[GpuPart] = frozenset()
 
 
 def claimed_parts(holds: Iterable[Hold]) -> dict[str, frozenset[GpuPart]]:
-    """What each pod, by uid, has by its claims: labels there are used for no other hold of it."""
+    """The devices of each pod's claims, by uid; their labels count for no other hold of it."""
     found: dict[str, frozenset[GpuPart]] = {}
     for hold in holds:
         if hold.parts:
@@ -30,8 +30,8 @@ def claimed_parts(holds: Iterable[Hold]) -> dict[str, frozenset[GpuPart]]:
 def named_times(hold: Hold, labels: Labels) -> dict[Place, Times]:
     """The distinct sample times within a hold at which each place names it (N17).
 
-    A label counts on the hold's node and, where the sample carries one, with its uid; on a
-    shared GPU as `Labels.counting` says.
+    A label counts on the hold's node only and, if the sample has a uid, for that uid only; on a
+    shared GPU as in `Labels.counting`.
     """
     times_of: dict[Place, list[Times]] = defaultdict(list)
     places = labels.of(hold.namespace, hold.pod, hold.uid, hold.node)
@@ -55,15 +55,15 @@ def mapped_places(
     is_only: bool = True,
     claimed: frozenset[GpuPart] = NOT_CLAIMED,
 ) -> list[Place]:
-    """The places that a hold has for its whole life, most named first (N17).
+    """The places of a hold, for its whole duration, the one with the most samples first (N17).
 
-    At most one place for each unit. What `hold.named` tells of other hours counts too.
+    At most one place for each unit. Samples of other hours count too (`hold.named`).
 
     Args:
-        hold: whose places.
+        hold: the hold.
         labels: of the cluster.
-        is_only: the pod holds nothing else; else a place must be of the hold's kind.
-        claimed: what the pod has by claims: labels there are used for no other hold of it.
+        is_only: the pod has no other hold; otherwise a place must be of the hold's kind.
+        claimed: devices of the pod's claims: labels there are used for no other hold of it.
     """
     if hold.parts:
         return [(part, "") for part in hold.parts][: hold.units]

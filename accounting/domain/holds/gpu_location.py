@@ -1,8 +1,8 @@
-"""One GPU is in one place: what happens to a UUID that two nodes show (rules.md N15).
+"""One GPU is in one place: a UUID that two nodes show (rules.md N15).
 
-A UUID that is sampled on another node has gone there. Where both nodes go on sampling it (a
-copied UUID, an exporter with another node's name), it is where its samples began last, until
-they end there: so its time is counted once, and data health names it.
+A UUID that is sampled on another node has moved there. If both nodes still sample it (a
+copied UUID, an exporter with another node's name), it is on the node where its samples started
+last, until they end there: so its time is counted once, and data health lists it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ Spans = Mapping[str, Sequence[SampleSpan]]  # by node
 
 
 def in_one_place(spans: Spans) -> dict[str, list[SampleSpan]]:
-    """The same spans, those that began earlier cut where a later one of another node is."""
+    """The same spans; an earlier span is cut where a later one of another node overlaps it."""
     if len(spans) < 2:
         return {node: list(found) for node, found in spans.items()}
     ordered = sorted(
@@ -38,7 +38,7 @@ def in_one_place(spans: Spans) -> dict[str, list[SampleSpan]]:
 
 
 def _without(span: SampleSpan, later: SampleSpan) -> list[SampleSpan]:
-    """What is left of a span around a later one: it ends where that begins."""
+    """The rest of a span around a later one: it ends where that one starts."""
     end_ms = later.last_ms + later.step_ms
     if later.first_ms > span.last_ms or end_ms <= span.first_ms:
         return [span]
@@ -51,12 +51,12 @@ def _without(span: SampleSpan, later: SampleSpan) -> list[SampleSpan]:
 
 
 def misplaced(inventory: Inventory, period: Interval, *, is_seen: bool) -> list[Issue]:
-    """GPUs that two nodes show at one time, and those of nodes that nobody knows.
+    """GPUs that two nodes show at the same time, and those on unknown nodes.
 
     Args:
         inventory: the evidence.
-        period: that is looked at.
-        is_seen: kube-state is seen in it; else no node is known to be missing.
+        period: in which to look.
+        is_seen: kube-state is seen in it; otherwise it is not known which nodes are missing.
     """
     found: list[Issue] = []
     for uuid, gpu in sorted(inventory.gpus.items()):

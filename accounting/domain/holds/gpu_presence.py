@@ -1,4 +1,4 @@
-"""When each GPU was there, and on which node (rules.md N14-N16)."""
+"""When each GPU was present, and on which node (rules.md N14-N16)."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def derive_presences(
     Args:
         inventory: evidence.
         state: kube-state's scrapes.
-        until_ms: where the data end; silence counts up to there.
+        until_ms: where the data end; missing samples count up to there.
     """
     by_node: dict[str, dict[str, list[SampleSpan]]] = defaultdict(dict)
     elsewhere: dict[str, dict[str, list[int]]] = defaultdict(dict)
@@ -61,20 +61,20 @@ def derive_presences(
 
 @dataclass(slots=True)
 class _There:
-    """A GPU that is on the node: since when, and which of its spans was the last to begin."""
+    """A GPU on the node: since when, and its span that started last."""
 
     uuid: str
     start_ms: int
     span: SampleSpan
 
     def is_silent(self, at_ms: int) -> bool:
-        """True when its last sample is more than 1.5 steps back."""
+        """True if its last sample is more than 1.5 steps ago."""
         return far_apart(at_ms - self.span.last_ms, self.span.step_ms)
 
 
 @dataclass(slots=True)
 class _NodeReplay:
-    """Plays what happened on one node in the order of time (N14, N15)."""
+    """Replays the events of one node in order of time (N14, N15)."""
 
     name: str
     spans_of: dict[str, list[SampleSpan]]
@@ -103,7 +103,7 @@ class _NodeReplay:
         return self.found
 
     def _moments(self, until_ms: int) -> list[int]:
-        """When anything may change: samples begin, silence lasts, objects and capacity."""
+        """When anything may change: first samples, gaps, node objects and capacity."""
         moments = {until_ms, *(at for uuid in self.elsewhere.values() for at in uuid)}
         for spans in self.spans_of.values():
             for span in spans:
@@ -125,7 +125,7 @@ class _NodeReplay:
         )
 
     def _objects_gone(self, at: int) -> None:
-        """End what went with its node object; without any object, after an hour."""
+        """End GPUs that were removed with their node object; without one, after an hour."""
         life = next((x for x in reversed(self.lives) if x.first_ms < at), None)
         for gpu in list(self.there.values()):
             proof = (gpu.span.last_ms, gpu.span.step_ms)
@@ -138,14 +138,14 @@ class _NodeReplay:
                 self._end(gpu.uuid, sum(max(proof, (life.last_ms, life.step_ms))))
 
     def _moved_away(self, at: int) -> None:
-        """End what was sampled on another node since, never after that first sample."""
+        """End GPUs that have since been sampled on another node, at that sample at the latest."""
         for uuid, firsts in self.elsewhere.items():
             gpu = self.there.get(uuid)
             if gpu is not None and at in firsts and gpu.span.last_ms < at:
                 self._end(uuid, min(gpu.span.last_ms + gpu.span.step_ms, at))
 
     def _too_many(self, at: int) -> None:
-        """End the longest silent UUIDs beyond what the capacity ever stood for."""
+        """End the UUIDs beyond the highest capacity that have been missing longest."""
         most = most_gpus(self.record, at, self.added)
         if most is None or len(self.there) <= most:
             return
@@ -163,7 +163,7 @@ def _placeholders(
     until_ms: int,
     added: Added,
 ) -> list[PresenceRecord]:
-    """GPUs that the capacity stands for and that no sample has named yet (N16)."""
+    """GPUs that the capacity represents and that no sample has named yet (N16)."""
     if not record.capacity:
         return []
     node = record.name

@@ -1,4 +1,4 @@
-"""A hold: one pod keeping units of a resource from bind until its end."""
+"""A hold: one pod with units of a resource from its bind until its end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,23 +13,23 @@ class Hold:
     """One pod uid holding one resource on one node, in [bound_ms, booked_until_ms).
 
     Attributes:
-        resource: Kubernetes' spelling, e.g. `nvidia.com/gpu`.
+        resource: as Kubernetes spells it, such as `nvidia.com/gpu`.
         units: effective request.
         share: of one unit, of one GPU; 1 for a whole GPU.
-        ended_ms: None while it lasts or nobody knows yet (N11).
-        booked_until_ms: where its time ends; equals `ended_ms` when that is known.
+        ended_ms: None while it lasts or its end is not known yet (N11).
+        booked_until_ms: where its booked time ends; equals `ended_ms` if that is known.
         ended_by: `Succeeded`, `Failed`, `gone`, or "" while it lasts.
-        inferred_from_ms: from here on only labels say that it lasts (N13); None: kube-state
-            says so all the time.
+        inferred_from_ms: from here on only labels show that it lasts (N13); None if kube-state
+            shows it all the time.
         is_inferred: kube-state never shows it.
         kind: of its units: "" for whole GPUs and replicas, else a profile (N18).
-        is_shared: several units stand for one GPU or instance (N17).
+        is_shared: several units represent one GPU or instance (N17).
         names: other pods whose labels are used for this one: (namespace, name, uid) of KAI's
             reservation pods.
-        parts: the GPUs and instances of its claims, as far as they are known.
-        is_unit: it takes units of the node's capacity; claims and fractions do not.
-        named: how many samples named it at each place (a GPU or instance, and its vgpu)
-            outside the hours whose labels are available (N17).
+        parts: the known GPUs and instances of its claims.
+        is_unit: it uses units of the node's capacity; claims and fractions do not.
+        named: the number of samples that named it at each place (a GPU or instance, and its
+            vgpu) outside the hours whose labels are loaded (N17).
     """
 
     uid: str
@@ -56,5 +56,5 @@ class Hold:
     )
 
     def active_at(self, instant_ms: int) -> bool:
-        """True when it holds at an instant."""
+        """True if it holds at an instant."""
         return self.bound_ms <= instant_ms < self.booked_until_ms

@@ -1,9 +1,9 @@
-"""How many samples named a hold at each place, hour by hour: kept with the hold (rules.md N17).
+"""The number of samples that named a hold at each place, by hour, stored with it (rules.md N17).
 
-A hold has the places that name it most often in its whole life, and the labels of only a few
-hours are available at one time. What was counted in an hour is replaced when the labels of that
-hour are available again, never added to: so the counts are a function of the samples, in whatever
-order and pieces they were read.
+A hold has the places that name it most often in its whole duration, but the labels of only a few
+hours are loaded at a time. The count of an hour is replaced, never added to, when the labels of
+that hour are loaded again: so the counts are a function of the samples, whatever the order and
+pieces in which they were read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Tally:
     """Counts of distinct sample times.
 
     Attributes:
-        places: ascending; none without a sample.
+        places: ascending; each has at least one sample.
         first_ms: start of the first hour.
         counts: by place and hour; the first and the last hour have samples.
     """
@@ -43,7 +43,7 @@ class Tally:
         return self.first_ms + int(self.counts.shape[1]) * HOUR_MS
 
     def outside(self, hours: Interval) -> dict[Place, int]:
-        """The samples of each place in all hours but those of a period; none is left out."""
+        """The samples of each place in all hours except those of a period; 0 if none."""
         sums = self.counts[:, ~self._inside([hours])].sum(axis=1).tolist()
         found = zip(self.places, sums, strict=True)
         return {place: count for place, count in found if count}
@@ -51,7 +51,7 @@ class Tally:
     def replaced(
         self, hours: Sequence[Interval], times: Mapping[Place, Times]
     ) -> "Tally":
-        """The same with the counts of some hours made again.
+        """The tally with the counts of some hours replaced.
 
         Args:
             hours: disjoint periods of whole hours.
@@ -89,7 +89,7 @@ def _counted(times: Mapping[Place, Times], hours: Interval) -> Tally:
 
 
 def _joined(tallies: Sequence[Tally]) -> Tally:
-    """Tallies of different hours as one, without empty places and hours around."""
+    """Tallies of different hours as one, without empty places and empty hours at the ends."""
     some = [tally for tally in tallies if tally.counts.any()]
     if not some:
         return Tally()
@@ -112,7 +112,7 @@ def _joined(tallies: Sequence[Tally]) -> Tally:
 
 
 def stale_hours(before: Interval, now: Interval) -> list[Interval]:
-    """The hours in which what is in a hold is another, whole: at both of its ends.
+    """The hours in which the holds differ, in full: at both of their ends.
 
     Args:
         before: the hold when its samples were counted.
@@ -131,13 +131,13 @@ def stale_hours(before: Interval, now: Interval) -> list[Interval]:
 
 
 def whole_hours(period: Interval) -> Interval:
-    """The hours that a period touches."""
+    """The hours that a period overlaps."""
     start = period.start_ms - period.start_ms % HOUR_MS
     return Interval(start, -(-period.end_ms // HOUR_MS) * HOUR_MS)
 
 
 def without(hours: Sequence[Interval], hole: Interval) -> list[Interval]:
-    """What of some periods is outside another one."""
+    """The parts of some periods that are outside another one."""
     found: list[Interval] = []
     for period in hours:
         if period.start_ms < min(period.end_ms, hole.start_ms):

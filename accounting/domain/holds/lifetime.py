@@ -1,4 +1,4 @@
-"""When a pod's holds begin and end (rules.md N10, N11, N13)."""
+"""When a pod's holds start and end (rules.md N10, N11, N13)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from accounting.domain.units.gpu_units import NodeFacts
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where a pod's holds end; `ended_ms` is None while they last or nobody knows (N11)."""
+    """Where a pod's holds end; `ended_ms` is None while they last or the end is not known (N11)."""
 
     ended_ms: int | None
     booked_until_ms: int
@@ -32,16 +32,16 @@ def end_of(
     until_ms: int,
     lives: Sequence[NodeLife] = (),
 ) -> End:
-    """The earliest of the ends that N11 knows; labels keep a hold in the dark (N13).
+    """The earliest of the ends of N11; labels continue a hold while kube-state is not seen (N13).
 
     Args:
-        pod: that holds.
-        node: on which it does.
+        pod: the holder.
+        node: of the hold.
         state: kube-state's scrapes.
         labels: of GPU samples.
         until_ms: where the data end.
-        lives: of the node's name; what ended before a sample that shows the pod did not
-            end its hold.
+        lives: of the node's name; a node object that ended before a sample of the pod did not end
+            its hold.
     """
     bound = bound_ms(pod)
     facts = node_facts(node, bound)
@@ -76,9 +76,9 @@ def _kept_until(
     since_ms: int,
     back_ms: int | None,
 ) -> int:
-    """One step after the last sample with a pod's label before kube-state is back."""
+    """One step after the last sample with a pod's label before kube-state is seen again."""
     latest = since_ms
-    units = units_of(pod, facts, {})  # a unit that was added is never shared
+    units = units_of(pod, facts, {})  # a unit of an added resource is never shared
     is_shared = any(unit.is_shared for _, _, unit in units)
     for named in labels.of(pod.namespace, pod.name, pod.uid, pod.node):
         shown = labels.counting(named, is_shared=is_shared)

@@ -1,6 +1,6 @@
-"""GPUs that a node has no room for, and those of nodes that nobody knows (rules.md N40).
+"""GPUs beyond the capacity of their node, and GPUs on unknown nodes (rules.md N40).
 
-An exporter may show what it likes: a UUID reaches a bill only where kube-state bears it out.
+Samples of an exporter alone do not make a GPU billable: kube-state must confirm it.
 """
 
 from collections import defaultdict
@@ -24,10 +24,10 @@ Claimed = Mapping[str, set[str]]  # UUIDs, by node
 
 
 def most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | None:
-    """The highest number of GPUs that a node's capacity has stood for, up to an instant.
+    """The highest number of GPUs that a node's capacity has represented, up to an instant.
 
-    Labels of the node say what a unit of it is, and may change while the number of units
-    stays. None where no capacity is known.
+    The labels of the node determine what a unit is, and may change while the number of units
+    stays the same. None if no capacity is known.
     """
     if record is None or not record.capacity:
         return None
@@ -42,10 +42,10 @@ def most_gpus(record: NodeRecord | None, until_ms: int, added: Added) -> int | N
 
 
 def claimed_gpus(inventory: Inventory) -> dict[str, set[str]]:
-    """The UUIDs that claims were given, by node ("" where nobody said).
+    """The UUIDs that claims were allocated, by node ("" if not known).
 
-    The capacity of a node does not stand for them. Only of claims that the API or kube-state
-    shows; not of those behind an extended resource.
+    They are not part of the node's capacity. Only for claims that the API or kube-state
+    shows; not for those that back an extended resource.
     """
     found: dict[str, set[str]] = defaultdict(set)
     for claim in inventory.claims.values():
@@ -60,11 +60,11 @@ def claimed_gpus(inventory: Inventory) -> dict[str, set[str]]:
 def room_of(
     record: NodeRecord | None, uuids: Iterable[str], added: Added, claimed: Claimed
 ) -> int | None:
-    """How many of the UUIDs that were sampled on a node may be there at one time.
+    """How many of the UUIDs that were sampled on a node may be present at the same time.
 
-    As many as its capacity ever stood for, beside those that claims were given. None where no
-    capacity is known, or none that ever stood for a GPU: what is left of a device plugin when
-    claims take its place says nothing.
+    As many as its capacity ever represented, plus those that claims were allocated. None if no
+    capacity is known, or if it never represented a GPU: a capacity that remains after claims
+    replaced a device plugin is not evidence.
     """
     most = most_gpus(record, FAR_MS, added)
     if record is None or not most:
@@ -76,10 +76,10 @@ def room_of(
 def within_capacity(
     presences: Sequence[PresenceRecord], spans: Spans, room: int | None
 ) -> list[PresenceRecord]:
-    """The presences of a node, at no time of more UUIDs than its capacity ever stood for.
+    """The presences of a node, at no time of more UUIDs than its capacity ever represented.
 
-    Those with the latest first sample on the node are left out, then the larger UUID; a
-    capacity that comes later counts for all time.
+    Those with the latest first sample on the node are excluded, then those with the larger UUID. A
+    later capacity applies to all time.
 
     Args:
         presences, spans: of the node.
@@ -113,11 +113,10 @@ def _covers(presence: PresenceRecord, instant_ms: int) -> bool:
 
 
 def unknown_nodes(inventory: Inventory, sampled: Mapping[str, Spans]) -> set[str]:
-    """Nodes that samples of GPUs name and that kube-state never shows, as it should have.
+    """Nodes that GPU samples name and that kube-state should show but never does.
 
-    It was seen for an hour while such a GPU was sampled, and it shows other nodes: no pod
-    can hold anything there, and nobody has such a node. Before that hour is over the node
-    may only be late.
+    kube-state was seen for an hour while such a GPU was sampled, and it shows other nodes: no pod
+    can hold anything there. Before the end of that hour the node may only be late.
 
     Args:
         inventory: evidence.
@@ -160,7 +159,7 @@ def _together_ms(spans: Sequence[SampleSpan], seen: Sequence[Interval]) -> int:
 def beyond_capacity(
     inventory: Inventory, presences: Iterable[PresenceRecord], period: Interval
 ) -> list[Issue]:
-    """The GPUs that were sampled in a period on a node that has no room for them."""
+    """The GPUs that were sampled in a period beyond the capacity of their node."""
     there: dict[tuple[str, str], list[Interval]] = defaultdict(list)
     for presence in presences:
         end_ms = FAR_MS if presence.end_ms is None else presence.end_ms

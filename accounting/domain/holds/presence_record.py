@@ -1,11 +1,11 @@
-"""A GPU that was on a node for a while: what presence and all that follows from it share."""
+"""A period in which a GPU was present on a node."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class PresenceRecord:
-    """One GPU on one node in [start_ms, end_ms); `end_ms` None: still there.
+    """One GPU on one node in [start_ms, end_ms); `end_ms` None: still present.
 
     Attributes:
         uuid: the GPU's UUID, or a placeholder `<node>/<n>` (N16).

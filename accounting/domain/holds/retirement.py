@@ -1,4 +1,4 @@
-"""The end of a cluster: all presence and holds end where it was retired (rules.md N38)."""
+"""The end of a cluster: all presence and holds end when it was retired (rules.md N38)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -6,14 +6,14 @@ from dataclasses import replace
 from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.presence_record import PresenceRecord
 
-RETIRED = "retired"  # how such holds ended
+RETIRED = "retired"  # `ended_by` of such holds
 
 
 def holds_until(holds: Iterable[Hold], retired_ms: int) -> list[Hold]:
-    """The holds that began before a cluster was retired, ended there at the latest.
+    """The holds that started before a cluster was retired, ended there at the latest.
 
-    One whose end nobody knows, because kube-state fell silent, ends there as well; its time
-    stays booked no further than it was seen.
+    A hold without a known end, because kube-state was no longer seen, ends there as well; its time
+    is booked only as far as it was seen.
     """
     found: list[Hold] = []
     for hold in holds:
@@ -32,7 +32,7 @@ def holds_until(holds: Iterable[Hold], retired_ms: int) -> list[Hold]:
 def presences_until(
     presences: Iterable[PresenceRecord], retired_ms: int
 ) -> list[PresenceRecord]:
-    """The presences that began before a cluster was retired, ended there at the latest."""
+    """The presences that started before a cluster was retired, ended there at the latest."""
     return [
         presence
         if presence.end_ms is not None and presence.end_ms <= retired_ms

@@ -1,4 +1,4 @@
-"""What of the evidence cannot be booked, as issues: nothing of it reaches a bill."""
+"""Evidence that cannot be booked, as issues: it is never billed."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ from accounting.domain.units.gpu_units import share_of, unit_of
 
 
 def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
-    """Pods and instances of a period that cannot be booked: nothing of it reaches a bill."""
+    """Pods and instances of a period that cannot be booked."""
     yield from _unknown_instances(inventory, period)
     claims = Claims.of(inventory)
     for pod in inventory.pods.values():

@@ -1,4 +1,4 @@
-"""Samples of the second column that cannot be: no data, with an issue (trap T5)."""
+"""Values of GPU activity that are not possible: no data, with an issue (trap T5)."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ RATIOS = ("sm_active", "tensor_active", "dram_active")
 MEMORY, POWER, ENERGY = "memory_used_bytes", "power_watts", "energy_joules"
 TEMPERATURE, NVLINK = "temperature_celsius", "nvlink_bytes_per_second"
 THROTTLE = "throttle_reasons"
-LIMITS = {  # the most that is believed of a metric, and what counts as it is
+LIMITS = {  # the largest accepted value of a metric, and the largest that counts unchanged
     MEMORY: (2.0**45, 2.0**45),  # 32 TiB
     POWER: (100_000.0, 100_000.0),
     TEMPERATURE: (250.0, 250.0),
@@ -32,7 +32,7 @@ def checked(
     whole: Interval,
     issues: list[Issue],
 ) -> Samples:
-    """Samples of a metric; what is impossible counts as no data, with an issue (trap T5)."""
+    """Samples of a metric; impossible values count as no data, with an issue (trap T5)."""
     samples = found.samples(metric, names)
     most, all_of_it = LIMITS.get(metric, (MAX_RATIO, 1.0))
     good = (samples.values >= 0) & (samples.values <= most)
@@ -61,7 +61,7 @@ def checked(
 def _by_owner(
     samples: Samples, wanted: NDArray[np.bool_], weights: Integers
 ) -> list[tuple[int, Integers, int]]:
-    """Times of the wanted samples and the sum of their weights, by the number of their thing."""
+    """Times of the wanted samples and the sum of their weights, by owner number."""
     if not wanted.any():
         return []
     owners, times = samples.owners[wanted], samples.times[wanted]
@@ -75,7 +75,7 @@ def _by_owner(
 def energy_issues(
     energy: Energy, names: Sequence[tuple[str, str]], whole: Interval
 ) -> list[Issue]:
-    """Counters that went back or rose too fast in a period, one issue for each GPU."""
+    """Counters that decreased or rose too fast in a period, one issue for each GPU."""
     issues: list[Issue] = []
     owners = np.searchsorted(energy.first, np.arange(len(energy.times)), "right") - 1
     inside = (energy.times >= whole.start_ms) & (energy.times < whole.end_ms)

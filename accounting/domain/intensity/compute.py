@@ -1,10 +1,10 @@
-"""The second column: how hard GPUs worked, never called busy (docs/decisions/0010).
+"""GPU activity, which is never called busy (docs/decisions/0010).
 
 SM, tensor and DRAM activity, memory, power, energy, temperature, NVLink and throttled clocks
 of every line of a window, over the time that was observed. Activity and memory belong to an
-instance; the rest to the whole GPU: it is taken once and divided over the GPU's lines as its
-time is, in proportion to held time x share; what nobody held is the platform's (rules.md
-"Energy"). Sums are exact integers, so that a window does not depend on how its time was
+instance, the other measures to the whole GPU: they are counted once and divided over the GPU's
+lines in proportion to held time x share; the part of unallocated time is the platform's
+(rules.md "Energy"). Sums are exact integers, so that a window does not depend on how its time was
 cut; a share is applied to them once.
 """
 
@@ -57,16 +57,16 @@ def intensities(
     stretches: Sequence[GpuInterval],
     changes: Changes,
 ) -> tuple[list[IntensityTable], list[Issue]]:
-    """The second column of adjoining windows.
+    """The GPU activity of adjoining windows.
 
     Args:
-        windows: adjoining and in order.
+        windows: adjoining and ascending.
         readings: with samples from 30 min before the first to 10 min after the last window.
         stretches: of every GPU's presence, disjoint for each GPU and node.
         changes: instants at which the holders of a GPU or instance change, ascending.
 
     Returns:
-        A table for each window, and what was wrong with the values.
+        A table for each window, and issues of values.
     """
     found = GaugeSeries.of(readings, OF_PART, OF_GPU)
     if not found.series or not stretches:
@@ -133,7 +133,7 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
     whole: Interval,
     issues: list[Issue],
 ) -> None:
-    """What belongs to a whole GPU, over each cut stretch of it."""
+    """Measures of a whole GPU, over each cut interval of it."""
     names = [(uuid, "") for _, uuid in work.gpus]
     of_gpu: dict[tuple[str, str], set[int]] = defaultdict(set)
     for (node, uuid, _), at in changes.items():
@@ -173,7 +173,7 @@ def _measure_gpus(  # noqa: PLR0913, PLR0917  # what is known, and where it goes
 def _over(
     covered: SampleCoverage, numbers: Integers, start: Integers, end: Integers
 ) -> tuple[Integers, Integers]:
-    """Observed microseconds, and milliseconds x amount, of each stretch."""
+    """Observed microseconds, and milliseconds x amount, of each interval."""
     before, after = covered.upto(numbers, start), covered.upto(numbers, end)
     return (after[0] - before[0]) * 1000, after[1] - before[1]
 
@@ -185,7 +185,7 @@ def _peak(
     start: Integers,
     end: Integers,
 ) -> Integers:
-    """The largest value that is valid in each stretch; 0 where none is."""
+    """The largest value that is valid in each interval; 0 if none is."""
     peaks = np.zeros(len(numbers), np.int64)
     if not len(values):
         return peaks

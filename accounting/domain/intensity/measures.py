@@ -1,4 +1,4 @@
-"""The second column as rows: what is measured of a line, and in which unit."""
+"""GPU activity as rows: the measures of a line, and their units."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ ROW = np.dtype(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntensityTable:
-    """The second column of one window's lines; lines without any measure are not there.
+    """The GPU activity of one window's lines; lines without any measure are left out.
 
     Attributes:
         gpus: (node, uuid) by number.
@@ -52,7 +52,7 @@ NOTHING = IntensityTable((), (), np.zeros(0, ROW))
 
 
 def zeros(count: int) -> "np.ndarray":
-    """So many sums of nothing: `flags` and every measure."""
+    """A table of `count` empty sums: `flags` and every measure."""
     return np.zeros(count, [("flags", "i8"), *((name, "i8") for name in MEASURES)])
 
 
@@ -63,7 +63,7 @@ def table(
     uid: Integers | int,
     instance: Integers | int,
 ) -> "np.ndarray":
-    """Sums as rows of `ROW`: whose they are is given beside them."""
+    """Sums as rows of `ROW`, with the given keys."""
     rows = np.zeros(len(values), ROW)
     rows["window"], rows["gpu"], rows["uid"] = window, gpu, uid
     rows["instance"] = instance

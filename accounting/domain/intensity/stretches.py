@@ -1,4 +1,4 @@
-"""Stretches of GPU time cut at windows, and what somebody has of each."""
+"""Intervals of GPU time cut at windows, and their holders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from accounting.domain.intensity.measures import WHOLE
 
 
 class HeldPart(NamedTuple):
-    """What somebody has of a GPU; `instance` is -1 for the whole, `share` is num / den."""
+    """A held part of a GPU; `instance` is -1 for the whole GPU, `share` is num / den."""
 
     uid: str
     instance: int
@@ -27,7 +27,7 @@ class HeldPart(NamedTuple):
 
 
 class GpuInterval(NamedTuple):
-    """A stretch of one GPU's time on a node, and who has which part of it."""
+    """An interval of one GPU's time on a node, and the holders of its parts."""
 
     node: str
     uuid: str
@@ -42,7 +42,7 @@ _HELD = np.dtype([(n, "i8") for n in ("cut", "uid", "instance", "part", "num", "
 
 @dataclass(frozen=True, slots=True)
 class CutIntervals:
-    """Stretches cut at the windows, and what somebody has of each.
+    """Intervals cut at the windows, and their held parts.
 
     Attributes:
         gpus: (node, uuid) by number; `parts`: (GPU, instance as labelled) by number.
@@ -59,7 +59,7 @@ class CutIntervals:
     def of(
         cls, windows: Sequence[Interval], stretches: Sequence[GpuInterval]
     ) -> "CutIntervals":
-        """Cut what is disjoint for each GPU and node at adjoining windows."""
+        """Cut intervals that are disjoint for each GPU and node at adjoining windows."""
         names = [stretch[:2] for stretch in stretches]
         gpus = sorted(set(names))
         number = {gpu: n for n, gpu in enumerate(gpus)}
@@ -116,7 +116,7 @@ def _cut(
 def _expanded(
     cut: "np.ndarray", owned: Integers, stretches: Sequence[GpuInterval]
 ) -> "np.ndarray":
-    """A row for each part that somebody has of each cut stretch."""
+    """A row for each held part of each cut interval."""
     counts = np.array([len(s.parts) for s in stretches], np.int64)
     source = cut["source"]
     index, row = ranges(sums_before(counts)[source], counts[source])

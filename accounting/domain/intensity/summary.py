@@ -1,9 +1,9 @@
-"""How hard the GPUs of a row worked: what the second column sums to, and what it says."""
+"""GPU activity of a report row: averages and peaks of its sums."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-BUSY = 0.5  # of the observed time: what is busy enough to ask what it did
+BUSY = 0.5  # of the observed time: busy enough to look at its activity
 POINTLESS = 0.02  # of tensor and of DRAM activity: less does not count as work
 
 
@@ -11,8 +11,8 @@ POINTLESS = 0.02  # of tensor and of DRAM activity: less does not count as work
 class Intensity:
     """Sums over lines and time, weighted by shares; peaks are the largest.
 
-    `*_seen_us` is the time for which something is known: nothing was observed where it is 0.
-    Names are those of the tables' columns.
+    `*_seen_us` is the observed time; 0 if nothing was observed. Names are those of the tables'
+    columns.
     """
 
     flags: int = 0
@@ -38,17 +38,17 @@ class Intensity:
 
     @property
     def sm_active(self) -> float | None:
-        """Mean share of SMs with work; None where not observed, as all below."""
+        """Mean share of active SMs; None if not observed, as in all properties below."""
         return _share(self.sm_active_us, self.sm_seen_us)
 
     @property
     def tensor_active(self) -> float | None:
-        """Mean share of time in which tensor pipes worked."""
+        """Mean share of time in which tensor pipes were active."""
         return _share(self.tensor_active_us, self.tensor_seen_us)
 
     @property
     def dram_active(self) -> float | None:
-        """Mean share of time in which data moved from or to device memory."""
+        """Mean share of time in which data was read from or written to device memory."""
         return _share(self.dram_active_us, self.dram_seen_us)
 
     @property
@@ -60,27 +60,27 @@ class Intensity:
 
     @property
     def peak_memory_bytes(self) -> int | None:
-        """The most that one GPU (or instance) had in use."""
+        """The maximum that one GPU (or instance) had in use."""
         return self.memory_peak_bytes if self.memory_seen_us else None
 
     @property
     def power_watts(self) -> float | None:
-        """Mean draw of one whole GPU."""
+        """Mean power draw of one whole GPU."""
         return self.power_mj * 1000 / self.power_seen_us if self.power_seen_us else None
 
     @property
     def energy_joules(self) -> float | None:
-        """What was used; a lower bound where `is_lower_bound`."""
+        """The energy used; a lower bound if `is_lower_bound`."""
         return self.energy_mj / 1000 if self.energy_seen_us else None
 
     @property
     def is_lower_bound(self) -> bool:
-        """True when a counter of energy was reset: what it had counted is not all known."""
+        """True if an energy counter was reset, so that its last increase is not known."""
         return bool(self.flags & 1)
 
     @property
     def peak_celsius(self) -> int | None:
-        """The hottest that a GPU was."""
+        """The maximum temperature of a GPU."""
         return self.temperature_peak_c if self.temperature_seen_us else None
 
     @property
@@ -92,13 +92,13 @@ class Intensity:
 
     @property
     def throttled(self) -> float | None:
-        """Share of the time in which clocks were held down."""
+        """Share of the time in which clocks were throttled."""
         return _share(self.throttled_ms * 1000, self.throttle_seen_us)
 
     def is_pointless(self, efficiency: float | None) -> bool:
-        """Busy but without work: the engine was active, tensor pipes and memory were not.
+        """Busy without work: the engine was active, tensor pipes and memory were not.
 
-        False where any of the three was not observed.
+        False if any of the three was not observed.
         """
         tensor, dram = self.tensor_active, self.dram_active
         if efficiency is None or tensor is None or dram is None:
@@ -107,7 +107,7 @@ class Intensity:
 
 
 def _share(active_us: int, seen_us: int) -> float | None:
-    """Known to a millionth: that is how finely activity is kept."""
+    """A ratio to a millionth, the precision of stored activity."""
     return round(active_us / seen_us, 6) if seen_us else None
 
 
@@ -116,7 +116,7 @@ _PEAKS = ("memory_peak_bytes", "temperature_peak_c")
 
 
 def together(parts: Iterable[Intensity]) -> Intensity:
-    """Several as one."""
+    """The sum of several."""
     several = [part for part in parts if part is not NOT_OBSERVED]
     if not several:
         return NOT_OBSERVED

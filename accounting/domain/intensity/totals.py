@@ -1,4 +1,4 @@
-"""Sums of the second column: one row for each line, and the platform's.
+"""Sums of GPU activity: one row for each line, and the platform's.
 
 Sums are exact integers; a share is applied to them once.
 """
@@ -52,7 +52,7 @@ def rows_of(
 def _grouped(
     values: "np.ndarray", keys: tuple[Integers, ...]
 ) -> tuple["np.ndarray", Integers]:
-    """Sums (peaks: the largest, flags: all) of equal keys, and a place of each key."""
+    """Sums (peaks: the maximum, flags: all) of equal keys, and an index of each key."""
     order = np.lexsort(keys[::-1])
     if not len(order):
         return values[:0].copy(), order
@@ -77,7 +77,7 @@ def _grouped(
 def _platform(
     total: "np.ndarray", window: Integers, gpu: Integers, lines: "np.ndarray"
 ) -> "np.ndarray":
-    """What of a GPU's energy and power nobody held: so all lines sum to the GPU's."""
+    """The energy and power of a GPU's unallocated time: so all lines add up to the GPU's."""
     left = zeros(len(total))
     wide = np.int64(1) << 32
     place = np.searchsorted(

@@ -1,9 +1,9 @@
-"""How AMD's GPUs of a node are divided, as their samples say it (rules.md "Units").
+"""How the AMD GPUs of a node are partitioned, according to their samples (rules.md "Units").
 
-The device plugin gives out partitions under the name of whole GPUs: a capacity of 32 may be
-4 cards in CPX or 32 whole ones. The node's label says which; where nobody shows that label,
-`gpu_compute_partition_type` of the exporter does. A card is its serial number in every mode
-(`sources.catalogue.labels`).
+The device plugin allocates partitions under the resource name of whole GPUs: a capacity of 32 can
+be 4 cards in CPX or 32 whole ones. The node's label shows which; without that label,
+`gpu_compute_partition_type` of the exporter does. A card is identified by its serial number in
+every mode (`sources.catalogue.labels`).
 """
 
 from bisect import bisect_right
@@ -29,10 +29,10 @@ from accounting.domain.units.gpu_units import (
 
 
 def note_partitions(inventory: Inventory) -> set[str]:
-    """Bring the partitions of every node up to date; the names of those that changed.
+    """Update the partitions of every node; returns the names of nodes that changed.
 
-    A node none of whose GPUs was ever divided in AMD's way has none. Where its GPUs are divided
-    in several ways at one time, the way of most of them counts, of equal ones the finer one.
+    A node whose GPUs were never partitioned as AMD does has no entry. If its GPUs are partitioned
+    in several ways at the same time, the most frequent one counts; of equal ones the finer one.
     """
     divided: dict[str, list[GpuRecord]] = defaultdict(list)
     for uuid in sorted(inventory.gpus):
@@ -50,7 +50,7 @@ def note_partitions(inventory: Inventory) -> set[str]:
 
 
 def _kind(instances: Instances) -> str:
-    """How a GPU is divided: `qpx`; empty for a whole one and for MIG."""
+    """How a GPU is partitioned, such as `qpx`; empty for a whole one and for MIG."""
     return next((kind for _, kind in instances if is_partition(kind)), WHOLE)
 
 
@@ -78,7 +78,7 @@ def _history(node: str, records: Sequence[GpuRecord]) -> list[SampledPartition]:
 def _of_gpu(
     record: GpuRecord, spans: Sequence[SampleSpan]
 ) -> Iterator[tuple[int, str, int]]:
-    """From when on a GPU is divided how, while it is on a node, and the step of that sample."""
+    """Since when a GPU on a node is partitioned in which way, and the step of that sample."""
     first, last = spans[0].first_ms, spans[-1].last_ms
     times = [at for at, _ in record.geometry]
     known = bisect_right(times, first)
@@ -90,11 +90,11 @@ def _of_gpu(
 
 
 def sampled_partition(node: NodeRecord, instant_ms: int) -> dict[str, str]:
-    """How samples say that a node's GPUs are divided at an instant, as labels of the node.
+    """How a node's GPUs are partitioned at an instant according to samples, as labels of the node.
 
-    Before the first sample it is as that shows. Samples that come within 1.5 steps after the
-    capacity changed belong to that capacity: kube-state and exporter are not read at one time,
-    and in between 64 partitions of 8 cards would stand for 64 cards. Empty for no such node.
+    Before the first sample, that sample applies. Samples within 1.5 steps after a change of the
+    capacity belong to that capacity: kube-state and the exporter are not scraped at the same time,
+    and in between 64 partitions of 8 cards would count as 64 cards. Empty if there are no samples.
     """
     history = node.partitions
     if not history:

@@ -1,8 +1,8 @@
-"""Parts of GPUs that pods ask for by other means than units: KAI's and HAMi's (trap T21).
+"""Parts of GPUs that pods request by other means than units: KAI's and HAMi's (trap T21).
 
-KAI: annotations on a pod without a GPU request; a reservation pod in a namespace of KAI's
-requests the whole GPU in its stead, and both carry the label of one GPU group. HAMi: a unit
-of `nvidia.com/gpu` beside `nvidia.com/gpucores` (percent) or `nvidia.com/gpumem` (MiB).
+KAI: annotations on a pod without a GPU request; a reservation pod in a namespace of KAI
+requests the whole GPU for it, and both have the label of one GPU group. HAMi: a unit
+of `nvidia.com/gpu` with `nvidia.com/gpucores` (percent) or `nvidia.com/gpumem` (MiB).
 Sources: KAI-Scheduler `docs/gpu-sharing`; HAMi `docs/config.md`.
 """
 
@@ -19,12 +19,12 @@ _GROUPS = ("label_runai_gpu_group", "label_runai_io_gpu_group")
 
 
 def is_reservation(namespace: str) -> bool:
-    """True for the namespaces whose pods represent fractions of other pods: they hold nothing."""
+    """True for the namespaces of reservation pods, which hold nothing themselves."""
     return namespace in _RESERVING
 
 
 def annotated(pod: PodRecord, facts: NodeFacts) -> tuple[int, Fraction] | None:
-    """Devices and the share of each that a pod's annotations ask for; None without any."""
+    """Devices and the share of each that a pod's annotations request; None without any."""
     share = annotated_share(pod, facts)
     if share is None or not 0 < share <= 1:
         return None
@@ -33,7 +33,7 @@ def annotated(pod: PodRecord, facts: NodeFacts) -> tuple[int, Fraction] | None:
 
 
 def annotated_share(pod: PodRecord, facts: NodeFacts) -> Fraction | None:
-    """The share of a GPU that annotations name, also one that nobody can have."""
+    """The share of a GPU in the annotations, even if it is not possible."""
     share = _ratio(pod.annotations.get("gpu_fraction", ""))
     total = facts.number("gpu_memory")
     memory = number_in(pod.annotations.get("gpu_memory", ""))
@@ -49,7 +49,7 @@ def _ratio(text: str) -> Fraction | None:
 
 
 def requested(pod: PodRecord, facts: NodeFacts) -> Fraction | None:
-    """The share of each of its GPUs that a pod's requests limit it to; None without any."""
+    """The share of each of its GPUs to which a pod's requests limit it; None without any."""
     asked = {
         name: max((n for (_, _, r), n in pod.requests.items() if r == name), default=0)
         for name in (CORES, MEMORY, MEMORY_PERCENT)
@@ -64,7 +64,7 @@ def requested(pod: PodRecord, facts: NodeFacts) -> Fraction | None:
 
 
 def stand_ins(pod: PodRecord, inventory: Inventory) -> Iterable[PodRecord]:
-    """The reservation pods that samples name in a pod's stead: of its node and group."""
+    """The reservation pods that samples name instead of a pod: of its node and group."""
     groups = _groups(pod)
     for other in inventory.pods.values() if groups else ():
         is_here = is_reservation(other.namespace) and other.node == pod.node

@@ -1,9 +1,9 @@
 """Names of Kubernetes labels as kube-state-metrics writes them: `label_` and snake case.
 
 `eks.amazonaws.com/capacityType` becomes `label_eks_amazonaws_com_capacity_type`. Two labels of one
-object that become the same name get `_conflict1` and `_conflict2` behind it, in an order that
-nothing in the text tells. Source: kube-state-metrics `internal/store/utils.go` (labelName,
-mapToPrometheusLabels); names of resources there keep their capital letters (`resource.sanitised`).
+object with the same resulting name get the suffixes `_conflict1` and `_conflict2`, in an unknown
+order. Source: kube-state-metrics `internal/store/utils.go` (labelName, mapToPrometheusLabels);
+names of resources there keep their capital letters (`resource.sanitised`).
 """
 
 import re
@@ -29,7 +29,7 @@ def _snake(name: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _plain(name: str) -> str:
-    """A label's name in snake case, without the mark of a conflict."""
+    """A label's name in snake case, without the suffix of a conflict."""
     found = _CONFLICT.fullmatch(name)
     return _snake(found[1] if found else name)
 
@@ -37,8 +37,8 @@ def _plain(name: str) -> str:
 def object_labels(labels: Mapping[str, str]) -> dict[str, str]:
     """The labels of an object among those of its series, by `label_name` (see module).
 
-    Where several labels of the object have one name: their value if it is the same, else nothing
-    under that name, since nobody can say which of them was meant. Empty without any.
+    If several labels of the object have one name: their value if it is the same, else the name is
+    left out, because it is not known which of them is meant. Empty without any.
     """
     found: dict[str, set[str]] = defaultdict(set)
     for name, value in labels.items():

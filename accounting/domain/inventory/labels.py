@@ -1,4 +1,4 @@
-"""Whom the samples of a GPU name, and when (rules.md N13, N17; trap T6)."""
+"""Which pods the samples of a GPU name, and when (rules.md N13, N17; trap T6)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,11 +28,11 @@ NO_TIMES: Times = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Which labels are an exporter's own and no workload (trap T6, N3).
+    """Which labels name an exporter's own pod and not a workload (trap T6, N3).
 
     Attributes:
-        renaming: scrapers that ever showed `exported_pod`: their plain workload labels are
-            their own.
+        renaming: scrapers that ever showed `exported_pod`: their plain workload labels name
+            their own pod.
         own_pods: (namespace, pod) of pods that an `up` series names.
     """
 
@@ -40,7 +40,7 @@ class Ownership:
     own_pods: frozenset[tuple[str, str]] = frozenset()
 
     def workload(self, gpu: GpuKey, scraper: ScraperIdentity) -> PodName | None:
-        """The workload that a series names; None where it names nobody."""
+        """The workload that a series names; None if it names none."""
         if gpu.exported is not None:
             return gpu.exported
         plain = gpu.plain
@@ -49,19 +49,19 @@ class Ownership:
         return None if (plain.namespace, plain.pod) in self.own_pods else plain
 
     def names_workload(self, series: Series) -> bool:
-        """True where a series names a workload."""
+        """True if a series names a workload."""
         gpu = series.gpu
         return gpu is not None and self.workload(gpu, series.scraper) is not None
 
 
 def ownership(inventory: Inventory) -> Ownership:
-    """What the evidence says of the exporters' own labels."""
+    """Which labels name exporters' own pods, according to the evidence."""
     renaming = (key for key, r in inventory.scrapers.items() if r.shows_exported)
     return Ownership(frozenset(renaming), frozenset(inventory.own_pods))
 
 
 def label_of(series: Series) -> LabelKey | None:
-    """The label of an exporter series; None where it names nobody."""
+    """The label of an exporter series; None if it names no pod."""
     gpu = series.gpu
     if gpu is None:
         return None
@@ -81,10 +81,10 @@ def label_of(series: Series) -> LabelKey | None:
 
 
 def is_own(label: LabelKey, inventory: Inventory) -> bool:
-    """True where a label names the exporter's own pod (trap T6, N3).
+    """True if a label names the exporter's own pod (trap T6, N3).
 
-    Where a scraper ever shows `exported_pod`, its plain workload labels are its own; else
-    a pod that an `up` series names is.
+    If a scraper ever shows `exported_pod`, its plain workload labels name its own pod; otherwise
+    a pod that an `up` series names is its own.
     """
     if not label.is_plain:
         return False
@@ -127,9 +127,9 @@ class Labels:
     """The labels of a cluster that name workloads, by namespace and pod name.
 
     Attributes:
-        whose: which labels are an exporter's own.
+        whose: which labels name the exporter's own pod.
         binds: by namespace and pod name, when holds of that name were bound, and their uids,
-            in order. Names are used again; a label without uid is that of the hold of its
+            in order. Names are reused; a label without uid belongs to the hold of its
             name that was bound last before the sample (N13).
     """
 
@@ -146,10 +146,10 @@ class Labels:
         self._by_part.setdefault((named.node, named.part), []).append(named)
 
     def of(self, namespace: str, pod: str, uid: str, node: str) -> list[LabeledSlot]:
-        """The places of a node that name a pod: by uid where a sample carries one.
+        """The places of a node that name a pod: by uid if a sample has one.
 
-        Where it carries none, the samples from the bind of its hold to that of the next one
-        of its name, on whatever node.
+        Without a uid, the samples from the bind of its hold to the bind of the next hold of its
+        name, on any node.
         """
         found: list[LabeledSlot] = []
         for named in self._by_name.get((namespace, pod), ()):
@@ -160,7 +160,7 @@ class Labels:
         return found
 
     def _turns(self, namespace: str, pod: str, uid: str) -> list[tuple[int, int]]:
-        """When a name is that of a hold; empty where no other hold bears it."""
+        """When a name belongs to a hold; empty if no other hold has the name."""
         binds = self.binds.get((namespace, pod), ())
         if len(binds) < 2 or all(other != uid for _, other in binds):
             return []
@@ -172,15 +172,15 @@ class Labels:
         ]
 
     def all(self) -> Iterable[LabeledSlot]:
-        """Every place that names anybody."""
+        """Every place that names a pod."""
         for named in self._by_name.values():
             yield from named
 
     def counting(self, named: LabeledSlot, *, is_shared: bool) -> Naming:
         """The samples of a place whose label counts (N17).
 
-        On a shared GPU each time is judged for itself: a label counts where it carries
-        `vgpu` or where samples of the same millisecond name several pods (trap T16).
+        On a shared GPU each time is checked separately: a label counts if it has `vgpu` or if
+        samples of the same millisecond name several pods (trap T16).
         """
         if not is_shared or named.vgpu:
             return named.shown
@@ -219,7 +219,7 @@ def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:
 
     Args:
         inventory: evidence.
-        is_far: those that are further away, too.
+        is_far: also those of more distant hours.
     """
     parts: dict[tuple[GpuPart, str, str, PodName], list[Naming]] = defaultdict(list)
     for labels in (inventory.gpu_labels, inventory.far_labels if is_far else {}):

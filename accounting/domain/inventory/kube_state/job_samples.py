@@ -1,7 +1,7 @@
-"""What samples say of the jobs of kube-state, and which of them count (rules.md N40).
+"""What samples show of the jobs of kube-state, and which of them count (rules.md N40).
 
-Samples of files that came after a live source are kept apart (`is_late`): they change nothing
-of the jobs used in windows that it computed.
+Samples of files that were imported after a live source are separate (`is_late`): they do not
+change which jobs counted in windows that it computed.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ from accounting.domain.samples.series import Reading, Series, Times
 from accounting.domain.units.resources import kubernetes_resource
 
 EVER = Interval(0, FAR_MS)
-NO_JOB = "no job"  # subject of an issue about samples without one
+NO_JOB = "no job"  # subject of an issue about samples without a job
 
 
 class Side(NamedTuple):
@@ -37,9 +37,9 @@ class Side(NamedTuple):
 
 
 class Object(NamedTuple):
-    """Something that a job shows, or that what it shows refers to.
+    """An object that a job shows, or that one of its objects refers to.
 
-    `is_reference`: it knows of it, and shows other things: a pod's namespace and owner.
+    `is_reference`: it is only referred to, such as a pod's namespace and owner.
     """
 
     name: str  # "pod <uid>", "node <name>", "namespace <name>", "owner <kind> <ns>/<name>"
@@ -51,13 +51,13 @@ def is_kube(series: Series) -> bool:
     return series.metric.startswith("kube_")
 
 
-Judge = Callable[[Reading], bool]  # whether a reading is of a file that came late
+Judge = Callable[[Reading], bool]  # whether a reading is of a late file
 
 
 def records(
     readings: Iterable[Reading], period: Interval, is_late: Judge
 ) -> dict[Side, JobRecord]:
-    """When each job of kube-state was sampled in a period, and when it showed a node first."""
+    """When each job of kube-state was sampled in a period, and when it first showed a node."""
     arrays: dict[Side, dict[bytes, Times]] = defaultdict(dict)
     nodes: dict[Side, int] = {}
     for reading in readings:
@@ -88,7 +88,7 @@ def _runs(arrays: Sequence[Times]) -> list[Run]:
 
 
 def merged(one: JobRecord, other: JobRecord) -> JobRecord:
-    """What two pieces say of one job together."""
+    """Two records of one job as one."""
     nodes = [at for at in (one.first_node_ms, other.first_node_ms) if at is not None]
     return JobRecord(joined([*one.runs, *other.runs]), min(nodes, default=None))
 
@@ -96,7 +96,7 @@ def merged(one: JobRecord, other: JobRecord) -> JobRecord:
 def objects(
     readings: Iterable[Reading], period: Interval, is_late: Judge
 ) -> dict[Side, dict[Object, int]]:
-    """What each job of kube-state shows in a period, and refers to, with its first sample."""
+    """What each job of kube-state shows and refers to in a period, with its first sample."""
     found: dict[Side, dict[Object, int]] = defaultdict(dict)
     for reading in readings:
         late = is_late(reading)
@@ -187,7 +187,7 @@ ISSUES = sorted(code for code, _ in _CODES.values())
 
 
 def codes_of(roles: Roles, jobs: Mapping[str, JobRecord]) -> set[tuple[str, str]]:
-    """The issues that `told` finds at any time, as code and subject."""
+    """The issues that `told` can find at any time, as code and subject."""
     return {
         (_CODES[stretch.role][0], job or NO_JOB)
         for job, record in jobs.items()
@@ -207,13 +207,13 @@ def other_job_issues(
     shared: Mapping[str, str],
     added: Mapping[str, str],
 ) -> list[Issue]:
-    """The jobs beside those that lead which were sampled in a period, with their GPU time.
+    """Issues of the other jobs that were sampled in a period, with their GPU time.
 
     Args:
-        readings: all, also what does not count.
+        readings: all, including samples that do not count.
         roles: of every job.
         period: half-open.
-        shared: an object that a job shows and that those that lead know, by job.
+        shared: by job, an object that both it and the leading jobs show.
         added: resources that an administrator added, by kube-state's spelling.
     """
     leading = sorted(
@@ -283,7 +283,7 @@ def _bounds(
 
 
 def _asked_ms(series: Series, period: Interval, added: Mapping[str, str]) -> int:
-    """The GPU time that a pod asks for, from its first to its last sample in a period."""
+    """The GPU time that a pod requests, from its first to its last sample in a period."""
     if kubernetes_resource(series.labels.get("resource", ""), added) is None:
         return 0
     inside = within(series, period)

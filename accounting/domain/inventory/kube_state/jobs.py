@@ -1,12 +1,12 @@
 """Which scrape jobs of kube-state count, and when (rules.md N40).
 
-The jobs that showed nodes in the first hour *lead*, beside those that a person accepted. A job
-that shows only objects which they do not know is a *shard* and counts. Any other job counts for
-nothing, except where it *takes over*: it was never seen beside the leaders, and they have been
-silent for an hour. What a job is at an instant follows from samples up to that instant, so that
-later samples change nothing of what was counted; older ones that come late may.
+The jobs that showed nodes in the first hour *lead*, together with those that a person accepted. A
+job that shows only objects unknown to them is a *shard* and counts. Any other job does not count,
+unless it *takes over*: it was never seen at the same time as the leaders, and they have been
+silent for an hour. The role of a job at an instant depends only on samples up to that instant, so
+later samples do not change what was counted; older samples that arrive late may.
 
-All times are milliseconds.
+All times are milliseconds since 1970.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -18,7 +18,7 @@ from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, without
 
 
 class JobRole(Enum):
-    """What a job of kube-state is at an instant; all but `OTHER` count."""
+    """The role of a job of kube-state at an instant; all except `OTHER` count."""
 
     LEADS = "leads"
     SHARD = "shard"
@@ -60,9 +60,10 @@ class NamedJobs:
     """The jobs that people named.
 
     Attributes:
-        accepted: they lead beside those that the data show first.
-        listed: by a source (`jobs`); where one of them was sampled, they lead instead of those.
-        is_closed: every source lists its jobs, so nobody else counts.
+        accepted: they lead together with those of the first hour.
+        listed: by a source (`jobs`); if one of them was sampled, they lead instead of those of the
+            first hour.
+        is_closed: every source lists its jobs, so no other job counts.
     """
 
     accepted: Set[str] = frozenset()
@@ -78,11 +79,11 @@ _NEVER = (RoleInterval(Interval(0, FAR_MS), JobRole.OTHER),)
 Jobs = Mapping[str, JobRecord]
 Overlaps = Mapping[tuple[str, str], int]
 """(job, other) -> since when the job has shown an object that the other one knows."""
-Roles = Mapping[str, tuple[RoleInterval, ...]]  # ascending and whole, by job
+Roles = Mapping[str, tuple[RoleInterval, ...]]  # ascending and complete, by job
 
 
 def joined(runs: Iterable[Run]) -> list[Run]:
-    """Runs with those joined that are no more than an hour apart."""
+    """Runs, with those joined that are at most an hour apart."""
     found: list[Run] = []
     for run in sorted(runs, key=lambda run: (run.first_ms, run.last_ms)):
         if found and run.first_ms - found[-1].last_ms <= HOUR_MS:
@@ -96,8 +97,8 @@ def joined(runs: Iterable[Run]) -> list[Run]:
 def leaders(jobs: Jobs, named: NamedJobs) -> set[str]:
     """The jobs that sources list, and those that were accepted.
 
-    Where no listed one was sampled, those that showed nodes in the first hour of all take its place
-    for them; where none showed a node then, all jobs of that hour.
+    If no listed job was sampled, the jobs that showed nodes in the first hour lead instead;
+    if none showed a node then, all jobs of that hour.
     """
     sampled = {job: record for job, record in jobs.items() if record.runs}
     chosen = sampled.keys() & named.accepted
@@ -114,12 +115,12 @@ def leaders(jobs: Jobs, named: NamedJobs) -> set[str]:
 
 
 def roles_of(jobs: Jobs, overlaps: Overlaps, named: NamedJobs = NOBODY) -> Roles:
-    """What each job is at any time.
+    """The roles of each job over time.
 
     Args:
-        jobs: all that was sampled.
-        overlaps: since when a job shows what another one knows; jobs that share nothing
-            are not in it.
+        jobs: all sampled jobs.
+        overlaps: since when two jobs show the same object; jobs without common objects are not in
+            it.
         named: by people.
     """
     if named.is_closed:  # samples of other jobs are not even read
@@ -138,7 +139,7 @@ def roles_of(jobs: Jobs, overlaps: Overlaps, named: NamedJobs = NOBODY) -> Roles
 
 
 def changed_at(roles: Roles, later: Roles, at_ms: int) -> Roles:
-    """Some roles up to an instant, and others from there on."""
+    """Some roles up to an instant, and others from then on."""
     return {
         job: (
             *_within(roles.get(job, ()), Interval(0, at_ms)),
@@ -151,11 +152,11 @@ def changed_at(roles: Roles, later: Roles, at_ms: int) -> Roles:
 def differences(
     before: Roles, after: Roles, jobs: Jobs
 ) -> tuple[dict[str, list[Interval]], dict[str, list[Interval]]]:
-    """When samples of jobs counted and do not any more, and the other way round, by job.
+    """When samples of jobs counted and no longer do, or the other way round, by job.
 
     Args:
         before, after: the roles.
-        jobs: what was sampled when the roles were those before.
+        jobs: the sampled jobs with the roles before.
     """
     lost: dict[str, list[Interval]] = {}
     gained: dict[str, list[Interval]] = {}
@@ -197,14 +198,14 @@ def _within(
 
 @dataclass(slots=True)
 class _Handover:
-    """Who takes over when those that lead are silent for an hour, and until when."""
+    """Which jobs take over when the leading ones are silent for an hour, and until when."""
 
     jobs: Jobs
     lead: Collection[str]
     found: dict[str, list[Interval]] = field(default_factory=dict)
 
     def play(self, runs: Iterable[Run]) -> Mapping[str, list[Interval]]:
-        """When each of the other jobs is used in place of silent ones, ascending."""
+        """When each of the other jobs is used instead of silent ones, ascending."""
         others = frozenset(self.jobs) - frozenset(self.lead)
         self._silences(list(runs), FAR_MS, [], others)
         return {job: sorted(periods) for job, periods in self.found.items()}
@@ -212,7 +213,7 @@ class _Handover:
     def _silences(
         self, runs: list[Run], end_ms: int, before: list[Run], others: frozenset[str]
     ) -> None:
-        """Fill each silence after the runs of those that lead, up to `end_ms`."""
+        """Fill each silence after the runs of the leading jobs, up to `end_ms`."""
         led = list(before)
         for run, following in pairwise([*runs, None]):
             if run is None:
@@ -224,9 +225,9 @@ class _Handover:
                 self._fill(Interval(start_ms, back_ms), led, others)
 
     def _fill(self, silence: Interval, led: list[Run], others: frozenset[str]) -> None:
-        """Let those take over that were never sampled beside the ones before them.
+        """Let the jobs take over that were never sampled at the same time as the previous ones.
 
-        All that are there when the hour is over do; else whoever comes first.
+        All jobs that are sampled when the hour is over do; if none is, the next one.
         """
         candidates = {
             job: runs
@@ -281,7 +282,7 @@ def _shared_since(
     taken: Mapping[str, list[Interval]],
     overlaps: Overlaps,
 ) -> int:
-    """Since when a job has shown what those that lead know: it is not a shard from then on."""
+    """Since when a job has shown objects of the leading jobs: from then on it is not a shard."""
     found = [overlaps[job, other] for other in lead if (job, other) in overlaps]
     for other, periods in taken.items():
         if other != job and (job, other) in overlaps:
@@ -290,7 +291,7 @@ def _shared_since(
 
 
 def _stretches(since_ms: int, taken: Iterable[Interval]) -> Iterable[RoleInterval]:
-    """A shard up to an instant, another job from there on, and in between taking over."""
+    """A shard up to an instant, another job from then on, and taking over in between."""
     start_ms = 0
     for period in [*taken, Interval(FAR_MS, FAR_MS)]:
         for role, low, high in (

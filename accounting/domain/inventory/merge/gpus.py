@@ -1,4 +1,4 @@
-"""Folds exporter samples: when and where each GPU was sampled, and whom its samples name."""
+"""Merges exporter samples: when and where each GPU was sampled, and which pods its samples name."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -38,7 +38,7 @@ def observe_gpus(
     period: Interval,
     touched: ChangedRecords,
 ) -> None:
-    """Fold every exporter sample and every exporter's own pod of a period."""
+    """Merge every exporter sample and every exporter's own pod of a period."""
     _own_pods(inventory, everything, touched)
     _scrapers(inventory, everything, touched)
     steps = _steps(everything)
@@ -108,7 +108,7 @@ def _claims(
     period: Interval,
     touched: ChangedRecords,
 ) -> None:
-    """Which devices exporters show for which claim; what the API said knows better."""
+    """Which devices exporters show for which claim; devices from the API are more reliable."""
     for series, _ in everything:
         gpu = series.gpu
         claim = None if gpu is None else gpu.claim

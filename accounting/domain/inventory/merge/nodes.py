@@ -1,4 +1,4 @@
-"""Folds what kube-state shows of a node: when it was there, its capacity and labels."""
+"""Merges what kube-state shows of a node: when it existed, its capacity and labels."""
 
 import math
 from collections import defaultdict
@@ -28,15 +28,15 @@ def observe_node(
     steps: dict[ScraperIdentity, ScrapeSteps],
     touched: ChangedRecords,
 ) -> None:
-    """Fold a node's series of a period.
+    """Merge a node's series of a period.
 
     Args:
         inventory: changed in place.
         name: of the node.
         found: every kube-state series of it.
-        period: half-open; samples outside are left.
+        period: half-open; samples outside are ignored.
         steps: of kube-state's scrapers (N9).
-        touched: what was changed is added.
+        touched: changed records are added.
     """
     node = inventory.nodes.setdefault(name, NodeRecord(name))
     times: dict[int, int] = {}
@@ -65,7 +65,7 @@ def observe_node(
         touched.nodes.add(name)
 
 
-CORDONED = {"unschedulable": "true"}  # beside a node's labels while it is cordoned
+CORDONED = {"unschedulable": "true"}  # added to the labels of a cordoned node
 
 
 def _node_labels(
@@ -102,7 +102,7 @@ def _capacities(
 ) -> list[tuple[int, dict[str, int]]]:
     """The GPU capacity of a node at each change in the period.
 
-    `kube_node_status_capacity`; where it shows no GPU resource, `_allocatable`.
+    `kube_node_status_capacity`; if that has no GPU resource, `_allocatable`.
     """
     for metric in ("kube_node_status_capacity", "kube_node_status_allocatable"):
         at: dict[int, dict[str, int]] = defaultdict(dict)

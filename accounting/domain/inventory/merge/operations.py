@@ -1,8 +1,8 @@
-"""What folding samples into the evidence of a cluster is made of.
+"""Operations that merge samples into the evidence of a cluster.
 
-Folding is idempotent and free of order: the same samples again, in pieces or later, give the
-same inventory. Only samples inside the period are folded; those around it (the reading's
-margins) serve to tell the step of the first and last ones.
+Merging is idempotent and independent of order: the same samples again, in pieces or later, give
+the same inventory. Only samples inside the period are merged; those around it (the reading's
+margins) are used to compute the step of the first and last ones.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 
 @dataclass(slots=True)
 class ChangedRecords:
-    """Which records a fold changed: what must be saved and derived again."""
+    """Which records a merge changed: they must be saved and derived again."""
 
     pods: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
@@ -39,7 +39,7 @@ class ChangedRecords:
     claims: set[tuple[str, str]] = field(default_factory=set)
     renaming: set[ScraperIdentity] = field(
         default_factory=set
-    )  # known before, and found out to rename labels
+    )  # known before, and found to rename labels
     own_pods: set[tuple[str, str]] = field(default_factory=set)
 
 
@@ -53,14 +53,14 @@ def within(series: Series, period: Interval) -> slice:
 
 
 def scraper_record(inventory: Inventory, scraper: ScraperIdentity) -> ScraperRecord:
-    """The record of a scraper, made where it is missing."""
+    """The record of a scraper, created if missing."""
     return inventory.scrapers.setdefault(scraper, ScraperRecord(scraper))
 
 
 def spans_of(times: Iterable[int], step_at: Callable[[int], int]) -> list[SampleSpan]:
     """Sample times, ascending, as spans.
 
-    Two samples belong to one span when the gap between them is at most 1.5 steps of the
+    Two samples belong to one span if the gap between them is at most 1.5 steps of the
     earlier one.
     """
     found: list[SampleSpan] = []
@@ -74,10 +74,10 @@ def spans_of(times: Iterable[int], step_at: Callable[[int], int]) -> list[Sample
 
 
 def put_spans(spans: list[SampleSpan], fresh: Sequence[SampleSpan]) -> bool:
-    """Replace what spans say of the time of fresh ones; True when anything changed.
+    """Replace the time of fresh spans in a record; True if anything changed.
 
-    All samples of a period are read together, so that what is fresh knows better: a step
-    may have become shorter since, and what was one span may be two.
+    All samples of a period are read together, so fresh spans are more reliable: a step may have
+    become shorter since, and one span may have become two.
     """
     if not fresh:
         return False
@@ -92,7 +92,7 @@ def put_spans(spans: list[SampleSpan], fresh: Sequence[SampleSpan]) -> bool:
 
 
 def _before(span: SampleSpan, fresh: SampleSpan) -> SampleSpan:
-    """The part of a span before the first fresh sample, which knows its own step."""
+    """The part of a span before the first fresh sample, which has its own step."""
     if span.last_ms < fresh.first_ms:
         return span
     return SampleSpan(span.first_ms, fresh.first_ms, 0)
@@ -106,12 +106,12 @@ def _after(span: SampleSpan, fresh: SampleSpan) -> SampleSpan:
 def changes_of(
     parts: Sequence[tuple[Times, Value]],
 ) -> tuple[list[tuple[int, Value]], int]:
-    """What was shown of an object at each change, and the time of the last sample.
+    """The value of an object at each change, and the time of the last sample.
 
     Args:
         parts: of each series of it, the times of its samples, ascending and not empty, and
-            what they show. A series that ends may come back; where several show something
-            at one time, the one that began last knows better.
+            their value. A series that ended may continue later; if several overlap, the one that
+            started last counts.
     """
     last_ms = max(int(times[-1]) for times, _ in parts)
     if len(parts) == 1:
@@ -131,12 +131,12 @@ def merge_changes(
     observed: Sequence[tuple[int, Value]],
     last_ms: int,
 ) -> bool:
-    """Replace what a history says of [first observed, last_ms]; True when it changed.
+    """Replace a history in [first observed, last_ms]; True if it changed.
 
     Args:
         history: (from, value), ascending; changed in place.
         observed: (time, value) of the samples or of their changes, ascending.
-        last_ms: time of the last sample behind `observed`.
+        last_ms: time of the last sample in `observed`.
     """
     if not observed:
         return False

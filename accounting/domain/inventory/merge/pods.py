@@ -1,4 +1,4 @@
-"""Folds what kube-state shows of a pod: its times, requests, owner, labels and claims."""
+"""Merges what kube-state shows of a pod: its times, requests, owner, labels and claims."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 def observe_pod(
     inventory: Inventory, series: Series, period: Interval, touched: ChangedRecords
 ) -> None:
-    """Fold one series of a pod; a sample outside the period is left."""
+    """Merge one series of a pod; samples outside the period are ignored."""
     inside = within(series, period)
     times = series.times_ms[inside]
     labels = series.labels
@@ -64,7 +64,7 @@ def _pod_owner(pod: PodRecord, series: Series, inside: slice) -> None:
 
 
 def pod_labels(inventory: Inventory, everything: Everything, period: Interval) -> None:
-    """Fold the labels of pods that `observe_pod` has seen."""
+    """Merge the labels of pods that `observe_pod` has seen."""
     parts: dict[str, list[tuple[Times, dict[str, str]]]] = defaultdict(list)
     for series, _ in everything:
         if series.metric == "kube_pod_labels":
