@@ -1,8 +1,8 @@
-"""Named places at which a test can stop a worker; armed by the environment only.
+"""Named places at which a test can stop a worker; activated by the environment only.
 
-`GPU_LEDGER_FAILPOINT=name` ends the process there by SIGKILL, `name:kill:N` when it comes
-there for the N-th time; `name:raise` raises, `name:sleep:SECONDS` waits, `name:until:FILE`
-waits for a file. Unarmed they cost one look-up.
+`GPU_LEDGER_FAILPOINT=name` ends the process there by SIGKILL, `name:kill:N` at the N-th time;
+`name:raise` raises, `name:sleep:SECONDS` waits, `name:until:FILE` waits for a file. If not
+activated, they cost one lookup.
 """
 
 import os
@@ -28,20 +28,20 @@ RETIREMENT_NAMES = ("retiring_day", "retired_day")
 PLAN_NAMES = ("plan_tried",)
 PUSH_NAMES = ("step_marked", "step_sent", "step_recorded", "class_removed")
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")
-PATIENCE_S = 300.0  # with a test that has died
-_passed = 0  # times that the armed one was reached
+PATIENCE_S = 300.0  # left by a test that was killed
+_passed = 0  # number of times that the active one was reached
 
 
 class FailpointError(RuntimeError):
-    """Raised at a failpoint that is armed with `raise`."""
+    """Raised at a failpoint that is activated with `raise`."""
 
 
 def reach(name: str) -> None:
-    """Pass a named place.
+    """Pass a failpoint.
 
     Raises:
         ValueError: no failpoint has this name.
-        FailpointError: armed with `raise`.
+        FailpointError: activated with `raise`.
     """
     global _passed  # noqa: PLW0603  # one process, one armed place
     if name not in (*NAMES, *RETIREMENT_NAMES, *PLAN_NAMES, *PUSH_NAMES):

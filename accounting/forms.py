@@ -1,4 +1,4 @@
-"""Forms of admin pages and of the account page. They check and translate, nothing else."""
+"""Forms of admin pages and of the account page. They only validate and convert input."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -26,7 +26,7 @@ REASON = "Recorded in the audit log. 10 to 200 characters."
 
 
 class AccessibleForm(forms.Form):
-    """Ties each field to its help and error text, and marks wrong ones."""
+    """Links each field to its help and error text, and marks fields with errors."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,17 +42,17 @@ class AccessibleForm(forms.Form):
                 bound.widget.attrs["aria-describedby"] = " ".join(described)
 
     def prepare(self) -> None:
-        """Give fields what depends on the caller; runs before anything is checked."""
+        """Set properties of fields that depend on the caller; runs before validation."""
 
 
 def between(first: date, after: date) -> tuple[MinValueValidator, MaxValueValidator]:
-    """Validators of a day or an instant: the limits of the API (N30), for forms."""
+    """Validators of a day or an instant: the limits of the API (N30)."""
     text = "Enter a time between the years 1970 and 9998."
     return MinValueValidator(first, text), MaxValueValidator(after, text)
 
 
 class DayField(forms.DateField):
-    """A billing day that can be an instant in every time zone."""
+    """A billing day that is a valid instant in every time zone."""
 
     def __init__(self, **options: Any) -> None:
         limits = between(FIRST.date() + DAY, LAST.date() - DAY)
@@ -60,7 +60,7 @@ class DayField(forms.DateField):
 
 
 class PreferencesForm(AccessibleForm):
-    """One or more of a person's own choices; what is left out stays."""
+    """One or more preferences of a person; missing fields do not change."""
 
     theme = forms.ChoiceField(choices=THEMES, required=False)
     density = forms.ChoiceField(choices=DENSITIES, required=False)
@@ -71,7 +71,7 @@ class PreferencesForm(AccessibleForm):
     )
 
     def clean_timezone(self) -> str:
-        """A zone that exists, or nothing."""
+        """An existing time zone, or empty."""
         name: str = self.cleaned_data["timezone"]
         if name and name not in available_timezones():
             raise forms.ValidationError(f"{name} is not a valid time zone.")
@@ -79,7 +79,7 @@ class PreferencesForm(AccessibleForm):
 
 
 class NewPasswordForm(AccessibleForm, SetPasswordForm):  # type: ignore[type-arg]
-    """A password for an account that has none, or whose password is lost."""
+    """A password for an account without one, or whose password is lost."""
 
     new_password1, new_password2 = SetPasswordForm.create_password_fields(
         label1="New password", label2="New password again"
@@ -89,7 +89,7 @@ class NewPasswordForm(AccessibleForm, SetPasswordForm):  # type: ignore[type-arg
 
 
 class PasswordForm(NewPasswordForm, PasswordChangeForm):
-    """Another password for oneself; it needs the current one."""
+    """A new password for the current person; requires the current password."""
 
     old_password = forms.CharField(
         label="Current password",
@@ -117,7 +117,7 @@ class TokenForm(AccessibleForm):
 
 
 class PriceForm(AccessibleForm):
-    """A price from a day on; of what it matches, only the model must be said (N26)."""
+    """A price that is valid from a day on; it must match a model, the rest is optional (N26)."""
 
     model = forms.CharField(
         max_length=200,
@@ -188,11 +188,11 @@ class PriceForm(AccessibleForm):
     )
 
     def clean_model(self) -> str:
-        """In the ledger's spelling."""
+        """The model in the ledger's spelling."""
         return normal_model(self.cleaned_data["model"])
 
     def clean(self) -> dict[str, Any]:
-        """A profile is one that the model has."""
+        """Check that the model has the profile."""
         found: dict[str, Any] = super().clean() or {}
         profile, model = normal(found.get("profile", "")), found.get("model")
         if profile and model and (fault := fault_of(profile, model)):
@@ -201,7 +201,7 @@ class PriceForm(AccessibleForm):
 
 
 class RetirementForm(AccessibleForm):
-    """From when on a cluster is retired; empty while it is in use."""
+    """The time from which a cluster is retired; empty while it is in use."""
 
     retired = forms.DateTimeField(
         required=False,
@@ -221,7 +221,7 @@ class RetirementForm(AccessibleForm):
 
 
 class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
-    """A choice of teams by the name that people know, not by slug."""
+    """A choice of teams by their name, not by slug."""
 
     def label_from_instance(self, obj: Team) -> str:
         """The text of an option."""
@@ -229,7 +229,7 @@ class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
 
 
 class BindingForm(AccessibleForm):
-    """A rule that gives usage to a team."""
+    """A rule that assigns usage to a team."""
 
     kind = forms.ChoiceField(choices=BindingKind.choices, label="Match by")
     label = forms.CharField(
@@ -264,7 +264,7 @@ class BindingForm(AccessibleForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """A label kind needs its key; a namespace has none."""
+        """Check that a label rule has a key and a namespace rule has none."""
         found: dict[str, Any] = super().clean() or {}
         is_label = found.get("kind") != BindingKind.NAMESPACE
         if is_label and not found.get("label"):
@@ -275,7 +275,7 @@ class BindingForm(AccessibleForm):
 
 
 class EndForm(AccessibleForm):
-    """The day from which something does not hold any more."""
+    """The day on which something ends."""
 
     valid_to = DayField(
         label="Ends on",
@@ -305,5 +305,5 @@ class KubeStateJobForm(AccessibleForm):
 
 
 def tomorrow(today: date) -> date:
-    """The usual first day of a change: nothing that is shown moves."""
+    """The default first day of a change: no shown number changes."""
     return today + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""Keep what batch schedulers say of their queues, and which Jobs they held back."""
+"""Stores the metrics of batch schedulers' queues, and which Jobs they held back."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from accounting.queries.resources import added_resources
 
 
 def store(cluster: Cluster, readings: Sequence[Reading], period: Interval) -> None:
-    """Fold a period's samples in, in a transaction; any order and any repetition is fine."""
+    """Merge the samples of a period, in a transaction; order and repetition do not matter."""
     _store_values(cluster.pk, readings, period)
     _store_jobs(cluster.pk, readings, period)
 

@@ -1,7 +1,7 @@
 """Many rows of evidence at once: COPY, then one statement.
 
-Django's bulk_create builds an object and a parameter for every value; a window's evidence of
-thousands of GPUs is written several times faster so.
+Django's bulk_create builds an object and a parameter for every value; COPY writes a window's
+evidence of thousands of GPUs several times faster.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ Row = Sequence[object]
 
 @contextmanager
 def copying(statement: str) -> Iterator[Copy]:
-    """A COPY that is under way; its errors are Django's, as those of any statement."""
+    """An open COPY; its errors are Django's, as those of any statement."""
     with (
         connection.wrap_database_errors,
         connection.cursor() as cursor,
@@ -31,9 +31,9 @@ def append(
     """Insert rows.
 
     Args:
-        model: whose table.
-        names: fields of the rows' values; all that have no default in the database.
-        rows: values as the database keeps them; a dict is JSON.
+        model: of the table.
+        names: fields of the rows' values; all fields without a default in the database.
+        rows: values as the database stores them; a dict is JSON.
     """
     _copy(_table(model), _columns(model, names), rows)
 
@@ -46,12 +46,12 @@ def merge(
     key: Sequence[str],
     update: Sequence[str],
 ) -> None:
-    """Insert rows, or bring those up to date whose key is there, in a transaction.
+    """Insert rows, or update those whose key exists, in a transaction.
 
     Args:
         model, names, rows: as in `append`; no two rows with one key.
         key: fields of a unique constraint.
-        update: fields that are written where a row is there; none leaves it as it is.
+        update: fields that are written if a row exists; without any, the row does not change.
     """
     if not rows:
         return

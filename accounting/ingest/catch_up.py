@@ -1,6 +1,7 @@
-"""Computes all that is due of a cluster, and rolls hours up as they are complete.
+"""Computes all due windows of a cluster, and rolls up hours as they become complete.
 
-What workers, `ingest` and `import_metrics` do: they differ in what they make due before.
+Used by workers, `ingest` and `import_metrics`, which differ in the windows that they make due
+before.
 """
 
 import math
@@ -22,22 +23,22 @@ from accounting.ingest.windows.leases import wait_for_locked
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
 
-ROLL_UP_AFTER_S = 10.0  # how far reports and pages are behind a long run
+ROLL_UP_AFTER_S = 10.0  # how far reports and pages may be behind a long run
 ROLL_UP_SHARE = 0.05  # of the time of a long run, at most
-TELL_AFTER_S = 0.5  # between two looks at how much is left
-MOST_PASSES = 3  # an hour whose facts expired meanwhile is computed once more
+TELL_AFTER_S = 0.5  # between two counts of the remaining windows
+MOST_PASSES = 3  # an hour whose facts expired in the meantime is computed once more
 
-Progress = Callable[[str, int, int], None]  # what, done, of how many
+Progress = Callable[[str, int, int], None]  # step, done, total
 COMPUTING, ROLLING_UP = "Computing windows", "Rolling up hours"
 
 
 @dataclass(frozen=True, slots=True)
 class CaughtUp:
-    """What a run did, and what it left.
+    """The result of a run.
 
     Attributes:
-        ingested: windows, facts, samples, failed attempts.
-        hours: hours that were rolled up; one that changed again counts again.
+        ingested: counts of windows, facts, samples and failed attempts.
+        hours: hours that were rolled up; an hour that changed again counts again.
         left: windows that are still not done.
     """
 
@@ -46,7 +47,7 @@ class CaughtUp:
     left: Backlog
 
     def __add__(self, later: "CaughtUp") -> "CaughtUp":
-        """Both runs; what is left is what the later one left."""
+        """Both runs; `left` is that of the later one."""
         done = self.ingested + later.ingested
         return CaughtUp(done, self.hours + later.hours, later.left)
 
@@ -59,14 +60,14 @@ def catch_up(
     for_s: float = math.inf,
     on_progress: Progress | None = None,
 ) -> CaughtUp:
-    """Compute due windows and roll up what they change, until nothing is due.
+    """Compute due windows and roll up changed hours, until nothing is due.
 
     Args:
-        cluster: whose windows.
-        within: only windows and hours of this period; what these make due outside it stays.
-        newest_first: the order in which hours are taken.
-        for_s: begin no more windows after so many seconds.
-        on_progress: called with the progress; the total grows with what becomes due.
+        cluster: of the windows.
+        within: only windows and hours of this period; windows that become due outside it stay due.
+        newest_first: the order of hours.
+        for_s: start no more windows after this many seconds.
+        on_progress: called with the progress; the total grows when windows become due.
     """
     run = _Run(cluster.pk, within, database_now(), on_progress)
     end = time.monotonic() + for_s
@@ -83,14 +84,14 @@ def catch_up(
         left = backlog(cluster.pk, within, as_of=run.began)
         if not left.due or run.done.failed or time.monotonic() >= end:
             break
-        if for_s == math.inf:  # who has a limited time comes again
+        if for_s == math.inf:  # a run with limited time is repeated
             wait_for_locked(cluster.pk, within)
     return CaughtUp(run.done, run.hours, left)
 
 
 @dataclass(slots=True)
 class _Run:
-    """The roll-ups and the progress of one run."""
+    """The rollups and the progress of one run."""
 
     cluster_id: int
     within: Interval | None
@@ -103,7 +104,7 @@ class _Run:
     _reported_s: float = 0.0
 
     def after_hour(self, now: Ingested) -> None:
-        """An hour's windows are computed: `now` is what this pass has done so far."""
+        """Called when an hour's windows are computed: `now` is the result of this pass so far."""
         pause = max(ROLL_UP_AFTER_S, self._took_s / ROLL_UP_SHARE)
         if time.monotonic() - self._rolled_s >= pause:
             started = time.monotonic()
@@ -118,7 +119,7 @@ class _Run:
             self.on_progress(COMPUTING, count, count + left)
 
     def finish(self) -> None:
-        """Roll up what is left, complete or not."""
+        """Roll up the remaining hours, complete or not."""
         rolled = roll_up_dirty_hours(
             self.cluster_id, within=self.within, on_progress=self._tell_hours
         )

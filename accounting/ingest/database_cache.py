@@ -1,8 +1,8 @@
-"""What a process remembers of the database, until the database may have forgotten it.
+"""Caches of database rows in a process, which are discarded when the database may have lost them.
 
 A server that crashed may have lost its last commits (`synchronous_commit = off`, a standby
-that took over): rows are gone that this process has seen, and their ids are given again. So
-a memory belongs to one life of the server, which is looked at with each new session.
+that took over): rows that this process has seen are gone, and their ids are reused. So a cache
+is valid for one run of the server, which is checked with each new session.
 """
 
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.db.backends.signals import connection_created
 
-# Changes when a server starts, when another one takes over, and after every crash.
+# Changes when a server starts, after a failover, and after every crash.
 LIFE = """
     SELECT pg_postmaster_start_time()::text || ' ' || coalesce(stats_reset::text, '')
     FROM pg_stat_bgwriter
@@ -21,13 +21,13 @@ _state = {"life": "", "is_sure": False}
 
 
 def keep(memory: Memory) -> Memory:
-    """Empty this one, too, when the database may have forgotten."""
+    """Also clear this cache when the database may have lost rows."""
     _memories.append(memory)
     return memory
 
 
 def refresh() -> None:
-    """Forget what may not be so any more; one query in each session."""
+    """Clear caches that may no longer be valid; one query for each session."""
     if _state["is_sure"]:
         return
     with connection.cursor() as cursor:

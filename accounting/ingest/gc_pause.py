@@ -1,4 +1,4 @@
-"""The search for cycles rests while much is computed."""
+"""Pauses the cyclic garbage collector during long computations."""
 
 import gc
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_cycle_search() -> Iterator[None]:
-    """Let the cyclic garbage collector rest; what no cycle holds is freed as always.
+    """Pause the cyclic garbage collector; objects without cycles are freed as always.
 
-    An hour's samples are hundreds of thousands of live objects, which it would walk again
-    and again: a third of the time of an ingest (measured).
+    An hour's samples are hundreds of thousands of live objects, which the collector would scan
+    repeatedly: a third of the time of an ingest (measured).
     """
-    if not gc.isenabled():  # somebody else's rest
+    if not gc.isenabled():  # already paused by a caller
         yield
         return
     gc.disable()

@@ -1,6 +1,6 @@
-"""Files into the ledger: checked whole, buffered, observed, attributed, rolled up.
+"""Imports files: checked completely, buffered, merged, attributed, rolled up.
 
-Safe to repeat; several files may come in any order and in pieces: the ledger is that of
+Safe to repeat; several files may be imported in any order and in pieces: the ledger is that of
 all their samples together.
 """
 
@@ -43,19 +43,19 @@ FILES = "files"  # name of the source that imported files belong to
 REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)
 REACH_AHEAD_MS = 4 * WINDOW_MS  # and after it by its validity and the step (N4, N5)
 
-Progress = Callable[[str, int, int], None]  # what, done, of how many
+Progress = Callable[[str, int, int], None]  # step, done, total
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSamples:
-    """What files brought; its windows are due.
+    """The stored samples of files; their windows are due.
 
     Attributes:
-        cluster, source: whose samples.
+        cluster, source: of the samples.
         period: from the first to the last sample.
-        samples, new_samples: how many the ledger needs, and how many it did not have.
-        unknown: names that look like a GPU's metric and are left out.
-        intervals: in ms, as the samples come.
+        samples, new_samples: the number of relevant samples, and of those not stored before.
+        unknown: names that look like a GPU metric and are ignored.
+        intervals: in ms, derived from the samples.
     """
 
     cluster: Cluster
@@ -69,7 +69,7 @@ class StoredSamples:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did."""
+    """The result of an import."""
 
     samples: int
     new_samples: int
@@ -79,7 +79,7 @@ class Imported:
     waiting: int  # windows that wait for another source
     unknown_names: tuple[str, ...]
     interval_s: int | None  # declared, now or before (rules.md N4)
-    intervals: Mapping[Sampler, int | None]  # in ms, as the samples come
+    intervals: Mapping[Sampler, int | None]  # in ms, derived from the samples
 
 
 def import_files(
@@ -91,7 +91,7 @@ def import_files(
     interval_s: int | None = None,
     on_progress: Progress | None = None,
 ) -> Imported:
-    """Import OpenMetrics or timestamped Prometheus text, and compute what is due.
+    """Import OpenMetrics or timestamped Prometheus text, and compute due windows.
 
     Arguments and errors are those of `keep_files`.
     """
@@ -104,7 +104,7 @@ def import_files(
         on_progress=on_progress,
     )
     done = catch_up(kept.cluster, on_progress=on_progress)
-    _name_unknown(kept.cluster, kept.unknown, kept.period)  # now its windows are there
+    _name_unknown(kept.cluster, kept.unknown, kept.period)  # its windows exist now
     return Imported(
         samples=kept.samples,
         new_samples=kept.new_samples,
@@ -127,21 +127,21 @@ def keep_files(
     interval_s: int | None = None,
     on_progress: Progress | None = None,
 ) -> StoredSamples:
-    """Check files, keep their samples, fold them into the evidence; windows become due.
+    """Check files, store their samples and merge them into the evidence; windows become due.
 
     Args:
-        cluster_name: made when it is unknown (rules.md N37).
+        cluster_name: created if it is unknown (rules.md N37).
         paths: files, also .gz; all are checked before anything is written.
-        actor: who imports.
-        is_new: the cluster is one of its own, also if another one has its GPUs (N39).
-        interval_s: at which the samples of this cluster's files were taken, 1 to 300 (N4);
-            kept. None: as it was declared before, else as each window concludes it.
+        actor: for the audit log.
+        is_new: the cluster is a separate one, even if another one has its GPUs (N39).
+        interval_s: between samples of this cluster's files, 1 to 300 (N4); stored. None: as
+            declared before, else derived in each window.
         on_progress: called with the current step, its progress and its total.
 
     Raises:
-        FileError: a file is wrong; nothing was written.
-        KnownGpusError: nothing configured the cluster, and another one has these GPUs at
-            the same time; nothing was written.
+        FileError: a file is not valid; nothing was written.
+        KnownGpusError: the cluster is not configured, and another one has these GPUs at the
+            same time; nothing was written.
     """
     tell = on_progress or (lambda what, done, total: None)
     latest = int(database_now().timestamp() * 1000) + DAY_MS
@@ -170,20 +170,22 @@ def keep_files(
 def _keep(
     cluster: Cluster, source: Source, spooled: Spool, period: Interval, tell: Progress
 ) -> StoredSamples:
-    """Keep checked samples and fold them, in one transaction where they are one part.
+    """Store checked samples and merge them, in one transaction if they are one part.
 
-    Then no worker computes their windows before they are in the evidence, which would be
-    to fold them twice.
+    So no worker computes their windows before they are in the evidence, which would merge them
+    twice.
     """
     intervals = Intervals()
     is_one = (
         spooled.samples <= PART_SAMPLES
         and period.end_ms - period.start_ms <= PART_HOURS * HOUR_MS
-        and not reader_of(cluster).is_asked  # nobody waits for it with our locks
+        # nobody waits for it while we hold our locks
+        and not reader_of(cluster).is_asked
     )
-    with transaction.atomic():  # kept samples always have their windows due
+    with transaction.atomic():  # the windows of stored samples are always due
         if is_one:
-            lock("evidence", cluster.pk)  # before rows of windows: who folds marks some
+            # before rows of windows: merging marks some of them
+            lock("evidence", cluster.pk)
         new = _buffer(source, spooled, intervals, tell)
         if new:
             _mark(cluster, period)
@@ -220,7 +222,7 @@ def _source(cluster_name: str, actor: Actor, *, is_new: bool) -> tuple[Cluster, 
 
 
 def _note(source: Source, period: Interval) -> None:
-    """Keep for data health when a file came last, and what it covers."""
+    """Store, for data health, when a file was last imported, and the time it covers."""
     last = to_instant(period.end_ms - 1)
     Source.objects.filter(pk=source.pk).update(
         last_read_at=Now(),
@@ -231,7 +233,7 @@ def _note(source: Source, period: Interval) -> None:
 
 
 def _name_unknown(cluster: Cluster, unknown: UnknownNames, period: Interval) -> None:
-    """What looks like a GPU's metric and was left out."""
+    """The names that look like a GPU metric and were ignored."""
     weighed = unknown_metrics.hours_of(period)
     unknown_metrics.record_unknown(cluster, "A file", unknown.nodes, period, weighed)
 
@@ -250,7 +252,7 @@ def _buffer(
 
 
 def _declare(source: Source, interval_s: int, actor: Actor) -> None:
-    """Keep the interval of a source; where it is another one, all its windows are due."""
+    """Store the interval of a source; if it changed, all its windows are due."""
     if source.interval_s == interval_s:
         return
     with transaction.atomic():
@@ -264,11 +266,11 @@ def _declare(source: Source, interval_s: int, actor: Actor) -> None:
 
 
 def _mark(cluster: Cluster, period: Interval) -> None:
-    """Make due every window that the new samples can change, and the gap to what is
-    there: between a cluster's first and last sample every window has its facts.
+    """Make every window due that the new samples can change, and the gap to existing windows.
 
-    Imports beside each other do this in turn, until their transactions end: else neither
-    would see the other's windows, and the gap between them would be nobody's.
+    Between a cluster's first and last sample every window has its facts. Parallel imports do this
+    one after the other, until their transactions end: otherwise neither would see the other's
+    windows, and the gap between them would not be computed.
     """
     lock("windows", cluster.pk)
     bounds = IngestWindow.objects.filter(cluster=cluster).aggregate(
@@ -285,6 +287,6 @@ def _mark(cluster: Cluster, period: Interval) -> None:
 
 
 def _reach(period: Interval) -> Interval:
-    """The windows that samples of a period can change, those around it included."""
+    """The windows that samples of a period can change, including those around it."""
     first = max(0, period.start_ms - REACH_BACK_MS)
     return Interval(first - first % WINDOW_MS, period.end_ms + REACH_AHEAD_MS)

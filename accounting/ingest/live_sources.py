@@ -1,4 +1,4 @@
-"""Keeps a cluster current: reads scrape sources, and finds the windows that are due."""
+"""Reads scrape sources, and finds the due windows of live sources."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ from accounting.sources.scrape import scrape
 
 Clock = Callable[[], int]  # milliseconds since 1970
 
-AGAIN_MS = 2 * WINDOW_MS  # what is read again with each new window (rules.md N1)
+AGAIN_MS = 2 * WINDOW_MS  # read again with each new window (rules.md N1)
 WINDOW = timedelta(milliseconds=WINDOW_MS)
 
 
@@ -38,8 +38,8 @@ def scrape_cluster(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     """Read every scrape source of a cluster once; returns how many samples were new.
 
     Args:
-        cluster: whose sources.
-        clock_ms: the time now, in milliseconds since 1970; else the database's clock.
+        cluster: of the sources.
+        clock_ms: the current time, in milliseconds since 1970; None for the database's clock.
     """
     clock = clock_ms or _database_clock()
     sources = cluster.sources.filter(is_active=True, kind=SourceKind.SCRAPE)
@@ -77,8 +77,8 @@ def _scrape(cluster: Cluster, source: Source, clock_ms: Clock) -> int:
 def _mark_late(cluster: Cluster, source: Source, scraped: Interval) -> None:
     """Make windows due that were computed without samples of their time (N1).
 
-    The last ones are read again anyway. Before them a sample is only when a clock went
-    back (or one of an exporter is behind), which must be reported to a person.
+    The last ones are read again anyway. A sample before them means that a clock went back (or that
+    the clock of an exporter is behind), which is reported to a person.
     """
     newest = _newest_window(cluster)
     if newest is None or scraped.start_ms >= to_ms(newest) + WINDOW_MS - AGAIN_MS:
@@ -95,7 +95,7 @@ def _newest_window(cluster: Cluster) -> datetime | None:
 
 
 def is_live(cluster: Cluster) -> bool:
-    """True where some source is not a file: it answers for any time."""
+    """True if a source is not a file: it can be queried for any time."""
     sources = cluster.sources.filter(is_active=True)
     return sources.exclude(kind=SourceKind.OPENMETRICS).exists()
 
@@ -106,8 +106,8 @@ def find_due(cluster: Cluster, clock_ms: Clock | None = None) -> int:
     The clock is the database's, or `clock_ms`.
 
     With each new window the two before it are read again, with each new hour the last day
-    and with each new day the last week (of sources that can be asked again; what arrives
-    late from others marks its own windows).
+    and with each new day the last week (of sources that can be queried again; late samples of other
+    sources make their own windows due).
     """
     sources = list(cluster.sources.filter(is_active=True))
     live = [source for source in sources if source.kind != SourceKind.OPENMETRICS]
@@ -138,14 +138,14 @@ def _reread_ms(new: Interval) -> int:
 
 
 def _next_window(cluster: Cluster, live: Sequence[Source], end_ms: int) -> int:
-    """Start of the first window that the ledger does not have yet."""
+    """Start of the first window that is not in the window ledger yet."""
     last = _newest_window(cluster)
     if last is not None:
-        oldest_ms = end_ms - settings.FACT_DAYS * DAY_MS  # facts before it expired
+        oldest_ms = end_ms - settings.FACT_DAYS * DAY_MS  # earlier facts have expired
         return max(to_ms(last) + WINDOW_MS, oldest_ms)
     first = BufferBlock.objects.filter(source__in=live).aggregate(first=Min("first_ms"))
     if first["first"] is not None:
         return int(first["first"]) - int(first["first"]) % WINDOW_MS
     if any(source.kind == SourceKind.PROMETHEUS for source in live):
-        return end_ms - HOUR_MS  # history further back is a backfill: `ingest --from`
+        return end_ms - HOUR_MS  # older history is a backfill: `ingest --from`
     return end_ms

@@ -1,4 +1,4 @@
-"""Folds the kept samples of a period into the evidence, before its windows are computed."""
+"""Merges the buffered samples of a period into the evidence, before its windows are computed."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,20 +12,20 @@ from accounting.ingest.reading.cluster_reader import folding_of, reader_of
 from accounting.models import Cluster, IngestWindow
 from accounting.sources.errors import SourceError
 
-PART_HOURS = 24  # folded together at most
-PART_SAMPLES = 1_000_000  # the same; about 100 MB of memory
+PART_HOURS = 24  # hours merged together at most
+PART_SAMPLES = 1_000_000  # samples merged together at most; about 100 MB of memory
 
-Progress = Callable[[str, int, int], None]  # what, done, of how many
+Progress = Callable[[str, int, int], None]  # step, done, total
 
 
 def fold(cluster: Cluster, period: Interval, tell: Progress) -> None:
-    """Fold all kept samples of a period first, so that its windows are computed once.
+    """Merge all buffered samples of a period first, so that its windows are computed once.
 
-    What comes beside us (a scrape, another import) is not noted as folded, and is observed
-    when its windows are computed.
+    Samples that arrive at the same time (a scrape, another import) are not marked as merged, and
+    are merged when their windows are computed.
 
-    Part by part away from what is known already, so that evidence grows without a hole:
-    across one, every node and pod of the time behind it would look gone for a moment.
+    Parts are merged starting next to existing evidence, so that evidence grows without a gap:
+    across a gap, every node and pod of the time after it would look absent for a moment.
     """
     reader = reader_of(cluster)
     parts = parts_of(period, reader.samples_by_hour(period))
@@ -33,7 +33,7 @@ def fold(cluster: Cluster, period: Interval, tell: Progress) -> None:
         parts.reverse()
     for done, part in enumerate(parts):
         tell("Observing", done, len(parts))
-        # asked before reading, so that all of them are read
+        # checked before reading, so that all of them are read
         blocks = reader.blocks_inside(part)
         try:
             readings = reader.read(part)
@@ -48,14 +48,14 @@ def fold(cluster: Cluster, period: Interval, tell: Progress) -> None:
 
 
 def parts_of(period: Interval, samples: Mapping[int, int] | None) -> list[Interval]:
-    """The parts of a period that are folded together, ascending: whole hours but for its ends.
+    """The parts of a period that are merged together, ascending: full hours except for its ends.
 
-    What is known of a cluster is loaded and saved once for each part: as few as memory allows.
+    The evidence of a cluster is loaded and saved once for each part: as few as memory allows.
 
     Args:
-        period: half-open; no part reaches beyond it, so that windows there which change are
-            marked late.
-        samples: of each hour that has any, by its start in ms; None where nobody knows.
+        period: half-open; no part extends beyond it, so that changed windows there are marked
+            late.
+        samples: of each hour that has any, by its start in ms; None if not known.
     """
     if samples is None:
         return [part for hour in period.hours() if (part := hour.intersection(period))]
@@ -79,7 +79,7 @@ def parts_of(period: Interval, samples: Mapping[int, int] | None) -> list[Interv
 
 
 def _is_before_all(cluster: Cluster, period: Interval) -> bool:
-    """True when everything that was computed so far is after a period."""
+    """True if everything that was computed so far is after a period."""
     done = IngestWindow.objects.filter(cluster=cluster, content_hash__isnull=False)
     first = done.aggregate(first=Min("window_start"))["first"]
     return first is not None and period.end_ms <= first.timestamp() * 1000 + WINDOW_MS

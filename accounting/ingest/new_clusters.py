@@ -1,7 +1,7 @@
-"""Refuses a mistyped cluster: one that nothing configured and whose GPUs are known elsewhere.
+"""Rejects a mistyped cluster: one that is not configured and whose GPUs are known in another.
 
-A cluster that `configure` named, or that a person said to be new, is never refused: what it
-shares with another one is a data issue then (rules.md N37, N39).
+A cluster that `configure` named, or that a person confirmed as new, is never rejected: GPUs that
+it shares with another one are a data issue then (rules.md N37, N39).
 """
 
 from collections import defaultdict
@@ -21,11 +21,11 @@ from accounting.sources.samples import meaning_of
 
 
 class KnownGpusError(ValueError):
-    """The GPUs of a cluster that nobody configured are in another one at the same time."""
+    """The GPUs of a cluster that is not configured are in another one at the same time."""
 
 
 def refuse_known_gpus(cluster_name: str, spooled: Spool) -> None:
-    """Refuse files for a cluster that nothing configured, if another one has their GPUs.
+    """Reject files for a cluster that is not configured, if another one has their GPUs.
 
     Reads only; a GPU that the cluster itself has at that time does not count.
 
@@ -48,7 +48,7 @@ def refuse_known_gpus(cluster_name: str, spooled: Spool) -> None:
 
 
 def refuse_shared_gpus(cluster: Cluster) -> None:
-    """Refuse a cluster that nothing configured, if an older one has its GPUs.
+    """Reject a cluster that is not configured, if an older one has its GPUs.
 
     Raises:
         KnownGpusError: names the cluster that has them.
@@ -61,7 +61,7 @@ def refuse_shared_gpus(cluster: Cluster) -> None:
 
 
 def confirm(name: str) -> None:
-    """Keep that a cluster is one of its own, whatever GPUs it shares; makes it if missing."""
+    """Store that a cluster is separate, whatever GPUs it shares; creates it if missing."""
     cluster, _ = Cluster.objects.get_or_create(
         name=name, defaults={"is_confirmed": True}
     )
@@ -80,7 +80,7 @@ def _message(name: str, other: str, uuids: Sequence[str]) -> str:
 
 
 def _uuids(spooled: Spool) -> list[str]:
-    """The UUID of each series of a spool; "" for series of no GPU."""
+    """The UUID of each series of a spool; "" for series without a GPU."""
     found: list[str] = []
     for raw in spooled.series:
         meaning = meaning_of(raw, ())

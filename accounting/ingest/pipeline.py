@@ -1,7 +1,7 @@
 """Due windows near each other: claim, read, observe, attribute, replace, mark hours dirty.
 
-Any step may run twice, late, out of order or beside itself. Between any two steps the
-process may die: the ledger then still says what is due.
+Any step may run twice, late, out of order or in parallel. The process may die between any two
+steps: the window ledger then still shows what is due.
 """
 
 import math
@@ -38,13 +38,13 @@ from accounting.queries.data_health.retirement import retired_ms
 from accounting.queries.database_clock import database_now
 from accounting.sources.errors import SourceError
 
-MOST_ROUNDS = 20  # one or two follow what a backfill learns late; more find nothing new
-FAILURES_IN_A_ROW = 3  # hours that fail one after the other: the source is down
+MOST_ROUNDS = 20  # one or two follow late findings of a backfill; more find nothing new
+FAILURES_IN_A_ROW = 3  # consecutive hours that fail: the source is down
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What one call did; `failed` counts attempts on windows."""
+    """The result of one call; `failed` counts attempts on windows."""
 
     windows: int
     rows_written: int
@@ -73,11 +73,11 @@ def ingest_next(
     """Compute the due windows of one hour, or of some at once; None when nothing is due.
 
     Args:
-        cluster: whose windows.
+        cluster: of the windows.
         within: only windows of this period.
-        newest_first: the order in which hours are taken.
-        not_since: leave out windows that were read at or after this instant.
-        as_of: leave out attempts that are due later than this; None: later than now.
+        newest_first: the order of hours.
+        not_since: skip windows that were read at or after this instant.
+        as_of: skip attempts that are due after this instant; None: after now.
     """
     claimed = leases.claim(
         cluster.pk,
@@ -102,7 +102,8 @@ def ingest_next(
         if reading_hash == claimed.reading_hash:
             window_results.finish_unchanged(claimed)
             return Ingested(len(claimed.windows), 0, 0)
-        is_observed = reader.is_folded(claimed.period)  # after reading: none is unseen
+        # after reading, so that none is missed
+        is_observed = reader.is_folded(claimed.period)
         state = observe_period(
             cluster,
             reader,
@@ -122,7 +123,7 @@ def ingest_next(
     ):  # one was taken over: the others of its hour are due again
         window_results.give_back(claimed)
         return Ingested(0, 0, 0)
-    except KeyboardInterrupt:  # somebody stops us: the hour is due again at once
+    except KeyboardInterrupt:  # stopped by a person: the hour is due again at once
         with suppress(Error):
             window_results.give_back(claimed)
         raise
@@ -136,10 +137,10 @@ def ingest_next(
 
 
 def _read(reader: ClusterReader, period: Interval, *, is_over: bool) -> list[Reading]:
-    """The samples of a period; of a cluster that is over, nobody has to answer (N38).
+    """The samples of a period; sources of a retired cluster do not have to respond (N38).
 
     Raises:
-        SourceError: a source did not answer.
+        SourceError: a source did not respond.
     """
     try:
         return reader.read(period)
@@ -158,16 +159,16 @@ def ingest_all(
     for_s: float = math.inf,
     on_progress: Callable[[Ingested], None] | None = None,
 ) -> Ingested:
-    """Compute due windows until none is left, or begin no more after `for_s` seconds.
+    """Compute due windows until none is left, or start no more after `for_s` seconds.
 
-    Windows that become due meanwhile are computed too: what a sample of one window says may
-    change others (N1). No window is computed twice in one round, so what became due again
-    waits for the next round and is computed once for all that was learnt. A round after the
-    first reads only samples that are in the evidence already, so the rounds end, unless a
-    source says something else each time it is asked: then after `MOST_ROUNDS`. A window that
-    failed, or whose response was incomplete, is tried once: its next attempt is another run's.
+    Windows that become due in the meantime are computed too: a sample of one window may change
+    others (N1). No window is computed twice in one round, so windows that became due again wait
+    for the next round and are computed once with all new evidence. A round after the first reads
+    only samples that are already in the evidence, so the rounds end, unless a source returns
+    different data each time: then after `MOST_ROUNDS`. A window that failed, or whose response was
+    incomplete, is tried once; the next attempt is made by another run.
 
-    A source that fails for several hours in a row ends it: the rest stays due.
+    A source that fails for several hours in a row ends the run: the rest stays due.
     """
     total = Ingested(0, 0, 0)
     end = time.monotonic() + for_s
@@ -212,7 +213,7 @@ def _attribute(
     period = claimed.period
     retired_ms = state.inventory.retired_ms
     is_over = retired_ms is not None and retired_ms <= period.start_ms
-    found = (  # after the end of a cluster nothing of its windows matters (N38)
+    found = (  # after the end of a cluster its windows do not matter (N38)
         []
         if is_over
         else checks.find(WindowsComputed(ledgers, readings, state, period))
@@ -232,7 +233,7 @@ def _results(
     names: Spellings,
     run: tuple[bool, int, bytes],
 ) -> list[tuple[WindowResult, write_facts.Facts]]:
-    """What is written of every claimed window; `run` ends each `WindowResult`."""
+    """The results to write of every claimed window; `run` ends each `WindowResult`."""
     known = write_facts.Known(ids.gpus, ids.pods, ids.nodes)
     results: list[tuple[WindowResult, write_facts.Facts]] = []
     for ledger in ledgers:

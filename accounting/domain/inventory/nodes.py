@@ -1,4 +1,4 @@
-"""A node's facts as of an instant, and the lives of the objects that bore its name."""
+"""Labels and capacity of a node at an instant, and the node objects that had its name."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class NodeLife:
     """One node object, from its first to its last sample, and the step of the last one.
 
     Attributes:
-        is_over: kube-state was read later and did not show it.
+        is_over: a later scrape of kube-state did not show it.
     """
 
     first_ms: int
@@ -29,14 +29,15 @@ class NodeLife:
 
     @property
     def end_ms(self) -> int | None:
-        """One step after its last sample; None while it is there."""
+        """One step after its last sample; None while it exists."""
         return self.last_ms + self.step_ms if self.is_over else None
 
 
 def node_lives(node: NodeRecord | None, state: KubeState) -> list[NodeLife]:
-    """The objects that a node's name stood for, in order (rules.md N11).
+    """The node objects of one name, in order (rules.md N11).
 
-    A name that comes back within 1.5 steps, or before any scrape lacked it, was never gone.
+    A name that is reported again within 1.5 steps, or before any scrape did not show it, was never
+    absent.
     """
     if node is None or not node.spans:
         return []
@@ -54,7 +55,7 @@ def node_lives(node: NodeRecord | None, state: KubeState) -> list[NodeLife]:
 
 
 def as_of(history: Sequence[tuple[int, Value]], instant_ms: int) -> Value | None:
-    """The value in effect at an instant; before the first one, the first (N24)."""
+    """The value at an instant; before the first entry, the first one (N24)."""
     if not history:
         return None
     i = bisect_right([item[0] for item in history], instant_ms)
@@ -72,6 +73,6 @@ def node_facts(node: NodeRecord | None, instant_ms: int) -> NodeFacts:
 
 
 def model_in(gpu: GpuRecord, node: NodeRecord | None) -> str:
-    """What its node's labels say a GPU is, as for units; else what its samples say."""
+    """The model of a GPU by its node's labels, as for units; otherwise by its samples."""
     labels = node.labels if node is not None else []
     return (node_facts(node, labels[-1][0]).product if labels else "") or gpu.model

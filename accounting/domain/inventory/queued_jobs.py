@@ -1,7 +1,7 @@
-"""Jobs that a queue held back before their pods were made (trap T30).
+"""Jobs that a queue held back before their pods were created (trap T30).
 
-Kueue keeps a Job suspended until it is admitted: until then there is no pod, so pods alone
-show none of that wait.
+Kueue keeps a Job suspended until it is admitted: until then there is no pod, so pods alone do not
+show that wait.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from accounting.domain.inventory.merge.operations import within
 from accounting.domain.samples.series import Reading, Series
 
 AT_ONCE_MS = (
-    5_000  # a Job that is not held back begins sooner than this after it is made
+    5_000  # a Job that is not held back starts sooner than this after its creation
 )
 METRICS = (
     "kube_job_created",
@@ -25,7 +25,7 @@ METRICS = (
 
 
 class JobName(NamedTuple):
-    """Which Job."""
+    """The name of a Job."""
 
     namespace: str
     name: str
@@ -33,10 +33,10 @@ class JobName(NamedTuple):
 
 @dataclass(slots=True)
 class HeldJob:
-    """What was seen of a Job, in milliseconds since 1970.
+    """The times of a Job, in milliseconds since 1970.
 
     Attributes:
-        started_ms: when it began, as it says itself.
+        started_ms: its start time, as it reports it.
         suspended_ms: the last sample that shows it suspended.
     """
 
@@ -46,7 +46,7 @@ class HeldJob:
 
 
 def held_jobs(readings: Iterable[Reading], period: Interval) -> dict[JobName, HeldJob]:
-    """Jobs that were seen suspended, or that began later than they were made."""
+    """Jobs that were seen suspended, or that started later than they were created."""
     shown: dict[JobName, dict[str, int]] = {}
     for reading in readings:
         for series in reading.series:
@@ -82,6 +82,6 @@ def _note(shown: dict[JobName, dict[str, int]], series: Series, inside: slice) -
         return
     good = values[np.isfinite(values) & (values > 0)]
     if len(good):
-        # A Job that is suspended again begins again: the first time is the wait's end.
+        # A Job that is suspended again starts again: the first start is the end of the wait.
         at = round(float(good[0] if "start" in series.metric else good[-1]) * 1000)
         known[series.metric] = at

@@ -1,11 +1,11 @@
-"""What all samples so far showed of pods, nodes, GPUs and scrapers: the evidence.
+"""The evidence: what all samples so far showed of pods, nodes, GPUs and scrapers.
 
 Every record is a merge (union, minimum, maximum, latest) of samples, so that reading the
 same data again, in pieces or in another order gives the same inventory. Holds and presence
-are derived from it (`hold`, `presence`), never stored in it. All times are milliseconds.
+are derived from it, never stored in it. All times are milliseconds.
 
-`ingest.pipeline` loads the part of a cluster's inventory that a period needs, folds new
-series into it (`observe`) and saves what changed; `mapping` turns records into rows.
+`ingest.pipeline` loads the part of a cluster's inventory that a period needs, merges new
+series into it (`merge_samples.observe`) and saves the changes; `mapping` turns records into rows.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ ContainerKey = tuple[
 
 @dataclass(slots=True)
 class PodRecord:
-    """Everything that kube-state showed of one pod uid."""
+    """What kube-state showed of one pod uid."""
 
     uid: str
     namespace: str
@@ -44,7 +44,7 @@ class PodRecord:
     created_ms: int | None = None
     scheduled_ms: int | None = None
     terminal_phase: str = ""  # Succeeded or Failed
-    terminal_first_ms: int | None = None  # first sample that says so
+    terminal_first_ms: int | None = None  # first sample of that phase
     completion_ms: int | None = None  # value of its last sample
     completion_at_ms: int | None = None  # when that sample was taken
     requests: dict[ContainerKey, int] = field(default_factory=dict)
@@ -59,10 +59,10 @@ class PodRecord:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Device:
-    """A device that a claim was given; `instance` and `profile` where it is a part.
+    """A device that was allocated to a claim; `instance` and `profile` if it is a part.
 
-    `pod`: whose it was, by uid or else by name; empty where nobody said. A claim outlives its
-    pods, and may be given another device for the next one.
+    `pod`: the pod that used it, by uid or else by name; empty if not known. A claim outlives its
+    pods, and can be allocated another device for the next one.
     """
 
     driver: str
@@ -76,13 +76,13 @@ class Device:
 
 @dataclass(slots=True)
 class ClaimRecord:
-    """Everything that is known of one resource claim (rules.md N13).
+    """One resource claim (rules.md N13).
 
     Attributes:
-        devices: from the API where it was read, else from an exporter's labels.
-        pods: uids that the API says it is reserved for.
-        is_observed: by the API.
-        is_extended: the scheduler made it for an extended resource (trap T21).
+        devices: from the API if it was read, else from an exporter's labels.
+        pods: uids for which it is reserved, from the API.
+        is_observed: the API showed it.
+        is_extended: the scheduler created it for an extended resource (trap T21).
         is_shown: kube-state shows that a pod has it.
     """
 
@@ -105,12 +105,12 @@ class SampleSpan:
 
 
 class SampledPartition(NamedTuple):
-    """How samples say that AMD's GPUs of a node are divided (`domain.inventory.amd_partitions`).
+    """How a node's AMD GPUs are partitioned, by samples (`domain.inventory.amd_partitions`).
 
     Attributes:
-        from_ms: the sample that shows it first.
+        from_ms: the first sample that shows it.
         kind: `qpx`; empty while they are whole.
-        model: of one of the GPUs that are divided so.
+        model: of one of these GPUs.
         step_ms: of that sample.
     """
 
@@ -122,11 +122,11 @@ class SampledPartition(NamedTuple):
 
 @dataclass(slots=True)
 class NodeRecord:
-    """Everything that kube-state showed of one node name; `partitions` is of its GPUs.
+    """What kube-state showed of one node name; `partitions` belongs to its GPUs.
 
     Attributes:
         spans: of all scrapers together.
-        scrapers: that ever showed it.
+        scrapers: those that ever showed it.
     """
 
     name: str
@@ -138,7 +138,7 @@ class NodeRecord:
 
 
 class ScrapeLocation(NamedTuple):
-    """Where samples of a GPU come from."""
+    """The source of a GPU's samples."""
 
     node: str
     scraper: ScraperIdentity
@@ -146,14 +146,14 @@ class ScrapeLocation(NamedTuple):
 
 @dataclass(slots=True)
 class GpuRecord:
-    """When and where one UUID was sampled, and by whom."""
+    """When and where one UUID was sampled, and by which scrapers."""
 
     uuid: str
     model: str = ""
     spans: dict[ScrapeLocation, list[SampleSpan]] = field(default_factory=dict)
     geometry: list[tuple[int, tuple[tuple[int, str], ...]]] = field(
         default_factory=list
-    )  # from when on, its instances as (number, profile); none while it is whole
+    )  # since when, and its instances as (number, profile); none while it is undivided
 
     def nodes(self) -> dict[str, list[SampleSpan]]:
         """Spans of all scrapers together, by node: proof of presence (N14)."""
@@ -164,10 +164,10 @@ class GpuRecord:
 
 
 class LabelKey(NamedTuple):
-    """One GPU (part) at a place, and the pod that its samples name.
+    """One GPU (part) at a location, and the pod that its samples name.
 
     Attributes:
-        is_plain: by plain labels, which may be the scraper's own (trap T6).
+        is_plain: named by plain labels, which may name the scraper's own pod (trap T6).
         profile: of the instance; "" for the whole GPU.
     """
 
@@ -181,7 +181,7 @@ class LabelKey(NamedTuple):
 
 
 class ShownPod(NamedTuple):
-    """A pod that kube-state showed at some time, on which node."""
+    """A pod that kube-state showed at some time, and its node."""
 
     node: str
     namespace: str
@@ -191,7 +191,7 @@ class ShownPod(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Naming:
-    """When a label was shown, and the step of each of these samples (N4), in ms."""
+    """The sample times of a label, and the step of each of these samples (N4), in ms."""
 
     times: Times
     steps: NDArray[np.int32]
@@ -199,12 +199,12 @@ class Naming:
 
 @dataclass(slots=True)
 class ScraperRecord:
-    """One scraper: whether it renames labels, and when it read kube-state.
+    """One scraper: whether it renames labels, and when it scraped kube-state.
 
     Attributes:
         kube_times: of the hours that were loaded; None: not a kube-state scraper.
         interval_ms: declared by its source (N4).
-        spans: of all times at which it read kube-state, loaded or not.
+        spans: of all times at which it scraped kube-state, loaded or not.
     """
 
     scraper: ScraperIdentity
@@ -223,11 +223,10 @@ class Inventory:
     gpus: dict[str, GpuRecord] = field(default_factory=dict)  # by UUID
     scrapers: dict[ScraperIdentity, ScraperRecord] = field(default_factory=dict)
     gpu_labels: dict[LabelKey, Naming] = field(default_factory=dict)
-    far_labels: dict[LabelKey, Naming] = field(
-        default_factory=dict
-    )  # further away, in silences of kube-state: as far as holds reach by them (N13)
-    reach: Interval = EVER  # the time of both
-    shown: set[ShownPod] = field(default_factory=set)  # beside `pods`
+    # of more distant hours without kube-state: as far back as they continue holds (N13)
+    far_labels: dict[LabelKey, Naming] = field(default_factory=dict)
+    reach: Interval = EVER  # the time of `labels` and `far_labels`
+    shown: set[ShownPod] = field(default_factory=set)  # in addition to `pods`
     claims: dict[tuple[str, str], ClaimRecord] = field(
         default_factory=dict
     )  # by (namespace, name)
@@ -241,7 +240,7 @@ class Inventory:
     added: Mapping[str, Fraction] = field(
         default_factory=dict
     )  # resources that an administrator added: the share of one unit
-    policies: Policies = ()  # which share of a part of a GPU counts
+    policies: Policies = ()  # the share policy over time
     retired_ms: int | None = None  # where the cluster was retired (N38)
 
     @property
@@ -251,9 +250,9 @@ class Inventory:
 
 
 def merged(spans: Iterable[SampleSpan]) -> list[SampleSpan]:
-    """Spans joined where the gap between them is at most 1.5 steps of the earlier one.
+    """Spans, joined if the gap between them is at most 1.5 steps of the earlier one.
 
-    A function of all samples, in any order; of two that end together the longer step counts.
+    A function of all samples, in any order; if two spans end together, the longer step counts.
     """
     found: list[SampleSpan] = []
     for span in sorted(spans, key=lambda s: (s.first_ms, s.last_ms, s.step_ms)):

@@ -1,4 +1,4 @@
-"""What a pod asks for: units of each GPU resource, and what one is on its node."""
+"""The GPU requests of a pod: units of each resource, and what one unit is on its node."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -10,9 +10,9 @@ from accounting.domain.units.resources import PART_RESOURCES
 
 
 def effective_requests(pod: PodRecord) -> dict[str, int]:
-    """Units of each GPU resource that the scheduler reserves for a pod's whole life.
+    """Units of each GPU resource that the scheduler reserves for a pod's whole lifetime.
 
-    sidecars + max(sum of main, largest init): kube-state does not tell the order of init
+    sidecars + max(sum of main, largest init): kube-state does not show the order of init
     containers, so sidecars count as started before each of them (rules.md "Requests").
     """
     main: dict[str, int] = defaultdict(int)
@@ -33,7 +33,7 @@ def effective_requests(pod: PodRecord) -> dict[str, int]:
 def units_of(
     pod: PodRecord, facts: NodeFacts, added: Mapping[str, Fraction]
 ) -> Iterable[tuple[str, int, GpuUnit]]:
-    """What a pod holds: resource, units, and what one of them is on its node."""
+    """The resources that a pod holds: name, units, and what one unit is on its node."""
     for resource, units in effective_requests(pod).items():
         unit = unit_of(resource, facts, added)
         if unit is not None:

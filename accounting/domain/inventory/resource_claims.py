@@ -1,6 +1,6 @@
 """Resource claims: how many devices of which kind a pod holds by them (rules.md N13, T21).
 
-kube-state shows that a pod has a claim; the devices come from the API where it was read, else
+kube-state shows that a pod has a claim; the devices come from the API if it was read, else
 from the exporter's labels. A claim of several pods is divided equally over them.
 """
 
@@ -28,8 +28,8 @@ class HeldClaim:
 
     Attributes:
         resource: driver, and the profile of partitions: `gpu.nvidia.com/mig-1g.10gb`.
-        share: of one device, of one GPU: where several pods share it, this pod's part.
-        parts: the GPUs and instances, as far as they are known.
+        share: of one device, of one GPU; if several pods share it, this pod's part.
+        parts: the known GPUs and instances.
     """
 
     resource: str
@@ -48,7 +48,7 @@ class Claims:
 
     @classmethod
     def of(cls, inventory: Inventory) -> "Claims":
-        """All claims; not those behind an extended resource that the pod requests anyway."""
+        """All claims, except those that back an extended resource which the pod also requests."""
         found = cls(defaultdict(list), defaultdict(list))
         reserved: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for key, record in inventory.claims.items():
@@ -70,11 +70,11 @@ class Claims:
     def held(
         self, pod: PodRecord, facts: NodeFacts, spans: Mapping[str, tuple[int, int]]
     ) -> list[HeldClaim]:
-        """What a pod holds by its claims, by kind of device.
+        """The devices that a pod holds by its claims, by kind.
 
         Args:
-            pod: whose.
-            facts: of its node, for the model.
+            pod: the holder.
+            facts: of its node, for the GPU model.
             spans: [from, to) in which each pod holds anything.
         """
         by_kind: dict[tuple[str, str], list[tuple[Device, int]]] = defaultdict(list)
@@ -92,7 +92,7 @@ class Claims:
     def _sharing(
         self, record: ClaimRecord, uid: str, spans: Mapping[str, tuple[int, int]]
     ) -> int:
-        """How many pods have a claim while one of them has it, this one included."""
+        """The number of pods that have a claim while one of them holds it, including this one."""
         start, end = spans[uid]
         members = self._pods_of[record.namespace, record.name]
         times = [spans[other] for other in members if other in spans and other != uid]
@@ -100,12 +100,12 @@ class Claims:
 
 
 def is_behind_resource(record: ClaimRecord) -> bool:
-    """True for a claim that the scheduler made for an extended resource."""
+    """True for a claim that the scheduler created for an extended resource."""
     return record.is_extended or _EXTENDED in record.name
 
 
 def _devices(record: ClaimRecord, pod: PodRecord) -> set[Device]:
-    """What a pod was given by a claim: what is known as its own, else as nobody's."""
+    """The devices of a pod's claim: those known for this pod, else those without a known pod."""
     own = {d for d in record.devices if d.pod in {pod.uid, pod.name}}
     known = own or {d for d in record.devices if not d.pod} or record.devices
     return {replace(device, pod="") for device in known}

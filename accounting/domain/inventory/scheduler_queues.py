@@ -1,6 +1,6 @@
-"""Queues of a batch scheduler: the newest value of each of their metrics, and what they add up to.
+"""Queues of a batch scheduler: the newest value of each of their metrics, and their sums.
 
-Not part of the ledger: a queue admits work, it holds no GPU (trap T30).
+Not part of the ledger: a queue admits work but holds no GPUs (trap T30).
 """
 
 import math
@@ -14,7 +14,8 @@ from accounting.domain.samples.series import Reading
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 
 PREFIX = "queue_"
-STALE_MS = 15 * 60_000  # a part that is older than the newest by this is gone
+# a part that is this much older than the newest no longer exists
+STALE_MS = 15 * 60_000
 UNLIMITED = "unlimited"
 
 
@@ -22,7 +23,7 @@ class QueueKey(NamedTuple):
     """One value of one queue.
 
     Attributes:
-        resource: in Kubernetes' spelling; empty for what counts workloads.
+        resource: in Kubernetes' spelling; empty for counts of workloads.
         field: quota, borrowing_limit, used, pending, requested, waiting, preempted, preempting.
         part: flavor, status or reason: parts of one field are summed.
     """
@@ -35,7 +36,7 @@ class QueueKey(NamedTuple):
 
 
 class QueueValue(NamedTuple):
-    """A sample; infinity means that there is no limit."""
+    """A sample; infinity means no limit."""
 
     at_ms: int
     value: float
@@ -43,19 +44,19 @@ class QueueValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueueFacts:
-    """One queue and resource, in units; None for what the scheduler does not tell.
+    """One queue and resource, in units; None for values that the scheduler does not report.
 
-    Whole units, but for KAI, which counts fractions of GPUs.
+    Integers, except for KAI, which counts fractions of GPUs.
 
     Attributes:
-        quota: what it is guaranteed (Kueue: nominal, Volcano: deserved); KAI: or `unlimited`.
-        borrowing_limit: above the quota; `unlimited` where none is set.
+        quota: the guaranteed units (Kueue: nominal, Volcano: deserved); KAI: or `unlimited`.
+        borrowing_limit: above the quota; `unlimited` if none is set.
         borrowed: used above the quota, flavor by flavor.
-        pending: asked for and not admitted.
+        pending: requested and not admitted.
         waiting: workloads that are not admitted.
         preempted: workloads that it lost, since its controller started.
-        preempting: workloads of any queue that were pushed out for it.
-        at_ms: when the newest of it was sampled.
+        preempting: workloads of any queue that were preempted for it.
+        at_ms: time of the newest sample.
     """
 
     scheduler: str
@@ -123,7 +124,7 @@ def newest_values(
 
 
 def queue_facts(values: Mapping[QueueKey, QueueValue]) -> list[QueueFacts]:
-    """What the stored values of one cluster add up to, by queue and resource."""
+    """The sums of one cluster's stored values, by queue and resource."""
     newest: dict[str, int] = {}
     for key, value in values.items():
         newest[key.scheduler] = max(newest.get(key.scheduler, 0), value.at_ms)
@@ -144,14 +145,14 @@ Parts = Mapping[tuple[str, str, str], Mapping[str, Mapping[str, QueueValue]]]
 
 
 def _resources(scheduler: str, queue: str, parts: Parts) -> Sequence[str]:
-    """Resources of a queue; one without any is a row of its own."""
+    """Resources of a queue; a queue without any is one row."""
     named = sorted(r for s, q, r in parts if (s, q) == (scheduler, queue) and r)
     return named or [""]
 
 
 def _facts(scheduler: str, queue: str, resource: str, parts: Parts) -> QueueFacts:
     own = dict(parts.get((scheduler, queue, resource), {}))
-    own |= parts.get((scheduler, queue, ""), {})  # workloads are of no resource
+    own |= parts.get((scheduler, queue, ""), {})  # counts of workloads have no resource
     quota, used = own.get("quota", {}), own.get("used", {})
     borrowed = [
         max(0.0, value.value - quota[part].value)

@@ -1,25 +1,26 @@
-"""What pages say beside a number: averages, shares and changes. Ratios 0 to 1."""
+"""Averages, shares and changes that pages show with a number. Ratios are 0 to 1."""
 
 from dataclasses import dataclass
 from decimal import Decimal
 
 FLOOR_COVERAGE = (
-    0.95  # product rule: below it a change is shown greyed, with the reason
+    0.95  # product rule: below it a change is shown in gray, with the reason
 )
 COMPARABLE = (
-    0.8  # below it none is shown: what is missing moves it more than what happened
+    # below it no change is shown: missing data would change it more than usage does
+    0.8
 )
-FLOOR_AMOUNT = Decimal(1)  # below one unit of currency a percentage says nothing
+FLOOR_AMOUNT = Decimal(1)  # below one unit of currency, no percentage is shown
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One number against what it is compared with.
+    """One number and the number that it is compared with.
 
     Attributes:
         before, after: the two numbers, in the same unit.
         ratio: (after - before) / before; None when `before` is too small for a percentage.
-        doubt: why the two cannot be compared, one clause; "" when they can.
+        doubt: why the two cannot be compared, one clause; "" if they can.
     """
 
     before: Decimal
@@ -34,7 +35,7 @@ class Comparison:
 
 
 def refusal(seen_before: float | None, seen_after: float | None) -> str:
-    """Why two periods are not compared at all, one clause; "" where they are.
+    """Why two periods are not compared at all, one clause; "" if they are.
 
     Args:
         seen_before, seen_after: how much of each has data, 0 to 1; None for no time.
@@ -47,12 +48,12 @@ def refusal(seen_before: float | None, seen_after: float | None) -> str:
 
 
 def average_gpus(milliseconds: int, length_ms: int) -> float | None:
-    """GPUs on average over a period: share-weighted time / length; None when empty."""
+    """Average number of GPUs in a period: share-weighted time / length; None if empty."""
     return milliseconds / length_ms if length_ms else None
 
 
 def share(part: int | Decimal | None, whole: int | Decimal | None) -> float | None:
-    """Part / whole; None when either is missing or the whole is nothing."""
+    """Part / whole; None if either is missing or the whole is 0."""
     if part is None or not whole:
         return None
     return float(part / whole)
@@ -65,7 +66,7 @@ def change(
     seen_before: float | None = None,
     seen_after: float | None = None,
 ) -> Comparison | None:
-    """How a number moved; None when one of the two is not known.
+    """The change of a number; None if one of the two is not known.
 
     Args:
         before, after: in the same unit.

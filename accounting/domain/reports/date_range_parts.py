@@ -1,6 +1,6 @@
-"""One day, week, month, quarter or year as people name it: `3 nov`, `week 46`, `Q3 2026`.
+"""One day, week, month, quarter or year in words: `3 nov`, `week 46`, `Q3 2026`.
 
-What is named without a year is the newest that has begun.
+A name without a year means the newest one that has started.
 """
 
 import re
@@ -15,7 +15,7 @@ from accounting.domain.core.billing_calendar import (
     preset_range,
 )
 
-MOST_YEARS_BACK = 28  # in so many, 29 February and week 53 have come
+MOST_YEARS_BACK = 28  # within this many years there is a 29 February and a week 53
 MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),
@@ -25,22 +25,22 @@ WEEKDAYS = (
     *("saturday", "sunday"),
 )
 
-Make = Callable[[int], DayRange]  # of a year; ValueError where it has no such day
+Make = Callable[[int], DayRange]  # of a year; ValueError if the year has no such day
 
 
 class RangeError(ValueError):
-    """What was typed is not a range; the message is for the person who typed it."""
+    """The text is not a valid range; the message is shown to the person who typed it."""
 
 
 def named_range(
     words: str, today: date, *, limit: date | None = None
 ) -> DayRange | None:
-    """One thing with a name.
+    """One range by its name.
 
     Args:
         words: its name.
-        today: what `today` means.
-        limit: what has no year begins on this day or before; None for today.
+        today: the day that `today` means.
+        limit: a name without a year starts on this day or before; None for today.
     """
     begun = limit or today
     if words in {"today", "yesterday"}:
@@ -66,7 +66,7 @@ def _numbers(words: str, _begun: date) -> DayRange | None:
 
 
 def _dated(words: str, begun: date) -> DayRange | None:
-    """`3.11.2026`, `3.11.`: the day comes first. With slashes either may."""
+    """`3.11.2026`, `3.11.`: the day comes first. With slashes, either order is possible."""
     if match := re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})?", words):
         day, month = int(match[1]), int(match[2])
         return _newest(lambda year: _day_of(year, month, day), match[3], begun)
@@ -83,7 +83,7 @@ def _dated(words: str, begun: date) -> DayRange | None:
 
 
 def _week(words: str, begun: date) -> DayRange | None:
-    """`week 46`, `week 46 2026`, `2026-W46`: as ISO 8601 counts them."""
+    """`week 46`, `week 46 2026`, `2026-W46`: as in ISO 8601."""
     match = re.fullmatch(r"(\d{4})[ -]?w(\d{1,2})", words)
     year, number = (match[1], match[2]) if match else ("", "")
     if match := re.fullmatch(r"(?:w|wk|week|cw|kw) ?(\d{1,2})(?: (\d{4}))?", words):
@@ -162,7 +162,7 @@ def _months_of(year: int, month: int, count: int) -> DayRange:
 
 
 def _newest(make: Make, year: str | None, begun: date) -> DayRange | None:
-    """What a year has, else the newest that began on a day or before."""
+    """The range in a year, else the newest that started on a day or before."""
     if year:
         return make(int(year))
     for back in range(-1, MOST_YEARS_BACK):

@@ -1,6 +1,6 @@
-"""Ranges of days as people type them: `october`, `Q3`, `week 46`, `since monday`.
+"""Ranges of days in words: `october`, `Q3`, `week 46`, `since monday`.
 
-What is named without a year is the newest that has begun. `last week` is the calendar week
+A name without a year means the newest one that has started. `last week` is the calendar week
 before this one; `last 3 weeks` are the 21 days up to today.
 """
 
@@ -31,7 +31,7 @@ SAME_AS = {  # other words for presets
 
 
 def preset_named(text: str) -> str:
-    """The name of the preset that a text is; "" where it is none."""
+    """The name of the preset that a text means; "" if it is not a preset."""
     words = " ".join(text.lower().split())
     words = SAME_AS.get(words, words)
     for preset in PRESETS:
@@ -41,12 +41,12 @@ def preset_named(text: str) -> str:
 
 
 def parse_words(text: str, today: date) -> DayRange:
-    """A range as people type it; both ends count.
+    """A range in words; both ends are included.
 
     Args:
         text: a preset; a day, week, month, quarter or year; `last 3 weeks`; `since` one of
             them; or two of them with `..`, `to` or a dash between.
-        today: the billing day that words count back from.
+        today: the billing day from which words count back.
 
     Raises:
         RangeError: the text is none of these, or ends before it begins.
@@ -65,7 +65,7 @@ def parse_words(text: str, today: date) -> DayRange:
 
 
 def _plain(text: str) -> str:
-    """Lower case, one kind of dash, no commas, no `1st`, no dot behind `oct.`."""
+    """Lower case, one kind of dash, no commas, no `1st`, no dot after `oct.`."""
     words = re.sub("[\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}]", " - ", text.lower())
     words = re.sub(r"(\d)(st|nd|rd|th)\b", r"\1", words.replace(",", " "))
     words = re.sub(r"\b([a-z]{3,9})\.(?!\.)", r"\1", words)
@@ -73,7 +73,7 @@ def _plain(text: str) -> str:
 
 
 def _read(words: str, today: date) -> DayRange | None:
-    """One of the forms; None where it is none of them."""
+    """One of the forms; None if the text has none of them."""
     if found := _counted(words, today) or _calendar(words, today):
         return found
     if match := re.fullmatch(r"since (.+)", words):
@@ -90,7 +90,7 @@ _SHORT = {"d": "day", "w": "week", "m": "month", "q": "quarter", "y": "year"}
 
 
 def _counted(words: str, today: date) -> DayRange | None:
-    """`last 3 weeks`, `past week`, `10 days`, `4w`: up to today, which counts."""
+    """`last 3 weeks`, `past week`, `10 days`, `4w`: up to and including today."""
     if match := re.fullmatch(
         rf"(?:(?:last|past|previous) )?(\d{{1,4}}) ?{_UNIT}", words
     ):
@@ -110,7 +110,7 @@ def _counted(words: str, today: date) -> DayRange | None:
 
 
 def _calendar(words: str, today: date) -> DayRange | None:
-    """`this year`, `last quarter`, `ytd`: whole units, or what has passed of this one."""
+    """`this year`, `last quarter`, `ytd`: complete units, or the elapsed part of this one."""
     short = {"wtd": "this week", "mtd": "this month", "qtd": "this quarter"}
     words = {**short, "ytd": "this year"}.get(words, words)
     match = re.fullmatch(
@@ -125,7 +125,7 @@ def _calendar(words: str, today: date) -> DayRange | None:
 
 
 def _since(words: str, today: date) -> DayRange | None:
-    """From the first day of something that has begun up to today."""
+    """From the first day of a started range up to today."""
     found = named_range(words, today)
     if found is None:
         return None

@@ -1,7 +1,7 @@
 """Held time by state, and the three numbers that every page derives from it (N34).
 
-Allocated, efficiency and coverage are computed here and nowhere else. A row of a report is,
-or has, a `StateTimes`; a ratio of rows is the ratio of their sum, never a mean of ratios.
+Only this module computes allocated time, efficiency and coverage. A row of a report is,
+or has, a `StateTimes`; a ratio of several rows is the ratio of their sum, never a mean of ratios.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,18 +30,18 @@ class StateTimes:
 
     @property
     def efficiency(self) -> float | None:
-        """Busy of what was observed, 0 to 1; None when nothing was."""
+        """Busy / observed, 0 to 1; None if nothing was observed."""
         return self.busy_ms / self.observed_ms if self.observed_ms else None
 
     @property
     def idle_percent(self) -> int | None:
-        """Idle of what was observed, rounded half up; None when nothing was."""
+        """Idle / observed in percent, rounded half up; None if nothing was observed."""
         observed = self.observed_ms
         return (200 * self.idle_ms + observed) // (2 * observed) if observed else None
 
     @property
     def coverage(self) -> float | None:
-        """Observed of what was allocated, 0 to 1; None when nothing was."""
+        """Observed / allocated, 0 to 1; None if nothing was allocated."""
         return self.observed_ms / self.allocated_ms if self.allocated_ms else None
 
 
@@ -54,7 +54,7 @@ def times_of(milliseconds: Mapping[str, int]) -> StateTimes:
 
 
 def sum_times(several: Iterable[StateTimes]) -> StateTimes:
-    """The sum, state by state; nothing sums to no time."""
+    """The sum, state by state; zero times for no elements."""
     busy = idle = unknown = 0
     for one in several:
         busy += one.busy_ms

@@ -1,4 +1,4 @@
-"""Held time by hour of the week: is there capacity at night that could be lent?"""
+"""Held time by hour of the week, to find hours with free capacity."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class WeekHour:
     Attributes:
         weekday: 0 is Monday.
         hour: 0 to 23, local.
-        times: what was held.
-        is_in_range: the period has an hour that begins here.
-        has_data: data was read for such an hour: with no held time, nothing was held.
+        times: held time by state.
+        is_in_range: the period contains the start of such an hour.
+        has_data: data was read for such an hour, so that no held time means that nothing was held.
     """
 
     weekday: int
@@ -38,13 +38,13 @@ def fold_week(
     begun: Iterable[datetime],
     read: Iterable[datetime],
 ) -> list[WeekHour]:
-    """Sum hours by their place in the local week.
+    """Sum hours by their position in the local week.
 
     Args:
-        hours: (start of a UTC hour, what was held in it), in any order.
-        zone: of the reader; an hour belongs where it starts.
+        hours: (start of a UTC hour, held time in it), in any order.
+        zone: of the reader; an hour belongs to the hour of the week in which it starts.
         begun: the start of every UTC hour of the period, up to the newest data.
-        read: the start of those that have data.
+        read: the start of the hours that have data.
 
     Returns:
         All 168 hours, Monday 00:00 first.

@@ -1,8 +1,8 @@
-"""Frozen rows that queries return and that pages, the API, commands and exports share.
+"""Frozen rows that queries return, shared by pages, the API, commands and exports.
 
 Milliseconds are share-weighted integers; money is Decimal with 6 places, split over a list
 by largest remainder (rules.md N28). It is the money of the time that has a price, and None
-where none has; `unpriced_ms` is the time that it leaves out (N26, decision 17).
+if none has; `unpriced_ms` is the time without a price (N26, decision 17).
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.efficiency import StateTimes, times_of
 
-UNMAPPED = "unmapped"  # the `team` of usage that no binding gives to one (N29)
+UNMAPPED = "unmapped"  # the `team` of usage without a binding (N29)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +22,19 @@ class UsageRow(StateTimes):
 
     key: dict[
         str, str
-    ]  # dimension -> value, in the order asked for; pod adds more keys
+    ]  # value by dimension, in the requested order; `pod` adds more keys
     charge: Decimal | None
     idle_charge: Decimal | None
     currency: str
     estimated: bool
     samples_expected: int = 0
     samples_used: int = 0
-    hard: Intensity = NOT_OBSERVED  # the second column, where it was asked for
+    hard: Intensity = NOT_OBSERVED  # GPU activity, if requested
     unpriced_ms: int = 0  # the part of its time that has no price
 
     @property
     def is_pointless(self) -> bool:
-        """Busy, but without work of tensor pipes or memory."""
+        """True if busy, but without activity of tensor pipes or memory."""
         return self.hard.is_pointless(self.efficiency)
 
 
@@ -52,21 +52,21 @@ class LedgerRow:
 
     @property
     def held(self) -> StateTimes:
-        """The time that pods held."""
+        """The held time."""
         return times_of(self.milliseconds)
 
     @property
     def wall_ms(self) -> int:
-        """Sum of the seven states: the time that GPUs were there."""
+        """Sum of the seven states: the time in which GPUs were present."""
         return sum(self.milliseconds[state] for state in STATES)
 
     @property
     def wall_charge(self) -> Decimal | None:
-        """Sum of the seven charges; None when none of its time has a price."""
+        """Sum of the seven charges; None if none of its time has a price."""
         return self.charge_of(STATES)
 
     def charge_of(self, states: Iterable[str]) -> Decimal | None:
-        """The money of some states together; None when none of their time has a price."""
+        """The money of some states together; None if none of their time has a price."""
         parts = [(self.milliseconds[s], self.charges[s]) for s in states]
         known = [(time, amount) for time, amount in parts if amount is not None]
         has_price = any(time or amount for time, amount in known)
@@ -93,8 +93,6 @@ class HoldRow:
     ended_ms: int | None
     ended_by: str
     wait_ms: int | None  # creation of the work until bind
-    admission_wait_ms: (
-        int | None
-    )  # of it: until a queue let it in; None where none is known
+    admission_wait_ms: int | None  # of it: until a queue admitted it
     team: str = ""
     workload: str = ""

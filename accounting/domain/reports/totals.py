@@ -1,7 +1,7 @@
 """Lists of report rows as a page shows them: money in the currency's places, and totals.
 
 A list is rounded once, on its total, and its cells by largest remainder (rules.md N28), so
-that the total of a column is the sum of its values, to the cent.
+that the total of a column is exactly the sum of its values.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,9 +42,9 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
 
 
 def total_of(rows: Sequence[UsageRow]) -> UsageRow:
-    """The sum of rows of one currency; zero when there are none.
+    """The sum of rows of one currency; zero if there are no rows.
 
-    Money is that of the time that has a price; `unpriced_ms` says how much has none.
+    Money is the money of the time that has a price; `unpriced_ms` is the time that has none.
     """
     priced = [row for row in rows if row.charge is not None]
     times = sum_times(rows)
@@ -114,11 +114,11 @@ def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:
 def price_amounts(
     quantities: Sequence[tuple[int, Decimal | None]], places: int
 ) -> list[Decimal | None]:
-    """What (milliseconds, rate per GPU-hour) pairs come to, adding up to their total.
+    """The amounts of (milliseconds, rate per GPU-hour) pairs, adding up to their total.
 
     The total is rounded as every list of a page is: to the six places of reports, then to
-    the currency's. In one step a cent would differ where the six places end in a half.
-    None where there is no rate.
+    the currency's. Rounding in one step would differ by a cent if the six places end in a half.
+    None for a pair without a rate.
     """
     cells = {
         i: Fraction(rate) * milliseconds / HOUR_MS

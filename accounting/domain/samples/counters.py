@@ -1,9 +1,9 @@
-"""Energy from a counter: what each stretch of time consumed (trap T3).
+"""Energy from a counter: the consumption of each interval (trap T3).
 
 A counter gives the energy between two samples, which is spread evenly over the time between
-them. Where it went back the driver was loaded again: what it counted since is a lower bound.
-Longer gaps than `LONGEST_GAP_MS` tell nothing: a window must not depend on how much around it
-was read.
+them. If the counter decreased, the driver was reloaded: its value since then is a lower bound.
+Gaps longer than `LONGEST_GAP_MS` give no energy: a window must not depend on how much time
+around it was read.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,7 @@ from accounting.domain.samples.gauges import Samples
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 
 LONGEST_GAP_MS = 2 * MAX_STEP_MS
-MAX_WATTS = (
-    100_000  # no GPU draws that: the counter has another unit than its name says
-)
+MAX_WATTS = 100_000  # no GPU draws that: the unit does not match the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +26,11 @@ class Energy:
     Attributes:
         keys: of each sample.
         first: index of the first sample of each GPU, and of the end.
-        spent_mj: millijoules from each sample to the next one; 0 where that is not known.
-        known_ms: milliseconds from each sample to the next one; 0 where that is not known.
+        spent_mj: millijoules from each sample to the next one; 0 if not known.
+        known_ms: milliseconds from each sample to the next one; 0 if not known.
         total_mj, total_ms, resets: sums of these (and of resets) before each sample.
-        is_reset: the counter went back after this sample.
-        is_absurd: the rise after this sample is more than any GPU can draw.
+        is_reset: the counter decreased after this sample.
+        is_absurd: the increase after this sample is more than any GPU can draw.
     """
 
     axis: Keys
@@ -49,7 +47,7 @@ class Energy:
 
     @classmethod
     def of(cls, axis: Keys, samples: Samples) -> "Energy":
-        """The energy that counters in joules tell of."""
+        """The energy from counters in joules."""
         times, counted = samples.times, np.rint(samples.values * 1000).astype(np.int64)
         owners = samples.owners
         risen, gap = np.zeros(len(times), np.int64), np.zeros(len(times), np.int64)
@@ -63,7 +61,7 @@ class Energy:
             is_reset[:-1] = went_back & one_track
             risen[:-1] = np.where(is_reset[:-1], counted[1:], np.maximum(difference, 0))
         near = (gap > 0) & (gap <= LONGEST_GAP_MS)
-        is_absurd = near & (risen > gap * MAX_WATTS)  # watts x ms are millijoules
+        is_absurd = near & (risen > gap * MAX_WATTS)  # watts x ms = millijoules
         known = near & ~is_absurd
         spent, length = np.where(known, risen, 0), np.where(known, gap, 0)
         is_reset &= known
@@ -82,7 +80,7 @@ class Energy:
         )
 
     def upto(self, gpus: Integers, times: Integers) -> tuple[Integers, Integers]:
-        """Millijoules and known milliseconds before instants: differences count."""
+        """Millijoules and known milliseconds before instants; only differences are meaningful."""
         at, has = self._at(gpus, times)
         if not len(self.keys):
             return at, at
@@ -98,7 +96,7 @@ class Energy:
     def has_reset(
         self, gpus: Integers, start: Integers, end: Integers
     ) -> NDArray[np.bool_]:
-        """True for the stretches in which a counter went back."""
+        """True for the intervals in which a counter decreased."""
         low, has_low = self._at(gpus, start)
         high, has_high = self._at(gpus, end - 1)
         if not len(self.keys):

@@ -1,8 +1,9 @@
-"""One value a time for many tracks at once (rules.md N2, N3).
+"""One value for each time, for many scraper series at once (rules.md N2, N3).
 
-Of several samples of a track at one time a number counts before no data, the one without a
-workload before those with one, else the largest across series and the smaller within one:
-what an exporter repeats for each pod, container or instance is counted once (traps T10, T22).
+If a scraper series has several samples at one time, a number counts before no data, a sample
+without a workload before those with one, else the largest across series and the smaller within
+one: a value that an exporter repeats for each pod, container or instance is counted once (traps
+T10, T22).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,13 +20,14 @@ Names = Callable[[Series], bool]
 
 @dataclass(frozen=True, slots=True)
 class DeduplicatedSeries:
-    """The samples with data of numbered tracks, those of n at [first[n], first[n + 1]).
+    """The samples with data of numbered scraper series, those of n at [first[n], first[n + 1]).
 
     Attributes:
-        first: index of the first sample of each track, and of the end.
-        times: ascending and distinct within a track.
+        first: index of the first sample of each scraper series, and of the end.
+        times: ascending and distinct within a scraper series.
         values: one for each time.
-        differing: by track, when one of its series disagreed with itself; of some only.
+        differing: by scraper series, the times at which one of its series has different values;
+            only for those that have any.
     """
 
     first: Integers
@@ -34,7 +36,7 @@ class DeduplicatedSeries:
     differing: dict[int, Times] = field(default_factory=dict)
 
     def repeats(self) -> NDArray[np.bool_]:
-        """Whether each track has just the times of the one before it, and any."""
+        """Whether each scraper series has the same times as the one before it, and at least one."""
         counts = np.diff(self.first)
         same = np.zeros(len(counts), bool)
         same[1:] = (counts[1:] == counts[:-1]) & (counts[1:] > 0)
@@ -44,7 +46,7 @@ class DeduplicatedSeries:
         return same
 
     def of(self, track: int) -> tuple[Times, Values]:
-        """Times and values of one track."""
+        """Times and values of one scraper series."""
         low, high = int(self.first[track]), int(self.first[track + 1])
         return self.times[low:high], self.values[low:high]
 
@@ -54,12 +56,12 @@ def distinct(
     names_workload: Names,
     clean: Callable[[Values], Values] = lambda values: values,
 ) -> DeduplicatedSeries:
-    """What counts of the series of each track.
+    """The samples that count of each scraper series.
 
     Args:
-        tracks: the series of each: of one GPU (part), metric and scraper.
+        tracks: the series of each scraper series: of one GPU (part), metric and scraper.
         names_workload: whether a series names a workload.
-        clean: the values of all series; NaN where one counts as no data.
+        clean: the values of all series; NaN if one counts as no data.
     """
     every = [part for parts in tracks for part in parts]
     if not every:
@@ -91,7 +93,7 @@ def distinct(
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """Samples of all series, in order of their series, and so of their tracks."""
+    """Samples of all series, in order of their series, and so of their scraper series."""
 
     times: Times
     values: Values
@@ -108,7 +110,7 @@ class _Samples:
 
 
 def _once_in_a_series(found: _Samples) -> tuple[_Samples, dict[int, Times]]:
-    """The smaller value where a series has several at a time, and when they differed (N2)."""
+    """The smaller value if a series has several at one time, and when they differed (N2)."""
     together = found.series[1:] == found.series[:-1]
     if not (together & (found.times[1:] <= found.times[:-1])).any():
         return found, {}
@@ -129,18 +131,20 @@ def _once_in_a_series(found: _Samples) -> tuple[_Samples, dict[int, Times]]:
 def _once_in_a_track(
     found: _Samples, named: NDArray[np.bool_], is_shared: NDArray[np.bool_]
 ) -> _Samples:
-    """One value a time of tracks with several series: without a workload, then the largest.
+    """One value for each time of scraper series with several series.
+
+    Samples without a workload come first, then the largest value.
 
     Args:
-        found: one value a time of each series.
+        found: one value for each time of each series.
         named: whether a series names a workload.
-        is_shared: whether a track has several series.
+        is_shared: whether a scraper series has several series.
     """
     asked = np.flatnonzero(is_shared[found.track])
     those = found.at(asked)
     order = np.lexsort((those.times, those.track))
     again = _is_repeated(those, order)
-    if again.any():  # values decide: sorting by them costs most
+    if again.any():  # values break ties: sorting by them costs most
         order = np.lexsort(
             (-those.values, named[those.series], those.times, those.track)
         )
@@ -153,7 +157,7 @@ def _once_in_a_track(
 
 
 def _is_repeated(found: _Samples, order: Integers) -> NDArray[np.bool_]:
-    """Whether a sample, in this order, has the time and track of the one before it."""
+    """Whether a sample, in this order, has the time and scraper series of the one before it."""
     times, track = found.times[order], found.track[order]
     again = np.zeros(len(order), bool)
     again[1:] = (times[1:] == times[:-1]) & (track[1:] == track[:-1])

@@ -1,7 +1,7 @@
-"""The samples of one metric for many GPUs (or instances), one row of them for each.
+"""The samples of one metric for many GPUs (or instances), one row for each.
 
-Of several tracks the one with more samples in a window counts there (rules.md N3); of several
-samples of a track at one time one counts (`distinct`).
+Of several scraper series the one with the most samples in a window counts there (rules.md N3);
+of several samples of a scraper series at one time, one counts (`deduplicate.distinct`).
 """
 
 from collections import defaultdict
@@ -30,10 +30,10 @@ _TrackName = tuple[ScraperIdentity, str]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The samples with data of numbered things, those of n at [first[n], first[n + 1]).
+    """The samples with data of numbered GPUs or instances, those of n at [first[n], first[n + 1]).
 
     Attributes:
-        runs: which track each sample is of: numbers that mean nothing else.
+        runs: an arbitrary number for the scraper series of each sample.
         steps: of each sample (N4).
     """
 
@@ -45,14 +45,14 @@ class Samples:
 
     @property
     def owners(self) -> Integers:
-        """The number of the thing that each sample is of."""
+        """The number of the GPU or instance of each sample."""
         owners: Integers = np.repeat(
             np.arange(len(self.first) - 1), np.diff(self.first)
         )
         return owners
 
     def only(self, good: NDArray[np.bool_]) -> "Samples":
-        """Those that are good."""
+        """The samples for which `good` is true."""
         counts = np.bincount(self.owners[good], minlength=len(self.first) - 1)
         return Samples(
             np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
@@ -65,7 +65,7 @@ class Samples:
     def coverage(
         self, axis: Keys, amounts: Integers, changes: Sequence[Sequence[int]]
     ) -> SampleCoverage:
-        """Which time each sample covers, with an integer for its value."""
+        """The time that each sample covers, with an integer for its value."""
         return sample_coverage(
             axis, self.first, self.times, amounts, self.steps, changes
         )
@@ -76,12 +76,12 @@ Thing = tuple[str, str]  # uuid, instance or ""
 
 @dataclass(frozen=True, slots=True)
 class GaugeSeries:
-    """The series of all metrics, and the steps that they have in common.
+    """The series of all metrics, and their common steps.
 
     Attributes:
-        series: by metric and by what they tell of.
-        intervals: by metric and thing, as the source of its first series declares it.
-        own_steps: of samples at such times; None where others have to be asked.
+        series: by metric, and by GPU or instance.
+        intervals: by metric, and by GPU or instance, as declared by the source of the first series.
+        own_steps: of samples at the same times; None if other scraper series are needed.
     """
 
     series: dict[str, dict[Thing, list[Series]]] = field(
@@ -96,7 +96,7 @@ class GaugeSeries:
     def of(
         cls, readings: Iterable[Reading], of_part: Set[str], of_gpu: Set[str]
     ) -> "GaugeSeries":
-        """The series of metrics: each tells of a GPU or of an instance, or of GPUs only."""
+        """The series of metrics: each of a GPU or an instance, or of GPUs only."""
         found = cls()
         for reading in readings:
             for series in reading.series:
@@ -116,7 +116,7 @@ class GaugeSeries:
         return found
 
     def samples(self, metric: str, things: Sequence[Thing]) -> Samples:
-        """The samples of each thing, by its number."""
+        """The samples of each GPU or instance, by its number."""
         found = self.series[metric]
         parts_of = [found.get(thing, ()) for thing in things]
         merged, runs = _merged(parts_of)
@@ -130,7 +130,7 @@ class GaugeSeries:
         intervals: Sequence[int | None],
         merged: DeduplicatedSeries,
     ) -> Integers:
-        """The step of each sample; those sampled together share the work."""
+        """The step of each sample; samples that are taken together share the work."""
         is_same = merged.repeats()
         is_same[1:] &= np.array([a == b for a, b in pairwise(intervals)], bool)
         begin = np.flatnonzero(~is_same)
@@ -144,7 +144,7 @@ class GaugeSeries:
         return joined_arrays(found)
 
     def _own_steps(self, at: Times, interval_ms: int | None) -> Integers | None:
-        """The step of samples at such times, remembered for other metrics."""
+        """The own step of samples at the given times, cached for other metrics."""
         key = (interval_ms, at.tobytes())
         if key not in self.own_steps:
             self.own_steps[key] = own_steps_at(at, interval_ms)
@@ -154,7 +154,7 @@ class GaugeSeries:
 def _merged(
     parts_of: Sequence[Sequence[Series]],
 ) -> tuple[DeduplicatedSeries, Integers]:
-    """What counts of each thing, and the run of each sample."""
+    """The samples that count of each GPU or instance, and the run of each sample."""
     tracks = [_tracks_of(parts) for parts in parts_of]
     found = distinct(list(chain.from_iterable(tracks)), _names_workload)
     if all(len(one) == 1 for one in tracks):
@@ -173,7 +173,7 @@ def _merged(
 
 
 def _tracks_of(series: Sequence[Series]) -> list[Sequence[Series]]:
-    """The series of one thing by track, in order of scrapers; one without any for none."""
+    """The series of one GPU or instance by scraper series, in order of scrapers."""
     if len(series) < 2 or len({(one.scraper, one.name) for one in series}) == 1:
         return [series]
     tracks: dict[_TrackName, list[Series]] = defaultdict(list)
@@ -190,7 +190,7 @@ def _names_workload(part: Series) -> bool:
 def _chosen(
     tracks: Sequence[tuple[Times, Values]],
 ) -> tuple[Times, Values, Integers]:
-    """In each window the samples of the track that has most there; ties to the first."""
+    """In each window the samples of the scraper series with most of them; ties go to the first."""
     if len(tracks) == 1:
         return *tracks[0], np.zeros(len(tracks[0][0]), np.int64)
     times = np.concatenate([track[0] for track in tracks])
@@ -209,7 +209,7 @@ def _steps_of_nodes(
     intervals: Sequence[int | None],
     merged: DeduplicatedSeries,
 ) -> Integers:
-    """The step of each sample, where a track with few asks the node's others (N4)."""
+    """The step of each sample; a scraper series with few samples uses the node's others (N4)."""
     by_node: dict[str, list[ScrapeSteps]] = defaultdict(list)
     chosen: list[tuple[ScrapeSteps, Times]] = []
     for n, parts in enumerate(parts_of):

@@ -1,7 +1,8 @@
 """Issues in the readings themselves: hardware errors, and duplicate measurements.
 
-An XID is a code that stays until another comes: one condition, however many samples show it
-(trap T4). A measure under two names in one scrape is counted once (trap T2); it is said.
+An XID is a code that stays until another one replaces it: one condition, regardless of the number
+of samples that show it (trap T4). A measurement under two names in one scrape is counted once and
+raises an issue (trap T2).
 """
 
 from collections import defaultdict
@@ -13,7 +14,7 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.series import Reading, Series
 
-_XIDS = {  # NVIDIA's list of XID errors, the ones that operators meet
+_XIDS = {  # from NVIDIA's list of XID errors
     13: "graphics engine exception, usually caused by the program",
     31: "memory page fault, usually caused by the program",
     43: "the GPU stopped processing, usually caused by the program",
@@ -36,7 +37,7 @@ _CODES = {
 
 
 def conditions(readings: Sequence[Reading], period: Interval) -> list[Issue]:
-    """One issue for each error of each GPU that samples of a period show."""
+    """One issue for each error of each GPU in the samples of a period."""
     shown: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     for reading in readings:
         for series in reading.series:
@@ -70,7 +71,7 @@ def _inside(series: Series, period: Interval) -> tuple["np.ndarray", "np.ndarray
 
 
 def duplicate_measures(readings: Sequence[Reading], period: Interval) -> list[Issue]:
-    """Measures that one scraper shows under two names at one time, by scraper."""
+    """Measurements that one scraper reports under two names at one time, by scraper."""
     names: dict[tuple[str, str, str, str, str], dict[str, Series]] = defaultdict(dict)
     for reading in readings:
         for series in reading.series:

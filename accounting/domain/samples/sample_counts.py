@@ -1,10 +1,10 @@
-"""Why the samples of a number are not as many as expected (rules.md N4, N5, N33)."""
+"""Why the number of used samples differs from the expected one (rules.md N4, N5, N33)."""
 
 from accounting.domain.samples.validity import LONGEST_GAP_STEPS
 
 
 def samples_note(used: int, expected: int, unknown_ms: int) -> str:
-    """One sentence or two for people; "" where the two counts are equal.
+    """One or two sentences for people; "" if the counts are equal.
 
     Args:
         used: samples that were counted.

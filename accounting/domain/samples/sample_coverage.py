@@ -1,7 +1,7 @@
 """Which time the samples of many GPUs cover, and with what values, as arrays (rules.md N4-N6).
 
-Every GPU has a number; a number and an instant make one key, so that one sorted array serves all
-of them.
+Every GPU has a number; a number and an instant form one key, so that one sorted array is enough
+for all GPUs.
 """
 
 from collections.abc import Sequence
@@ -48,11 +48,11 @@ class SampleCoverage:
     shown: Integers
 
     def count(self, gpus: Integers, times: Integers) -> Integers:
-        """Samples of GPUs (of all before, too) before instants: differences count."""
+        """Samples before instants, including those of all previous GPUs: use differences."""
         return np.searchsorted(self.keys, self.axis.of(gpus, times)).astype(np.int64)
 
     def upto(self, gpus: Integers, times: Integers) -> tuple[Integers, Integers]:
-        """Covered time and activity before instants: differences within a GPU count."""
+        """Covered time and activity before instants; use differences within a GPU only."""
         if not len(self.keys):
             nothing = np.zeros(len(times), np.int64)
             return nothing, nothing
@@ -71,11 +71,11 @@ class SampleCoverage:
 def series_coverage(
     axis: Keys, tracks: Sequence[ScraperSeries | None], changes: Sequence[Sequence[int]]
 ) -> SampleCoverage:
-    """The coverage by scraper series, where holders change at given instants.
+    """The coverage of scraper series, with changes of holders at given instants.
 
     Args:
         axis: the keys.
-        tracks: of each GPU, by its number; None for one without a series.
+        tracks: the scraper series of each GPU, by its number; None for a GPU without one.
         changes: instants at which the holders of each GPU change, ascending.
     """
     lengths = [0 if track is None else len(track.times) for track in tracks]
@@ -86,7 +86,7 @@ def series_coverage(
     return sample_coverage(axis, first, times, utilization, _steps(some), changes)
 
 
-def sample_coverage(  # all that decides what samples cover
+def sample_coverage(  # all inputs that determine what samples cover
     axis: Keys,
     first: Integers,
     times: Integers,
@@ -94,7 +94,7 @@ def sample_coverage(  # all that decides what samples cover
     steps: Integers,
     changes: Sequence[Sequence[int]],
 ) -> SampleCoverage:
-    """The coverage by samples: those of number n are [first[n], first[n + 1]), by time.
+    """The coverage of samples: those of number n are [first[n], first[n + 1]), by time.
 
     Args:
         axis: the keys.
@@ -122,7 +122,7 @@ def sample_coverage(  # all that decides what samples cover
 
 def _steps(tracks: Sequence[ScraperSeries]) -> Integers:
     """The step of each sample; all samples of a window have one (N4)."""
-    # Series that share their steps have the same times: what one exporter shows of its GPUs.
+    # Series that share their steps have the same times: those that one exporter reports.
     number: dict[int, int] = {}
     for track in tracks:
         number.setdefault(id(track.steps), len(number))

@@ -17,7 +17,7 @@ from accounting.domain.samples.validity import validity
 
 BILLION = 1_000_000_000
 STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window
-DEFAULT_STEP_MS = 30_000  # N4: where no track tells
+DEFAULT_STEP_MS = 30_000  # N4: if no scraper series has one
 MAX_STEP_MS = 300_000  # N4
 MAX_UTILIZATION = 1.1  # N8: above it a value counts as no data
 NOBODY = ScraperIdentity()
@@ -34,21 +34,21 @@ def lower_median_gap(times: Sequence[int], period: Interval) -> int | None:
 
 
 def step_period(instant_ms: int) -> Interval:
-    """The samples that decide the step of a sample at `instant_ms` (N4)."""
+    """The period whose samples determine the step of a sample at `instant_ms` (N4)."""
     window = window_of(instant_ms)
     return Interval(window.start_ms - STEP_LOOKBACK_MS, window.end_ms)
 
 
 @dataclass(slots=True)
 class ScrapeSteps:
-    """The step of one track, by window; remembers what it has computed.
+    """The step of one scraper series, by window; caches computed steps.
 
     Attributes:
         times: all sample times, ascending and distinct.
-        interval_ms: the source's declared interval, which rules where set.
-        others: the node's other tracks of the metric, asked with fewer than three samples.
-        last_known: asked for the window in which those tell nothing either; of kube-state,
-            whose restart does not reset the step of its job.
+        interval_ms: the source's declared interval, which overrides the samples if set.
+        others: the node's other scraper series of the metric, used with fewer than three samples.
+        last_known: used for a window in which those have no step either; for kube-state, whose
+            restart does not reset the step of its job.
     """
 
     times: list[int]
@@ -65,7 +65,7 @@ class ScrapeSteps:
         return self._known[window_start]
 
     def own(self, window_start_ms: int) -> int | None:
-        """The step from this track's samples alone; None with fewer than three."""
+        """The step from its own samples alone; None with fewer than three."""
         return lower_median_gap(self.times, step_period(window_start_ms))
 
     def _find(self, window_start_ms: int) -> int:
@@ -85,7 +85,7 @@ class ScrapeSteps:
         return DEFAULT_STEP_MS if last is None else last
 
     def own_before(self, window_start_ms: int) -> tuple[int, int] | None:
-        """The last step of this track up to a window: of which window, and the step."""
+        """The last own step up to a window: of which window, and the step."""
         i = bisect_left(self.times, window_start_ms + WINDOW_MS)
         while i:
             window = self.times[i - 1] - self.times[i - 1] % WINDOW_MS
@@ -97,7 +97,7 @@ class ScrapeSteps:
 
 
 def steps_at(steps: ScrapeSteps, times: Integers) -> Integers:
-    """The step of each of a track's samples: those of a window have one (N4)."""
+    """The step of each sample of a scraper series: those of a window have one (N4)."""
     windows = times - times % WINDOW_MS
     is_new = np.diff(windows, prepend=windows[:1] - 1) > 0
     found = np.array([steps.at(at) for at in windows[is_new].tolist()], np.int64)
@@ -106,7 +106,7 @@ def steps_at(steps: ScrapeSteps, times: Integers) -> Integers:
 
 
 def own_steps_at(times: Integers, interval_ms: int | None) -> Integers | None:
-    """The same from a track's own samples; None where others have to be asked (N4)."""
+    """The own step of each sample; None if other scraper series are needed (N4)."""
     steps = ScrapeSteps(times.tolist(), interval_ms)
     if interval_ms is None:
         windows = np.unique(times - times % WINDOW_MS).tolist()
@@ -135,10 +135,10 @@ class ScraperSeries:
         return int(high - low)
 
     def valid(self, period: Interval, changes: Sequence[int]) -> list["ValidInterval"]:
-        """Where samples are valid within a period, in order and disjoint (N5, N6).
+        """When samples are valid within a period, ascending and disjoint (N5, N6).
 
         Args:
-            period: what is asked for.
+            period: to which the intervals are limited.
             changes: instants at which the holders of the GPU change, ascending.
         """
         times, utilization = self.times.tolist(), self.utilization.tolist()
@@ -162,14 +162,14 @@ class ValidInterval:
     start_ms: int
     end_ms: int
     utilization: int
-    at_ms: int = 0  # time of the sample, and who took it: for per-pod values (N22)
+    at_ms: int = 0  # time of the sample, and its scraper: for per-pod values (N22)
     scraper: ScraperIdentity = NOBODY
 
 
 def fill(
     primary: list[ValidInterval], secondary: Iterable[ValidInterval]
 ) -> list[ValidInterval]:
-    """`primary`, and what of `secondary` is where it has nothing; both in order."""
+    """`primary`, and the parts of `secondary` that it does not cover; both in order."""
     found: list[ValidInterval] = []
     for piece in secondary:
         start = piece.start_ms
@@ -185,7 +185,7 @@ def fill(
 
 
 def believed(values: Values) -> Values:
-    """Utilization as far as it is believed: up to 1.1 it counts as at most 1, else NaN (N8)."""
+    """Valid utilization: values up to 1.1 count as at most 1, others as NaN (N8)."""
     with np.errstate(invalid="ignore"):
         good = (values >= 0) & (values <= MAX_UTILIZATION)
     kept: Values = np.where(good, np.minimum(values, 1.0), np.nan)
@@ -193,7 +193,7 @@ def believed(values: Values) -> Values:
 
 
 def billionths(values: Values) -> Integers:
-    """Utilization in integer billionths, half-even; -1 where a value counts as no data (N8)."""
+    """Utilization in integer billionths, half-even; -1 if a value counts as no data (N8)."""
     kept = believed(values)
     good = ~np.isnan(kept)
     return np.where(good, np.rint(np.where(good, kept, 0.0) * BILLION), -1).astype(
@@ -202,7 +202,7 @@ def billionths(values: Values) -> Integers:
 
 
 def of_one_series(part: Series) -> Integers:
-    """Utilization of one series, with all but the counting sample of a time marked no data."""
+    """Utilization of one series, with one value for each time; others are marked as no data."""
     utilization = billionths(part.values)
     times = part.times_ms
     if len(times) < 2 or bool(np.all(times[1:] > times[:-1])):

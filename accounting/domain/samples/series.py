@@ -1,8 +1,8 @@
-"""What every source yields: one metric of one object, as samples in time.
+"""The output of every source: one metric of one object, as samples in time.
 
-A source (accounting.sources) parses labels and scales once, by the catalogue; everything
-behind it sees canonical metrics and units only. Prometheus, a scrape and a file give equal
-series for equal data.
+A source (accounting.sources) parses labels and scales once, using the catalogue; all later code
+uses canonical metrics and units only. Prometheus, a scrape and a file give equal series for equal
+data.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ Values = NDArray[np.float64]
 
 
 class ScraperIdentity(NamedTuple):
-    """Who took the samples: `job`, `instance` and replica labels (rules.md N3)."""
+    """The scraper of samples: `job`, `instance` and replica labels (rules.md N3)."""
 
     job: str = ""
     instance: str = ""
@@ -27,7 +27,7 @@ class ScraperIdentity(NamedTuple):
 
 
 class PodName(NamedTuple):
-    """A pod as a metric label names it; `uid` is empty where the exporter gives none."""
+    """A pod as a metric label names it; `uid` is empty if the exporter has none."""
 
     namespace: str
     pod: str
@@ -45,10 +45,10 @@ class Claimed(NamedTuple):
 
 
 class GpuKey(NamedTuple):
-    """Which GPU (part) an exporter's series belongs to, and whom it names.
+    """The GPU (part) of an exporter's series, and the pod that it names.
 
-    `exported` comes from `exported_*` labels, `plain` from plain ones; which of them is a
-    workload depends on the scraper (trap T6) and is decided in `inventory`.
+    `exported` comes from `exported_*` labels, `plain` from plain ones; which of them is the
+    workload depends on the scraper (trap T6) and is determined in `inventory`.
     """
 
     uuid: str
@@ -72,13 +72,13 @@ class Series:
             exporter metric that only proves presence), `up`, or a kube-state name as it is
             (`kube_pod_info`).
         name: as the source spells it.
-        scraper: who took them.
-        labels: all labels of kube-state and `up` series (with `exported_` stripped where
-            kube-state was scraped with honor_labels=false); empty for exporter series.
-        gpu: what an exporter series belongs to; None for others.
-        times_ms: ascending; equal times are allowed (rules.md N2 decides between them).
-        values: in the canonical unit (utilization: ratio 0 to 1); NaN where the source said NaN
-            or a blank sentinel.
+        scraper: of the samples.
+        labels: all labels of kube-state and `up` series (without `exported_` if kube-state was
+            scraped with honor_labels=false); empty for exporter series.
+        gpu: the GPU of an exporter series; None for others.
+        times_ms: ascending; equal times are allowed (rules.md N2).
+        values: in the canonical unit (utilization: ratio 0 to 1); NaN if the source reported NaN or
+            a blank value.
     """
 
     metric: str
@@ -97,10 +97,10 @@ class Reading:
     Attributes:
         series: every series of the catalogue with a sample in the period.
         is_partial: the source returned an incomplete response (`warnings`).
-        notes: faults met on the way, as (code, subject, message).
+        notes: faults that were found, as (code, subject, message).
         interval_ms: the source's configured interval, or None (rules.md N4).
         declared: names whose scale the source declares (rules.md N8).
-        is_file: of files that somebody imported, not of a source that is read live.
+        is_file: from imported files, not from a live source.
     """
 
     series: tuple[Series, ...]
@@ -112,7 +112,7 @@ class Reading:
 
 
 def content_hash(readings: Iterable[Reading]) -> bytes:
-    """What readings say, in any order of their series: equal content, equal hash."""
+    """A hash of the content of readings, independent of the order of their series."""
     total = 0
     for reading in readings:
         about = repr(
@@ -142,5 +142,5 @@ def _in_words(thing: ScraperIdentity | GpuKey | None) -> str:
 
 
 def _hash(data: bytes) -> int:
-    """BLAKE2b with 128 bits, as a number: sums of such do not depend on the order."""
+    """BLAKE2b with 128 bits, as a number: a sum of hashes does not depend on the order."""
     return int.from_bytes(hashlib.blake2b(data, digest_size=16).digest(), "big")

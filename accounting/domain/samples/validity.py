@@ -1,8 +1,8 @@
 """How long a sample is valid (rules.md N5, N6): the rule, and its array form.
 
-A sample is valid until the next one where that comes within 1.5 steps, otherwise for one step.
-What it shows belongs to those who held the GPU at its time: its validity ends where the holders
-change, and the first sample after a change is valid back to the change where that is within 1.5
+A sample is valid until the next one if that comes within 1.5 steps, otherwise for one step.
+It applies to the pods that held the GPU at its time: its validity ends where the holders
+change, and the first sample after a change is valid back to the change if that is within 1.5
 steps. A test compares `validity` and `validities` on random data.
 
 Times are integer milliseconds, validity is half-open. The step is that of the sample's series
@@ -24,17 +24,17 @@ _Milliseconds = TypeVar("_Milliseconds", int, Integers)
 
 
 def longest_gap_ms(step_ms: _Milliseconds) -> _Milliseconds:
-    """The longest gap between two samples that leaves no time uncovered: 1.5 steps (N5)."""
+    """The longest gap between two samples without uncovered time: 1.5 steps (N5)."""
     return step_ms * _NUMERATOR // _DENOMINATOR
 
 
 def far_apart(gap_ms: int, step_ms: int) -> bool:
-    """True when a gap is longer than 1.5 steps (N5)."""
+    """True if a gap is longer than 1.5 steps (N5)."""
     return gap_ms > longest_gap_ms(step_ms)
 
 
 def valid_until_ms(at_ms: int, following_ms: int | None, step_ms: int) -> int:
-    """The end of a sample's validity, where no holder changes (N5).
+    """The end of a sample's validity, without changes of holders (N5).
 
     Args:
         at_ms: time of the sample.
@@ -71,7 +71,7 @@ def validity(
     return start, end
 
 
-def validities(  # all that decides how long a sample is valid
+def validities(  # all inputs that determine how long a sample is valid
     axis: Keys,
     first: Integers,
     times: Integers,
@@ -81,7 +81,7 @@ def validities(  # all that decides how long a sample is valid
     """`validity` of all samples of many GPUs: those of n are [first[n], first[n + 1]).
 
     Args:
-        axis: keys of (GPU, instant), which begin near these times.
+        axis: keys of (GPU, instant), which start near these times.
         first: index of the first sample of each GPU, and of the end.
         times, steps: of each sample, in milliseconds; times ascend within a GPU.
         changes: instants at which the holders of each GPU change, ascending.

@@ -1,4 +1,4 @@
-"""Utilization that cannot be (rules.md N8) or contradicts itself (N2), with an issue for each."""
+"""Utilization that is not valid (rules.md N8) or inconsistent (N2), with an issue for each."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,20 +14,20 @@ from accounting.domain.samples.scraper_series import (
 )
 from accounting.domain.samples.series import Series, Times, Values
 
-WRONG_SAMPLES = 3  # N8: so many of different GPUs or times tell another scale
+WRONG_SAMPLES = 3  # N8: this many of different GPUs or times show another scale
 
 
 def wrong_scales(
     every: Iterable[Series], period: Interval, issues: list[Issue]
 ) -> dict[str, list[Interval]]:
-    """Windows, by name, in which a `_RATIO` name plainly carries percent (N8).
+    """Windows, by name, in which the values of a `_RATIO` name are percent (N8).
 
-    A GPU that several pods share is shown once for each of them: its copies count once.
+    A GPU that several pods share is reported once for each of them: its copies count once.
 
     Args:
         every: series of utilization from one source whose scale it does not declare.
         period: the windows whose issues are reported.
-        issues: where they go.
+        issues: to which issues are appended.
     """
     found: dict[str, set[tuple[str, int]]] = defaultdict(set)  # GPU and time, by name
     for series in every:
@@ -87,11 +87,11 @@ def without(series: Series, periods: Sequence[Interval]) -> Series:
 def out_of_range(
     every: Sequence[Series], values: Values, period: Interval
 ) -> list[Issue]:
-    """Utilization that is not a share (N8): one issue for each series with such samples.
+    """Utilization outside 0 to 1 (N8): one issue for each series with such samples.
 
     Args:
         every: series of utilization.
-        values: all of theirs, one series after another.
+        values: all their values, one series after another.
         period: the windows.
     """
     with np.errstate(invalid="ignore"):
@@ -135,8 +135,8 @@ def differing_samples(
     Args:
         uuid: of the GPU.
         every: times of all its samples.
-        differing: times at which two of one series disagree.
-        period: the windows; what is before them was reported with its own windows.
+        differing: times at which samples of one series differ.
+        period: the windows; earlier samples were reported with their own windows.
     """
     inside = differing[(differing >= period.start_ms) & (differing < period.end_ms)]
     if not len(inside):

@@ -1,7 +1,7 @@
 """How a GPU is divided over time: its MIG instances or partitions (rules.md "MIG").
 
-The geometry of a GPU is what the last scrape with any sample of it shows, until a scrape
-shows another. A row without an instance beside instances is not a part.
+The geometry of a GPU is the one that the last scrape with any sample of it shows, until a scrape
+shows another one. A row without an instance beside instances is not a part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ class GpuPart(NamedTuple):
     kind: str = WHOLE
 
 
-Instances = tuple[tuple[int, str], ...]  # (number, profile), ascending; () is whole
+Instances = tuple[tuple[int, str], ...]  # (number, profile), ascending; () is undivided
 
 
 def part_in(gpu: GpuKey) -> GpuPart:
-    """Which part of its GPU an exporter's series belongs to."""
+    """The part of its GPU to which an exporter's series belongs."""
     number = part_of(gpu.instance)
     if number == NO_INSTANCE:
         return GpuPart(gpu.uuid)
@@ -65,10 +65,10 @@ def observed(shown: Mapping[GpuPart, Sequence[Times]]) -> list[tuple[int, Instan
 def shares_of(
     uuid: str, instances: Instances, model: str
 ) -> tuple[dict[GpuPart, Fraction], Fraction]:
-    """The parts of a GPU with their shares of it, and what they leave (stranded).
+    """The parts of a GPU with their shares of it, and the stranded share.
 
-    An impossible profile is not a part. Instances that come to more than the GPU, which no
-    driver allows, are scaled to it.
+    An impossible profile is not a part. Shares of instances that add up to more than 1, which no
+    driver allows, are scaled to 1.
     """
     if not instances:
         return {GpuPart(uuid): Fraction(1)}, Fraction(0)

@@ -1,7 +1,7 @@
-"""What one integer of an extended resource stands for on its node (rules.md "Units").
+"""What one integer of an extended resource represents on its node (rules.md "Units").
 
 A unit is a whole GPU, a replica of one, an instance of a partitioned one or a replica of
-that. Shares are exact fractions of one GPU. Sources: NVIDIA device plugin and GPU feature
+an instance. Shares are exact fractions of one GPU. Sources: NVIDIA device plugin and GPU feature
 discovery, GKE's and AMD's node labels, HAMi's resources.
 """
 
@@ -15,7 +15,8 @@ from accounting.domain.units.mig_profiles import normal, shape_of
 WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"
 _GKE = "label_cloud_google_com_gke_"
-_MACHINE = (  # by whom a GPU is known where no label names its model
+# labels with the cloud's name of a GPU or machine, used if no label names the model
+_MACHINE = (
     "label_karpenter_k8s_aws_instance_gpu_name",
     "label_eks_amazonaws_com_instance_gpu_name",
     "label_node_kubernetes_io_instance_type",
@@ -28,7 +29,7 @@ _AMD_PARTITIONS = {
     "cpx": 8,
 }  # MI300X, MI325X, MI355X
 _AMD_CPX = {"mi300a": 6, "mi308x": 4}  # as many as it has compute dies
-# Beside a node's labels: what samples of its GPUs say, where no label does (`partition`).
+# In addition to a node's labels: partitioning by samples, if no label shows it (`partition`).
 SAMPLED_PARTITION, SAMPLED_MODEL = "sampled_partition", "sampled_model"
 
 
@@ -40,7 +41,7 @@ class GpuUnit:
         kind: "" for a whole GPU or a replica of one; else the profile of an instance.
         share: of one GPU; the compute share.
         memory: of one GPU's memory.
-        replicas: how many hold one GPU (or instance) together.
+        replicas: the number of units of one GPU (or instance).
     """
 
     kind: str
@@ -50,13 +51,13 @@ class GpuUnit:
 
     @property
     def is_shared(self) -> bool:
-        """True where several units stand for one GPU or instance (N17)."""
+        """True if several units represent one GPU or instance (N17)."""
         return self.replicas > 1
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What a node said of itself at one time.
+    """Capacity and labels of a node at one time.
 
     Attributes:
         capacity: units by resource, in Kubernetes' spelling; GPU resources only.
@@ -68,7 +69,7 @@ class NodeFacts:
 
     @property
     def product(self) -> str:
-        """The model as the node's labels name it, or empty."""
+        """The model in the node's labels, or empty."""
         return (
             self.labels.get(f"{_LABEL}gpu_product")
             or self.labels.get(f"{_GKE}accelerator")
@@ -77,30 +78,30 @@ class NodeFacts:
 
     @property
     def likely_model(self) -> str:
-        """What a GPU is called that neither labels nor samples name: so it can have a price.
+        """The name of a GPU whose model neither labels nor samples name: so it can have a price.
 
-        As the cloud calls the GPU or the machine, else the resource by which it is given out.
+        The cloud's name of the GPU or the machine, else the name of its resource.
         """
         named = (label for key in _MACHINE if (label := self.labels.get(key)))
         units = (name for name, count in sorted(self.capacity.items()) if count)
         return next(named, "") or next(units, "")
 
     def number(self, name: str) -> int:
-        """An integer label of GPU feature discovery; 0 where absent or not a number."""
+        """An integer label of GPU feature discovery; 0 if missing or not a number."""
         return number_in(self.labels.get(f"{_LABEL}{name}", ""))
 
     @property
     def is_mixed(self) -> bool:
-        """True where each MIG profile is a resource of its own."""
+        """True if each MIG profile is a separate resource."""
         return self.labels.get(f"{_LABEL}mig_strategy") == "mixed"
 
     @property
     def replicas(self) -> int:
-        """Units per GPU (or MIG device) under sharing; 1 where nothing is shared.
+        """Units per GPU (or MIG device) under sharing; 1 without sharing.
 
         `gpu.replicas` of 0 or absent is 1. Some versions write the multiplied total: if it
-        equals the capacity and `gpu.count` divides it, the factor is their quotient. On GKE
-        a label of its own says it; a node of HAMi shows only the multiplied capacity.
+        equals the capacity and `gpu.count` divides it, the factor is their quotient. GKE has a
+        separate label; a node of HAMi shows only the multiplied capacity.
         """
         clients = number_in(self.labels.get(f"{_GKE}max_shared_clients_per_gpu", ""))
         written = self.number("gpu_replicas") or clients or 1
@@ -115,7 +116,7 @@ class NodeFacts:
 
     @property
     def single_profile(self) -> str:
-        """The MIG profile that `nvidia.com/gpu` stands for, or empty."""
+        """The MIG profile that `nvidia.com/gpu` represents, or empty."""
         if self.labels.get(f"{_LABEL}mig_strategy") == "single":
             _, marker, profile = self.product.partition("-MIG-")
             return normal(profile.removesuffix("-SHARED")) if marker else ""
@@ -123,9 +124,9 @@ class NodeFacts:
 
     @property
     def amd_partition(self) -> str:
-        """How AMD's GPUs of this node are divided: dpx, qpx or cpx; empty when whole.
+        """How the AMD GPUs of this node are partitioned: dpx, qpx or cpx; empty if undivided.
 
-        As the node's label says it, else as the samples of its GPUs do.
+        By the node's label, else by the samples of its GPUs.
         """
         names = (
             "label_amd_com_compute_memory_partition",
@@ -148,7 +149,7 @@ def unit_of(
         added: share of one unit of each resource that an administrator added.
 
     Returns:
-        None for a profile that is none, or more than a GPU: nothing is booked for it.
+        None for a profile that is not valid or larger than a GPU: nothing is booked for it.
     """
     if added and resource in added:
         return GpuUnit(WHOLE, added[resource], added[resource])
@@ -180,7 +181,7 @@ def _part(kind: str, facts: NodeFacts, replicas: int) -> GpuUnit | None:
 
 
 def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:
-    """Compute and memory share of a part of a GPU; None for one that cannot be."""
+    """Compute and memory share of a part of a GPU; None if it is not possible."""
     if kind == WHOLE:
         return Fraction(1), Fraction(1)
     if kind in _AMD_PARTITIONS:
@@ -192,26 +193,26 @@ def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:
 
 
 def parts_of(kind: str) -> int:
-    """Into how many parts a way of AMD's to divide a GPU makes it; 1 for any other kind."""
+    """The number of parts of an AMD partitioning mode; 1 for any other kind."""
     return _AMD_PARTITIONS.get(kind, 1)
 
 
 def is_partition(kind: str) -> bool:
-    """True for a partition of AMD's, which is not a MIG instance."""
+    """True for an AMD partition, which is not a MIG instance."""
     return kind in _AMD_PARTITIONS
 
 
 def unit_share(resource: str, facts: NodeFacts) -> Fraction:
-    """The fraction of one GPU that one unit stands for; 0 where that cannot be."""
+    """The fraction of one GPU that one unit represents; 0 if it is not possible."""
     unit = unit_of(resource, facts)
     return Fraction(0) if unit is None else unit.share
 
 
 def gpu_count(facts: NodeFacts, added: Mapping[str, Fraction] | None = None) -> int:
-    """Physical GPUs that a node's capacity stands for (rules.md "Units").
+    """Physical GPUs that a node's capacity represents (rules.md "Units").
 
-    `gpu.count` under the mixed strategy; else the sum over resources of units per GPU,
-    rounded up.
+    `gpu.count` under the mixed strategy; else the sum over resources of units divided by units per
+    GPU, rounded up.
     """
     if facts.is_mixed and facts.number("gpu_count"):
         return facts.number("gpu_count")

@@ -1,7 +1,7 @@
-"""MIG profiles: what part of which GPU an instance is (traps T9, T12, T13).
+"""MIG profiles: the share of a GPU that an instance is (traps T9, T12, T13).
 
-A profile's name alone does not say: `1g.10gb` is 2 of 8 memory slices of an A100 40 GB and
-1 of 8 of an A100 80 GB. Sources: NVIDIA MIG user guide; mig-parted `config-default.yaml` and
+A profile's name alone does not determine it: `1g.10gb` is 2 of 8 memory slices of an A100 40 GB
+and 1 of 8 of an A100 80 GB. Sources: NVIDIA MIG user guide; mig-parted `config-default.yaml` and
 its Hopper and Blackwell examples; the grammar from go-nvlib `mig_profile.go`.
 """
 
@@ -14,18 +14,18 @@ from fractions import Fraction
 _NAME = re.compile(
     r"(?:(?P<ci>\d+)c\.)?(?P<gi>\d+)g\.(?P<gb>\d+)gb(?P<attributes>(?:[+-][a-z.]+)*)"
 )
-_MEMORY_SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}  # of 8; where there are 4, of 4
+_MEMORY_SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}  # of 8; on GPUs with 4, of 4
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A profile's name, taken apart.
+    """The parts of a profile's name.
 
     Attributes:
-        compute: slices of the compute instance; those of the GPU instance where the name
-            has no `Xc.`.
+        compute: slices of the compute instance; those of the GPU instance if the name has no
+            `Xc.`.
         slices: of the GPU instance.
-        gigabytes: of memory, as the name rounds it.
+        gigabytes: of memory, rounded as in the name.
         attributes: `+me`, `-me`, `+gfx`, `+me.all` or none.
     """
 
@@ -42,12 +42,12 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ProfileShape:
-    """What a profile is of one GPU.
+    """The size of a profile on one GPU.
 
     Attributes:
         compute, memory: shares of the GPU.
-        most: instances that fit on one GPU.
-        is_known: the table has this model.
+        most: maximum number of instances on one GPU.
+        is_known: the model is in the table.
     """
 
     compute: Fraction
@@ -74,7 +74,7 @@ def normal(name: str) -> str:
     return head + marker + rest
 
 
-# By the words of a model's name: the profiles of 1 slice, 1 with double memory, 2, 3, 4 and 7.
+# By parts of a model's name: the profiles of 1 slice, 1 with double memory, 2, 3, 4 and 7.
 _SEVENTHS: Sequence[tuple[str, str]] = (
     ("a100 40gb", "1g.5gb 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb"),
     ("a100", "1g.10gb 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb"),
@@ -106,12 +106,12 @@ def slices_of(model: str) -> int:
 
 
 def shape_of(name: str, model: str) -> ProfileShape | None:
-    """What a profile is of one GPU of a model.
+    """The size of a profile on one GPU of a model.
 
-    Of a model that is not in the table a profile counts by its own numbers.
+    For a model that is not in the table, the numbers in the profile's name are used.
 
     Returns:
-        None for a name that is not a profile, one that is more than a GPU, and one that a
+        None for a name that is not a profile, a profile larger than a GPU, and a profile that a
         model of the table does not have.
     """
     profile = parse(name)
@@ -134,7 +134,7 @@ def shape_of(name: str, model: str) -> ProfileShape | None:
 
 
 def fault_of(name: str, model: str) -> str:
-    """Why no instance of a GPU model can have this profile, in words; empty where one can."""
+    """Why no instance of a GPU model can have this profile, as text; empty if it is possible."""
     profile = parse(name)
     if profile is None:
         return f"{name!r} is not a valid MIG profile. Examples: 1g.10gb, 1g.10gb+me."
@@ -148,18 +148,18 @@ def fault_of(name: str, model: str) -> str:
 
 
 def known_models() -> list[str]:
-    """The models of the table, by the words of their names."""
+    """The models of the table, by the parts of their names."""
     return list(dict.fromkeys(name for name, _ in (*_SEVENTHS, *_QUARTERS)))
 
 
 def profiles_of(model: str) -> list[tuple[str, ProfileShape]]:
-    """Every profile of a model of the table, with what it is of the GPU."""
+    """Every profile of a model of the table, with its share of the GPU."""
     found = [(base, shape_of(base, model)) for base, _, _ in _rows(model)]
     return [(base, shape) for base, shape in found if shape is not None]
 
 
 def _words(model: str) -> set[str]:
-    """Of a model's name, without the profile that it bears under MIG's single strategy.
+    """The parts of a model's name, without the profile in it under MIG's single strategy.
 
     `NVIDIA-A100-SXM4-80GB-MIG-3g.40gb` is not an A100 of 40 GB.
     """
@@ -171,7 +171,7 @@ def _words(model: str) -> set[str]:
 
 
 def _rows(model: str) -> list[tuple[str, int, Fraction]]:
-    """(profile, most per GPU, memory share) of a model; of the row that names most of it."""
+    """(profile, most per GPU, memory share) of a model, from its longest matching row."""
     words = _words(model)
     fitting = [
         (len(named.split()), named)
@@ -205,7 +205,7 @@ _GKE_A100_40GB = {"nvidia", "tesla", "a100"}  # that of 80 GB is nvidia-a100-80g
 
 
 class Policy(StrEnum):
-    """Which share of a unit is its weight; the name is printed beside figures."""
+    """Which share of a unit is its weight; the name is shown next to figures."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -215,8 +215,8 @@ class Policy(StrEnum):
 def weights(shapes: Sequence[ProfileShape], policy: Policy) -> list[Fraction]:
     """The weight of every instance of one GPU's geometry (traps T12, T13).
 
-    The larger of compute and memory does not add up to a card (a shipped layout comes to
-    15/14): where the sum is above 1, all are divided by it.
+    The larger of compute and memory share does not add up to 1 on a GPU (a common layout has
+    15/14): if the sum is above 1, all are divided by it.
     """
     if policy is Policy.COMPUTE:
         return [shape.compute for shape in shapes]

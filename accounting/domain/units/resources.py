@@ -1,7 +1,7 @@
-"""Names of GPU resources: Kubernetes' spelling, and what kube-state makes of it.
+"""Names of GPU resources: in Kubernetes' spelling, and as kube-state writes them.
 
-kube-state writes every odd character as `_` (`internal/store/utils.go`); Kubernetes' own
-spelling is what reports, quotas and bills use.
+kube-state writes every special character as `_` (`internal/store/utils.go`); reports, quotas and
+bills use Kubernetes' spelling.
 """
 
 import re
@@ -69,5 +69,5 @@ def is_counted(resource: str, added: Container[str]) -> bool:
 
 
 def part_resource(name: str) -> str | None:
-    """HAMi's resources, which say how much of each requested GPU a pod may use."""
+    """HAMi's resources, which limit how much of each requested GPU a pod may use."""
     return _PARTS_OF_UNITS.get(name)

@@ -1,8 +1,8 @@
 """Which share of a part of a GPU counts: compute, memory, or the dominant one.
 
-Who has which part is settled by compute shares. Then each part of a divided GPU counts with
-the weight that the policy of its time gives it, and its holders in proportion; what the parts
-leave of the GPU is stranded. A whole GPU and its replicas have the same weight in every policy.
+Compute shares determine which pod has which part. Then each part of a divided GPU has the weight
+of the policy that is valid at the time, divided over its holders in proportion; the share that the
+parts leave unused is stranded. A whole GPU and its replicas have the same weight in every policy.
 Source: traps T12 and T13; docs/decisions/0013.
 """
 
@@ -15,12 +15,12 @@ from accounting.domain.units.geometry import GpuPart, Instances
 from accounting.domain.units.gpu_units import share_of
 from accounting.domain.units.mig_profiles import Policy, ProfileShape, weights
 
-Policies = Sequence[tuple[int, Policy]]  # from when on (ms), ascending
+Policies = Sequence[tuple[int, Policy]]  # since when (ms), ascending
 Factors = Mapping[GpuPart, Fraction]
 
 
 def policy_at(policies: Policies, at_ms: int) -> Policy:
-    """The policy of an instant; compute before the first."""
+    """The policy at an instant; compute before the first."""
     i = bisect_right(policies, at_ms, key=itemgetter(0))
     return policies[i - 1][1] if i else Policy.COMPUTE
 
@@ -40,11 +40,11 @@ def factors_of(
     memory: Mapping[GpuPart, Fraction],
     policy: Policy,
 ) -> dict[GpuPart, Fraction]:
-    """What turns the compute share of each part of one GPU into its weight.
+    """The factors from the compute share of each part of one GPU to its weight.
 
     Args:
         compute, memory: shares of the parts of a divided GPU.
-        policy: in effect.
+        policy: the policy that applies.
     """
     if policy is Policy.COMPUTE or not memory:
         return {}

@@ -1,6 +1,6 @@
-"""Every check of the data, in one list by what it looks at, and the function that runs them.
+"""All checks of the data, in one list by event, and the function that runs them.
 
-Titles and advice of what a check finds are in `domain/core/issue_catalogue`.
+Titles and advice of findings are in `domain/core/issue_catalogue`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -46,7 +46,7 @@ CHECKS: Mapping[type[Event], tuple[Check, ...]] = {
 
 
 def find(event: Event) -> list[Issue]:
-    """What the checks of an event find; nothing is stored.
+    """The findings of an event's checks; nothing is stored.
 
     Issues of windows are stored with their facts (`commit.write_windows`), others by `run`.
     """
@@ -54,7 +54,7 @@ def find(event: Event) -> list[Issue]:
 
 
 def run(event: Event) -> None:
-    """Find and store: what is found is open, and what is found as a whole ends the rest."""
+    """Store the findings of an event as open issues, and resolve those no longer found."""
     found = find(event)
     if isinstance(event, HoursRolledUp):
         of_hours.store(event, found)

@@ -1,4 +1,4 @@
-"""What checks look at: something happened that may show a fault in the data."""
+"""Events that may reveal a fault in the data; checks use them as input."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from accounting.sources.scrape import Scraped
 
 @dataclass(frozen=True, slots=True)
 class WindowsComputed:
-    """Windows of a period were computed from what their sources answered."""
+    """Windows of a period were computed from the responses of their sources."""
 
     ledgers: Sequence[WindowLedger]
     readings: Sequence[Reading]
@@ -32,7 +32,7 @@ class HoursRolledUp:
 
 @dataclass(frozen=True, slots=True)
 class SourceFailed:
-    """The windows of a period wait: their source gave no answer."""
+    """The windows of a period wait: their source did not respond."""
 
     cluster: Cluster
     period: Interval
@@ -41,7 +41,7 @@ class SourceFailed:
 
 @dataclass(frozen=True, slots=True)
 class SourceScraped:
-    """The targets of a source were read, at a time in milliseconds since 1970."""
+    """The targets of a source were scraped, at a time in milliseconds since 1970."""
 
     cluster: Cluster
     source: Source
@@ -51,7 +51,7 @@ class SourceScraped:
 
 @dataclass(frozen=True, slots=True)
 class SamplesLate:
-    """Samples came of a time whose windows, up to the newest, were computed without them."""
+    """Samples arrived for windows, up to the newest, that were computed without them."""
 
     cluster: Cluster
     source: Source
@@ -61,12 +61,12 @@ class SamplesLate:
 
 @dataclass(frozen=True, slots=True)
 class NamesShown:
-    """Sources showed names of metrics that no catalogue has.
+    """Sources reported metric names that are not in the catalogue.
 
     Attributes:
-        where: name -> the source that showed it, in words.
-        nodes: name -> the nodes that it was shown of.
-        lost_ms: node -> held time without any metric.
+        where: the source by name, as text.
+        nodes: the nodes of its series, by name.
+        lost_ms: held time without any metric, by node.
     """
 
     cluster: Cluster

@@ -37,7 +37,7 @@ _UNMAPPED = """
 
 
 def unpriced(event: HoursRolledUp) -> Iterable[Issue]:
-    """Models of GPUs with time that no price matches."""
+    """GPU models with time that no price matches."""
     for model, first, last, stake in _rows(_UNPRICED, event):
         yield Issue(
             code=UNPRICED,
@@ -51,7 +51,7 @@ def unpriced(event: HoursRolledUp) -> Iterable[Issue]:
 
 
 def unmapped(event: HoursRolledUp) -> Iterable[Issue]:
-    """Namespaces whose held time is of no team."""
+    """Namespaces whose held time has no team."""
     for name, first, last, stake in _rows(_UNMAPPED, event):
         yield Issue(
             code=UNMAPPED,
@@ -75,12 +75,12 @@ def _first_ms(day: date) -> int:
 
 
 def _last_ms(day: date) -> int:
-    """Where a billing day ends; now, while it still runs."""
+    """Where a billing day ends; now, if it has not ended."""
     return to_ms(min(midnight(day + timedelta(days=1)), database_now()))
 
 
 def silent_cluster(event: HoursRolledUp) -> Iterable[Issue]:
-    """A live source that answers and shows nothing any more (N38)."""
+    """A live source that responds and no longer reports samples (N38)."""
     cluster = Cluster.objects.get(pk=event.cluster_id)
     if cluster.retired_at is not None:
         return
@@ -133,7 +133,7 @@ def gpus_of_two_clusters(event: HoursRolledUp) -> Iterable[Issue]:
 
 
 def store(event: HoursRolledUp, found: Sequence[Issue]) -> None:
-    """Make the open issues of these checks those found, also of clusters that share GPUs."""
+    """Make the open issues of these checks the found ones, also in clusters that share GPUs."""
     cluster_id = event.cluster_id
     by_code: dict[str, list[Issue]] = {
         code: [] for code in (UNPRICED, UNMAPPED, SILENT, AFTER, SHARED)

@@ -1,4 +1,4 @@
-"""Checks of what sources answered, or did not answer."""
+"""Checks of the responses of sources, or of missing ones."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -15,11 +15,11 @@ from accounting.ingest.reading.scrape_targets import scrape_interval_s, targets_
 from accounting.queries.data_health.at_stake import silent_gpus, waiting_ms
 
 UNKNOWN_METRIC = "unknown_metric"
-PASSING = ("target_down", "clock_went_back", UNKNOWN_METRIC)  # end when they stop
+PASSING = ("target_down", "clock_went_back", UNKNOWN_METRIC)  # resolved when they stop
 
 
 def failed(event: SourceFailed) -> Iterable[Issue]:
-    """The windows that wait for a source, with all that is at stake by now."""
+    """The windows that wait for a source, with all time at stake so far."""
     yield Issue(
         code="source_failed",
         subject=event.cluster.name,
@@ -32,7 +32,7 @@ def failed(event: SourceFailed) -> Iterable[Issue]:
 
 
 def scrape_faults(event: SourceScraped) -> Iterable[Issue]:
-    """What a scrape met; at stake is a step of each GPU that a silent target shows."""
+    """Faults of a scrape; at stake is a step of each GPU of a silent target."""
     notes = event.result.notes
     silent = {subject for code, subject, _ in notes if code == "target_down"}
     down = {
@@ -51,7 +51,7 @@ def scrape_faults(event: SourceScraped) -> Iterable[Issue]:
 
 
 def clock_went_back(event: SamplesLate) -> Iterable[Issue]:
-    """Samples of time that was computed: a clock went back, or an exporter's is behind."""
+    """Samples for computed time: a clock went back, or an exporter's clock is behind."""
     first = to_instant(event.sampled.start_ms)
     until = event.newest + timedelta(milliseconds=WINDOW_MS)
     yield Issue(
@@ -65,7 +65,7 @@ def clock_went_back(event: SamplesLate) -> Iterable[Issue]:
 
 
 def unknown_metrics(event: NamesShown) -> Iterable[Issue]:
-    """Names that no catalogue has; a metric of another name reads as none."""
+    """Names that are not in the catalogue; such a metric is not used."""
     for name in sorted(event.where):
         at_stake = sum(event.lost_ms.get(one, 0) for one in event.nodes.get(name, ()))
         yield Issue(

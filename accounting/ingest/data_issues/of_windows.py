@@ -1,4 +1,4 @@
-"""Checks of windows that were computed, and of what their sources answered."""
+"""Checks of computed windows and of the responses of their sources."""
 
 from collections.abc import Iterable
 
@@ -10,13 +10,15 @@ from accounting.ingest.data_issues.events import WindowsComputed
 
 
 def attributed(event: WindowsComputed) -> Iterable[Issue]:
-    """What attribution could not believe: values, shares, more holders than GPUs."""
+    """Findings of attribution: values, shares, more holders than GPUs."""
     return (issue for ledger in event.ledgers for issue in ledger.issues)
 
 
 def answers(event: WindowsComputed) -> Iterable[Issue]:
-    """What sources and their samples were at fault; an incomplete response has at
-    stake what nothing is known of in its windows, once however often it was said."""
+    """Faults of sources and their samples.
+
+    At stake of an incomplete response is the unknown time in its windows, counted once.
+    """
     missed_ms = sum(ledger.missed_ms for ledger in event.ledgers)
     warned: set[str] = set()
     for reading in event.readings:
@@ -50,18 +52,18 @@ def holds(event: WindowsComputed) -> Iterable[Issue]:
 
 
 def misplaced_gpus(event: WindowsComputed) -> Iterable[Issue]:
-    """GPUs of two nodes, or of none that reported them."""
+    """GPUs on two nodes, or on none that kube-state shows."""
     parts = event.state.derived.seen
     seen = any(part.intersection(event.period) for part in parts)
     return misplaced(event.state.inventory, event.period, is_seen=seen)
 
 
 def more_than_capacity(event: WindowsComputed) -> Iterable[Issue]:
-    """More GPUs than a node has room for."""
+    """More GPUs than the capacity of a node."""
     state = event.state
     return beyond_capacity(state.inventory, state.derived.presences, event.period)
 
 
 def kube_state_jobs(event: WindowsComputed) -> Iterable[Issue]:
-    """Jobs of kube-state beside those that count."""
+    """Jobs of kube-state other than those that count."""
     return event.state.issues

@@ -1,4 +1,4 @@
-"""Data issues: kept while their cause lasts, resolved automatically afterwards."""
+"""Data issues: open while their cause lasts, resolved automatically afterwards."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -9,15 +9,15 @@ from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.core.issue import Issue
 from accounting.domain.core.issue_catalogue import ADDING_UP, OF_WINDOWS, text_of
 
-_GONE = "interval '1 day'"  # of data without it
+_GONE = "interval '1 day'"  # time with data but without the fault
 
 
 def record(cluster_id: int, issues: Iterable[Issue]) -> None:
-    """Add issues or extend the ones that are known (same code and subject).
+    """Add issues or extend the known ones (same code and subject).
 
-    What is known already writes nothing. What windows and scrapes find adds up: of time that
-    was reported before nothing is counted again, of a period that reaches beyond it the part that
-    is new. Other issues come with all that is at stake.
+    A known finding writes nothing. The time at stake of windows and scrapes adds up: time that
+    was already reported is not counted again, and of a period that extends beyond it only the new
+    part is. Other issues have their total time at stake each time.
     """
     merged: dict[tuple[str, str], Issue] = {}
     for issue in issues:
@@ -56,21 +56,21 @@ _ANY_OPEN = """
 
 
 def resolve_gone(cluster_id: int, period: Interval, found: Iterable[Issue]) -> None:
-    """Resolve what computing windows found once, and now does not find any more.
+    """Resolve issues of windows that computing no longer finds.
 
-    That is: what is within a period that was computed without finding it, what a day of
-    data has passed without, and what was said of sources once no window waits because of it.
+    These are issues inside a period that was computed without finding them, issues after a day of
+    data without them, and issues of sources when no window waits because of them.
 
     Args:
         cluster_id: of the windows.
         period: that was computed.
-        found: in it.
+        found: the findings in it.
     """
     keys = {(issue.code, _subject(issue)) for issue in found}
     with connection.cursor() as cursor:
         cursor.execute(
             _ANY_OPEN, [cluster_id]
-        )  # mostly there is none, and that is quick
+        )  # usually there are none, and this is fast
         if not cursor.fetchone()[0]:
             return
         cursor.execute(
@@ -109,7 +109,7 @@ def resolve_gone(cluster_id: int, period: Interval, found: Iterable[Issue]) -> N
         )
 
 
-# How much of the time of a new finding is outside that of the known one: 0 to 1.
+# The part of a new finding's time that is outside the known issue's: 0 to 1.
 _NEW_SHARE = """
     CASE WHEN excluded.first_seen = excluded.last_seen THEN
         (excluded.last_seen > accounting_dataissue.last_seen
@@ -176,9 +176,9 @@ _REPLACE = """
 
 
 def replace(cluster_id: int, codes: Iterable[str], found: Iterable[Issue]) -> None:
-    """Make the open issues of some codes exactly those found; others of them are resolved.
+    """Make the open issues of some codes exactly the found ones; others of them are resolved.
 
-    For what is found as a whole each time, with all that is at stake now.
+    For findings that are complete each time, with all time at stake now.
     """
     issues = list(found)
     for code in codes:
@@ -228,7 +228,7 @@ def _join(first: Issue, second: Issue) -> Issue:
 
 
 def resolve_older(cluster_id: int, codes: Iterable[str], before: datetime) -> int:
-    """Mark issues of these codes resolved that were last seen before an instant."""
+    """Resolve issues of these codes that were last seen before an instant."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

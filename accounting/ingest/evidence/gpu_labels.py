@@ -1,8 +1,9 @@
-"""Loads what GPU samples named: near a period, and far away as far as holds reach by labels.
+"""Loads the pods that GPU samples named: near a period, and in distant gaps of kube-state.
 
-Labels of two hours around say which GPU a hold has there; what other hours say is kept with the
-hold (`hold_labels`). While kube-state is silent, labels make and keep holds (rules.md N13): of
-such a silence the first and the last samples of each label are loaded, however long it is.
+Labels from an hour before to an hour after determine which GPU a hold has there; counts of other
+hours are stored with the hold (`hold_labels`). While kube-state is not seen, labels create and
+continue holds (rules.md N13): for such a gap the first and the last samples of each label are
+loaded, regardless of its length.
 """
 
 from collections import Counter, defaultdict
@@ -38,7 +39,7 @@ def label_period(period: Interval) -> Interval:
 
 
 def reach_of(inventory: Inventory, near: Interval) -> Interval:
-    """Some hours, and every silence of kube-state that touches them, whole."""
+    """Some hours, and every gap of kube-state that overlaps them, in full."""
     spans = [
         SampleSpan(span.first_ms, span.last_ms + span.step_ms, 1)
         for record in inventory.scrapers.values()
@@ -115,7 +116,7 @@ def labels_of_names(
     ids: Ids,
     nodes: Iterable[str] = (),
 ) -> dict[LabelKey, Naming]:
-    """Every label of some hours that names pods of these names, or is of these nodes."""
+    """Every label of some hours that names pods of these names, or is from these nodes."""
     spaces, pods = zip(*sorted(names), strict=True) if names else ((), ())
     rows = rows_of(
         _OF_NAMES,
@@ -169,11 +170,10 @@ def load_far(
     inventory: Inventory,
     ids: Ids,
 ) -> None:
-    """The first and the last hour of each label in the silences of kube-state around.
+    """The first and the last hour of each label in the gaps of kube-state around a period.
 
-    On each side of the loaded hours, for pods of these names. All hours where those do not
-    tell enough: of names that several pods bear, and of nodes with shared GPUs, on which a
-    label counts beside others only.
+    On each side of the loaded hours, for pods of these names. All hours are loaded for names of
+    several pods, and for nodes with shared GPUs, on which a label counts only together with others.
     """
     reach = inventory.reach
     if reach == near or not names:
@@ -203,12 +203,12 @@ def load_far(
 
 
 def _bearers(inventory: Inventory) -> Counter[tuple[str, str]]:
-    """How many loaded pods bear each name."""
+    """The number of loaded pods with each name."""
     return Counter((pod.namespace, pod.name) for pod in inventory.pods.values())
 
 
 def _shared_nodes(inventory: Inventory) -> list[str]:
-    """The nodes on which several units ever stood for one GPU."""
+    """The nodes on which several units ever represented one GPU."""
     return [
         name
         for name, node in inventory.nodes.items()
@@ -220,7 +220,7 @@ def _shared_nodes(inventory: Inventory) -> list[str]:
 
 
 def names_of(inventory: Inventory) -> set[tuple[str, str]]:
-    """The names of the loaded pods, and those that loaded labels name."""
+    """The names of the loaded pods, and the names in loaded labels."""
     return {
         *((pod.namespace, pod.name) for pod in inventory.pods.values()),
         *((key.pod.namespace, key.pod.pod) for key in inventory.gpu_labels),
@@ -238,7 +238,7 @@ _SHOWN = """
 
 
 def load_shown(cluster: Cluster, inventory: Inventory) -> None:
-    """Which pods kube-state ever showed of those that labels name and that are not loaded."""
+    """Which of the pods in labels that are not loaded kube-state has ever shown."""
     known = {
         (pod.node, pod.namespace, pod.name, spelled)
         for uid, pod in inventory.pods.items()

@@ -1,7 +1,7 @@
-"""What each GPU is called: as its samples do, else as its node does.
+"""The model name of each GPU: from its samples, else from its node.
 
-A price needs a name. Samples of Gaudi name no model, guests do not see that of an AMD card, and
-GPUs that no exporter reads have no samples.
+A price needs a name. Samples of Gaudi have no model name, guests do not see the model of an AMD
+card, and GPUs without an exporter have no samples.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,12 +16,12 @@ from accounting.sources.catalogue import normal_model
 
 
 def model_of_node(said: NodeFacts) -> str:
-    """What the GPUs of a node are called that nothing else names."""
+    """The model name of a node's GPUs that have no other name."""
     return normal_model(said.product or said.likely_model)
 
 
 def models_of(inventory: Inventory, uuids: Iterable[str]) -> dict[str, str]:
-    """What each of these GPUs is called; empty where nobody says."""
+    """The model name of each of these GPUs; empty if not known."""
     return {uuid: _model(inventory.gpus[uuid], inventory) for uuid in uuids}
 
 
@@ -41,7 +41,7 @@ def _last_facts(node: NodeRecord) -> NodeFacts:
 
 
 def forget_likely(inventory: Inventory) -> None:
-    """Leave out of what was stored the names that are only likely: samples may know better."""
+    """Remove stored names that are only likely: samples may have better ones."""
     likely: dict[str, set[str]] = {}
     for record in inventory.gpus.values():
         for place in record.spans:
@@ -52,7 +52,7 @@ def forget_likely(inventory: Inventory) -> None:
 
 
 def _likely(node: NodeRecord | None) -> set[str]:
-    """Every name that was likely, also before labels were known of its first time (N24)."""
+    """Every likely name, including the time before labels were known (N24)."""
     if node is None:
         return set()
     changes = {at for at, _ in (*node.capacity, *node.labels)}
@@ -62,11 +62,11 @@ def _likely(node: NodeRecord | None) -> set[str]:
 
 
 def rename(cluster: Cluster, inventory: Inventory, models: Mapping[str, str]) -> None:
-    """Give another name to GPUs that had none, or a likely one; their hours are due again.
+    """Rename GPUs that had no name, or a likely one; their hours become due again.
 
     Args:
-        cluster, inventory: whose GPUs.
-        models: of those that were sampled.
+        cluster, inventory: of the GPUs.
+        models: of the GPUs that were sampled.
     """
     likely = {
         "",

@@ -1,8 +1,8 @@
-"""Brings up to date which GPUs the samples gave each hold, in its whole life (rules.md N17).
+"""Updates which GPUs each hold has by its samples, over its whole duration (rules.md N17).
 
-Counts of the loaded hours are made again from their labels and put in the place of those that
-were kept. Other hours are counted again only where the hold began or ended there and does no
-more, or where other labels count for it now.
+Counts of the loaded hours are computed from their labels and replace the stored ones. Other hours
+are counted again only if the hold started or ended there and no longer does, or if other labels
+count for it now.
 """
 
 from collections import Counter
@@ -36,10 +36,10 @@ from accounting.models import Cluster
 
 @dataclass(slots=True)
 class _Counting:
-    """A hold whose samples are counted.
+    """A hold whose samples are being counted.
 
     Attributes:
-        tally: what is still right of what was kept.
+        tally: the stored counts that are still valid.
         stale: hours that are not loaded and are counted again.
     """
 
@@ -49,7 +49,7 @@ class _Counting:
 
     @property
     def hold(self) -> Hold:
-        """The hold, as it is stored."""
+        """The hold as stored."""
         return self.one.hold
 
 
@@ -63,16 +63,16 @@ def complete(
     near: Interval,
     touched: ChangedRecords,
 ) -> DerivedHolds:
-    """Give every hold the samples of the hours that are not loaded.
+    """Add to every hold the sample counts of the hours that are not loaded.
 
     Args:
-        cluster, inventory, derived, ids: what was derived, and from what.
-        settled: the holds that kube-state shows; their rows take what is kept.
-        near: the hours whose labels are available.
-        touched: by the samples that were folded.
+        cluster, inventory, derived, ids: the derived holds, and their evidence.
+        settled: the holds that kube-state shows; their rows get the stored counts.
+        near: the hours whose labels are loaded.
+        touched: the records that merged samples changed.
 
     Returns:
-        The same with holds that know of all their samples.
+        The derived holds with all their samples.
     """
     others = _Evidence(inventory, touched)
     counted = [found for one in settled if (found := others.counting(one, near))]
@@ -106,13 +106,13 @@ def complete(
 
 @dataclass(slots=True)
 class _Evidence:
-    """What decides whether the counts of other hours still hold."""
+    """The inputs that determine whether the counts of other hours are still valid."""
 
     inventory: Inventory
     touched: ChangedRecords
 
     def counting(self, one: StoredHold, near: Interval) -> _Counting | None:
-        """How a hold is counted; None where nothing of it is available and all is kept."""
+        """How a hold is counted; None if none of it is loaded and its counts are complete."""
         hold, before = one.hold, one.before
         held = Interval(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
         kept = None
@@ -139,7 +139,7 @@ class _Evidence:
         return _Counting(one, tally, stale)
 
     def _is_renamed(self, hold: Hold) -> bool:
-        """True where labels of a hold turned out to be an exporter's own (trap T6)."""
+        """True if labels of a hold turned out to name an exporter's own pod (trap T6)."""
         if (hold.namespace, hold.pod) in self.touched.own_pods:
             return True
         return bool(self.touched.renaming) and any(
@@ -169,7 +169,7 @@ def _labels_of_stale(
     derived: DerivedHolds,
     ids: Ids,
 ) -> Labels:
-    """The labels of the hours that are counted again; on shared GPUs those of others, too."""
+    """The labels of the hours that are counted again; on shared GPUs also those of other pods."""
     some = [found for found in counted if found.stale]
     names = {
         (space, pod)

@@ -18,11 +18,11 @@ from accounting.models import Cluster, Pod, PodHold
 
 @dataclass(frozen=True, slots=True)
 class StoredHold:
-    """A hold as it will be stored.
+    """A hold to be stored.
 
     Attributes:
-        hold: over the time that is stored of it.
-        row, before: as it is and as it was; `before` None: it is new.
+        hold: over its stored time.
+        row, before: the new and the previous row; `before` is None for a new hold.
     """
 
     hold: Hold
@@ -33,12 +33,12 @@ class StoredHold:
 def settle(
     inventory: Inventory, holds: Sequence[Hold], ids: Ids
 ) -> tuple[list[StoredHold], list[PodHold]]:
-    """The holds of the loaded pods beside what is stored of them, and what is no more.
+    """The holds of the loaded pods with their stored rows, and the rows to remove.
 
-    Where a hold ends may depend on who was bound next (N11), and on labels in a silence of
-    kube-state (N13), so an end counts only where all that is around it was loaded: in the
-    reach of the inventory. Elsewhere what is stored stays; a hold without an end is never
-    booked for less there.
+    The end of a hold may depend on which pod was bound next (N11), and on labels in a gap of
+    kube-state (N13), so an end is used only if everything around it was loaded: in the reach of the
+    inventory. Elsewhere the stored end is kept; a hold without an end is never booked for less time
+    there.
     """
     pod_ids = [ids.pods[uid] for uid in inventory.pods]
     known = {
@@ -46,7 +46,7 @@ def settle(
         for row in PodHold.objects.filter(pod_id__in=pod_ids, is_inferred=False)
     }
     near = whole_hours(inventory.reach)
-    first_ms = near.start_ms - HOUR_MS  # a silence begins after the last samples
+    first_ms = near.start_ms - HOUR_MS  # a gap starts after the last samples
     found: list[StoredHold] = []
     for hold in holds:
         row = _hold_row(hold, ids)
@@ -67,7 +67,7 @@ def settle(
 
 
 def _open_end(before: PodHold, booked_until_ms: int, near: Interval) -> int:
-    """Until when a hold without an end is booked, as far as anybody looked there."""
+    """Until when a hold without an end is booked, as far as the data was loaded."""
     if near.contains(booked_until_ms):
         return booked_until_ms
     return max(booked_until_ms, before.booked_until_ms or 0)
@@ -76,7 +76,7 @@ def _open_end(before: PodHold, booked_until_ms: int, near: Interval) -> int:
 def store_shown(
     settled: Sequence[StoredHold], gone: Sequence[PodHold]
 ) -> list[Interval]:
-    """Write the holds that kube-state shows; where somebody's time changed."""
+    """Write the holds that kube-state shows; returns the periods in which held time changed."""
     changed: list[Interval] = []
     rows: list[PodHold] = []
     for one in settled:
@@ -91,7 +91,7 @@ def store_shown(
 
 
 def _over(hold: Hold, row: PodHold) -> Hold:
-    """A hold over the time that is stored of it."""
+    """A hold over its stored time."""
     end = hold.booked_until_ms if row.booked_until_ms is None else row.booked_until_ms
     return replace(hold, bound_ms=row.bound_ms, booked_until_ms=end)
 
@@ -99,11 +99,11 @@ def _over(hold: Hold, row: PodHold) -> Hold:
 def store_inferred(
     cluster: Cluster, derived: DerivedHolds, inventory: Inventory, ids: Ids
 ) -> list[Interval]:
-    """Put inferred holds in place of what is stored of them in the reach of the labels.
+    """Replace the stored inferred holds in the reach of the labels.
 
-    Only of pods whose labels are available: what is stored of others nobody looked at. Labels
-    are loaded by the hour, so some are in a silence beside the reach; its holds stay as they
-    are.
+    Only for pods whose labels are loaded; stored holds of other pods were not computed again.
+    Labels are loaded by the hour, so some are in a gap outside the reach; holds there do not
+    change.
     """
     names = {
         (key.pod.namespace, key.pod.pod)
@@ -139,7 +139,7 @@ def store_inferred(
 
 
 def overlapping(cluster: Cluster, period: Interval) -> QuerySet[PodHold]:
-    """The stored holds that only labels show and that touch a period, with their pods."""
+    """The stored holds that only labels show and that overlap a period, with their pods."""
     rows = PodHold.objects.filter(
         pod__cluster=cluster,
         is_inferred=True,
@@ -150,7 +150,7 @@ def overlapping(cluster: Cluster, period: Interval) -> QuerySet[PodHold]:
 
 
 def _touches(hold: Hold, period: Interval) -> bool:
-    """As `overlapping` asks of what is stored."""
+    """The condition of `overlapping` for a stored hold."""
     return hold.bound_ms < period.end_ms and hold.booked_until_ms >= period.start_ms
 
 
@@ -177,7 +177,7 @@ def _ensure_inferred_pods(cluster: Cluster, holds: Sequence[Hold], ids: Ids) -> 
 
 
 def _changed(before: PodHold | None, row: PodHold) -> list[PodHold]:
-    """The row to write, in place of the one before it; none where they are equal."""
+    """The row to write instead of the previous one; None if they are equal."""
     if before is None:
         return [row]
     row.pk = before.pk
@@ -236,14 +236,14 @@ def _differs(before: PodHold, after: PodHold) -> bool:
 
 
 def _span(row: PodHold) -> tuple[int, int]:
-    """Where a hold's time is; nowhere where it was never booked."""
+    """The time of a hold; empty if it was never booked."""
     if row.booked_until_ms is None:
         return row.bound_ms, row.bound_ms
     return row.bound_ms, row.booked_until_ms
 
 
 def _moved(before: PodHold, after: PodHold) -> Iterable[Interval]:
-    """Where somebody's time changes: all of both where they hold something else."""
+    """Where held time changes: all of both holds if they hold different GPUs."""
     if _holding(before) != _holding(after) or _has_moved(before, after):
         return [*_all_of(before), *_all_of(after)]
     return _between(
@@ -252,17 +252,17 @@ def _moved(before: PodHold, after: PodHold) -> Iterable[Interval]:
 
 
 def _inferred_from(row: PodHold) -> int:
-    """From when on only labels show a hold (N13): its facts say so. Its end, if never."""
+    """From when on only labels show a hold (N13), as its facts are flagged. Its end, if never."""
     return _span(row)[1] if row.inferred_from_ms is None else row.inferred_from_ms
 
 
 def _holding(row: PodHold) -> tuple[int, int, int, int]:
-    """What is held, and where."""
+    """The held GPUs and their node."""
     return row.node_id, row.units, row.share_numerator, row.share_denominator
 
 
 def _has_moved(before: PodHold, after: PodHold) -> bool:
-    """True where a hold has other GPUs than it had: N17 looks at all its time."""
+    """True if a hold has other GPUs than before: N17 uses all of its time."""
     had, has = before.label_counts, after.label_counts
     if had is None or has is None:
         return False
@@ -275,7 +275,7 @@ def _all_of(row: PodHold) -> list[Interval]:
 
 
 def _between(before: tuple[int, ...], after: tuple[int, ...]) -> Iterable[Interval]:
-    """From where to where each of some borders moved."""
+    """The periods between the old and the new position of each boundary."""
     return [
         Interval(min(low, high), max(low, high))
         for low, high in zip(before, after, strict=True)

@@ -1,4 +1,4 @@
-"""Row ids of a cluster's things by what they are called; rows for those that have none."""
+"""Row ids of a cluster's objects by name; creates missing rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Ids:
 
 
 def ensure_nodes(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
-    """Make the rows of nodes that have none."""
+    """Create missing rows of nodes."""
     missing = [name for name in sorted(names) if name not in ids.nodes]
     Node.objects.bulk_create(
         [Node(cluster=cluster, name=name) for name in missing], ignore_conflicts=True
@@ -34,7 +34,7 @@ def ensure_nodes(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
 
 
 def ensure_namespaces(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
-    """Make the rows of namespaces that have none."""
+    """Create missing rows of namespaces."""
     missing = [name for name in sorted(names) if name not in ids.namespaces]
     Namespace.objects.bulk_create(
         [Namespace(cluster=cluster, name=name) for name in missing],
@@ -45,7 +45,7 @@ def ensure_namespaces(cluster: Cluster, ids: Ids, names: Iterable[str]) -> None:
 
 
 def rows_of(query: str, cluster: Cluster, **values: Any) -> list[tuple[Any, ...]]:
-    """The rows of a query about a cluster, which it names as `%(cluster)s`."""
+    """The rows of a query about a cluster, which it references as `%(cluster)s`."""
     with connection.cursor() as cursor:
         cursor.execute(query, {"cluster": cluster.pk, **values})
         rows: list[tuple[Any, ...]] = cursor.fetchall()

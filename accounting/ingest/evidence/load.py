@@ -1,8 +1,8 @@
 """Loads the part of a cluster's evidence that a period needs.
 
 Callers hold the cluster's `evidence` lock, so that merges of two workers cannot lose each
-other's samples. It is asked for with each hour of windows, so in SQL: to compose these
-queries took longer than to answer them.
+other's samples. It runs for each hour of windows, so it uses SQL: building these queries with the
+ORM took longer than executing them.
 """
 
 from collections import defaultdict
@@ -33,13 +33,13 @@ from accounting.queries.data_health.retirement import retired_ms
 from accounting.queries.resources import added_resources
 from accounting.queries.share_policies import share_policies
 
-POD_REACH_MS = 2 * HOUR_MS  # wider than labels: a label must find its pod
+POD_REACH_MS = 2 * HOUR_MS  # wider than labels, so that a label always finds its pod
 
 
 def load(
     cluster: Cluster, period: Interval, uids: Iterable[str] = ()
 ) -> tuple[Inventory, Ids]:
-    """The evidence that decides about a period, and all there is of the pods `uids`."""
+    """The evidence that a period depends on, and all evidence of the pods `uids`."""
     inventory = Inventory(
         added=added_resources(),
         policies=share_policies(cluster.pk),
@@ -91,7 +91,7 @@ def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
         labels = {
             key: value
             for key, value in msgspec.json.decode(shown).items()
-            if key not in _SAMPLED  # samples may know better by now
+            if key not in _SAMPLED  # samples may have a better name by now
         }
         node = inventory.nodes[name]
         capacity = {
@@ -109,7 +109,7 @@ def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
 
 
 def _forget_uncounted(pod: PodRecord, added: Container[str]) -> None:
-    """Drop requests of resources that an administrator named once, and no more."""
+    """Drop requests of resources that an administrator added once and has removed."""
     gone = [key for key in pod.requests if not is_counted(key[2], added)]
     for key in gone:
         del pod.requests[key]
@@ -221,7 +221,7 @@ _SCRAPES = """
 
 
 def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
-    """Every scraper; of those of kube-state when they were read, and which nodes they showed."""
+    """Every scraper; of kube-state also its scrape times and the nodes that it showed."""
     for pk, job, instance, replica, shows_exported, interval in rows_of(
         _SCRAPERS, cluster
     ):
@@ -243,7 +243,7 @@ def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
 def _load_scrapes(
     cluster: Cluster, near: Interval, inventory: Inventory, ids: Ids
 ) -> None:
-    """The scrapes from before the last sample of every loaded pod, and of the reach, on."""
+    """The scrapes from before the last sample of every loaded pod and of the reach on."""
     oldest = min(
         [pod.last_ms for pod in inventory.pods.values()]
         + [near.start_ms, inventory.reach.start_ms]

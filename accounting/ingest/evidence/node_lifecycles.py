@@ -1,7 +1,7 @@
-"""Which lifecycle each node has, and the hours whose price that changes (rules.md N26).
+"""The lifecycle of each node, and the hours whose price changes with it (rules.md N26).
 
-Lifecycle is looked up when an hour is rolled up, not kept with the facts: where samples say it
-only after the hour was rolled up, no fact changes, and nothing else would roll it up again.
+The lifecycle is looked up when an hour is rolled up, not stored with the facts: if samples show it
+only after the hour was rolled up, no fact changes, and nothing else would roll the hour up again.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,19 +17,19 @@ from accounting.sources.catalogue import lifecycle_of
 
 Life = Sequence[
     tuple[int, str]
-]  # since when (ms), which lifecycle; the first for ever before
+]  # since when (ms), and the lifecycle; the first applies to all time before
 
 
 def spelled_by() -> tuple[str, ...]:
-    """The node labels that spell a lifecycle here, as the setup names them, in order."""
+    """The node labels for the lifecycle in the setup file, in order."""
     rows = LabelSpelling.objects.filter(purpose=LabelPurpose.LIFECYCLE)
     return tuple(rows.order_by("position").values_list("label", flat=True))
 
 
 def respell() -> None:
-    """Read every node's lifecycle from its labels again, by those that the setup names now.
+    """Determine every node's lifecycle from its labels again, using the current setup file.
 
-    In the caller's transaction: nobody observes a cluster meanwhile.
+    In the caller's transaction: no other process observes a cluster in the meantime.
     """
     own = spelled_by()
     for cluster_id in Cluster.objects.order_by("pk").values_list("pk", flat=True):
@@ -44,7 +44,7 @@ def respell() -> None:
 
 
 def lifecycles_of(facts: Iterable[NodeFact]) -> dict[int, list[tuple[int, str]]]:
-    """By node: its lifecycles in order."""
+    """The lifecycles of each node in order, by node."""
     found: dict[int, list[tuple[int, str]]] = {}
     for fact in sorted(facts, key=lambda f: f.valid_from):
         life = found.setdefault(fact.node_id, [])
@@ -53,7 +53,7 @@ def lifecycles_of(facts: Iterable[NodeFact]) -> dict[int, list[tuple[int, str]]]
 
 
 def differing(before: Life, after: Life) -> list[tuple[int, int]]:
-    """[start, end) in ms where two accounts of a node's lifecycle differ."""
+    """[start, end) in ms where two versions of a node's lifecycle differ."""
     edges = sorted({0, FAR_MS, *(at for at, _ in before), *(at for at, _ in after)})
     return [
         (start, end)
@@ -72,10 +72,10 @@ def _at(life: Life, instant_ms: int) -> str:
 def mark_changed(
     cluster_id: int, node_ids: Collection[int], before: Mapping[int, Life]
 ) -> None:
-    """Make dirty the hours in which a GPU was on a node whose lifecycle is another now.
+    """Mark the hours dirty in which a GPU was on a node whose lifecycle changed.
 
-    Windows that are not computed yet count too: who computes them beside us may roll them up
-    with what it knew before.
+    Windows that are not computed yet count too: another process that computes them at the same time
+    may roll them up with the old lifecycle.
     """
     after = lifecycles_of(NodeFact.objects.filter(node_id__in=node_ids))
     spans = [

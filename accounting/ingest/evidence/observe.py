@@ -1,4 +1,4 @@
-"""Samples of a period into the evidence, and what the evidence says then."""
+"""Merges samples of a period into the evidence, and derives holds and presence from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,16 +28,17 @@ from accounting.locks import lock
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
 
-if TYPE_CHECKING:  # the web process derives again, and loads no client of a cluster
+# the web process derives holds too, and must not load the client of a cluster
+if TYPE_CHECKING:
     from accounting.ingest.reading.cluster_reader import ClusterReader
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A cluster's evidence and what it says, for one period.
+    """A cluster's evidence and what is derived from it, for one period.
 
     Attributes:
-        issues: jobs of kube-state beside those that lead.
+        issues: jobs of kube-state other than the leading ones.
     """
 
     inventory: Inventory
@@ -57,16 +58,16 @@ def observe_period(
     is_observed: bool = False,
     computed: Sequence[Interval] = (),
 ) -> State:
-    """Fold a period's samples into the evidence and derive holds and presence from it.
+    """Merge a period's samples into the evidence and derive holds and presence from it.
 
-    One transaction under the cluster's evidence lock. Windows in which somebody's time
-    changed become due again (rules.md N1), except those that the caller computes anyway.
+    One transaction under the cluster's evidence lock. Windows in which held time changed become due
+    again (rules.md N1), except those that the caller computes anyway.
 
     Args:
-        cluster, reader, readings, period: whose samples, and of which time.
-        is_observed: the samples were in the evidence when they were read; they are folded
-            again where some was taken out of it since (rules.md N40).
-        computed: the windows that the caller computes; all of `period` without any.
+        cluster, reader, readings, period: of the samples.
+        is_observed: the samples were in the evidence when they were read; they are merged
+            again where evidence was removed since (rules.md N40).
+        computed: the windows that the caller computes; all of `period` if None.
     """
     uids = {
         series.labels.get("uid", "")
@@ -76,7 +77,7 @@ def observe_period(
     }
     with transaction.atomic():
         lock("evidence", cluster.pk)
-        is_observed = is_observed and reader.is_folded(period)  # asked under the lock
+        is_observed = is_observed and reader.is_folded(period)  # checked under the lock
         jobs = judge(cluster, readings, period, is_known=is_observed)
         is_observed = is_observed and not jobs.again
         readings = jobs.readings
@@ -88,7 +89,7 @@ def observe_period(
             batch_queues.store(cluster, readings, period)
         _declare_intervals(inventory, readings)
         until = data_end_ms(inventory)
-        if reader.is_live:  # it answers to the window's end, and never for the future
+        if reader.is_live:  # a source covers time to the window's end, never the future
             until = max(until, min(period.end_ms, to_ms(database_now())))
         wide = Interval(
             max(0, period.start_ms - 2 * MAX_STEP_MS), period.end_ms + 2 * MAX_STEP_MS
@@ -110,10 +111,10 @@ def observe_period(
 
 
 def derive_again(cluster: Cluster, period: Interval) -> None:
-    """Derive holds and presence near a period from what is known; reads no samples.
+    """Derive holds and presence near a period from stored evidence; reads no samples.
 
-    In the current transaction. Windows in which somebody's time changed become due again,
-    up to where the cluster was retired: after that there is nothing (rules.md N38).
+    In the current transaction. Windows in which held time changed become due again, up to the time
+    at which the cluster was retired (rules.md N38).
     """
     lock("evidence", cluster.pk)
     inventory, ids = load.load(cluster, period)
@@ -136,10 +137,10 @@ def _load_far(
     ids: Ids,
     touched: ChangedRecords,
 ) -> None:
-    """Load what labels say far away of the pods that appear in samples now.
+    """Load distant labels of the pods that appear in samples now.
 
-    Scrapes of kube-state that came in the middle of a silence also report the holds that
-    labels made there: of those of the period.
+    Scrapes of kube-state in the middle of a gap also affect the holds that labels created there,
+    for pods of the period.
     """
     names = gpu_labels.names_of(inventory)
     if touched.scrapers:
@@ -154,9 +155,9 @@ def _load_far(
 
 
 def _moved_end(cluster: Cluster, until_ms: int) -> list[Interval]:
-    """Remember where a cluster's data end (rules.md N1); from where to where that moved.
+    """Store where a cluster's data end (rules.md N1); returns the old and the new end.
 
-    What is between was computed as after the end of the data, if it was computed.
+    Windows in between were computed as after the end of the data, if they were computed.
     """
     known = Cluster.objects.filter(pk=cluster.pk)
     [before] = known.values_list("data_end_ms", flat=True)
@@ -167,7 +168,7 @@ def _moved_end(cluster: Cluster, until_ms: int) -> list[Interval]:
 
 
 def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> None:
-    """Give every kube-state scraper the interval of its source (rules.md N4, N9)."""
+    """Assign the interval of its source to every kube-state scraper (rules.md N4, N9)."""
     for reading in readings:
         for series in reading.series:
             record = inventory.scrapers.get(series.scraper)
@@ -176,7 +177,7 @@ def _declare_intervals(inventory: Inventory, readings: Sequence[Reading]) -> Non
 
 
 def _stretches(windows: Sequence[Interval]) -> list[Interval]:
-    """Windows, ascending, with those that follow each other as one."""
+    """Windows, ascending, with adjoining ones joined."""
     found: list[Interval] = []
     for window in windows:
         if found and found[-1].end_ms == window.start_ms:
@@ -189,7 +190,7 @@ def _stretches(windows: Sequence[Interval]) -> list[Interval]:
 def _outside(
     changed: Sequence[Interval], computed: Sequence[Interval]
 ) -> list[Interval]:
-    """The parts of changed periods that are outside what is computed.
+    """The parts of changed periods that are outside the computed ones.
 
     Args:
         changed: in any order.

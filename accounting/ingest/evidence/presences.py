@@ -1,4 +1,4 @@
-"""Stores which GPU was on which node when, and the placeholders of those not seen yet."""
+"""Stores which GPU was on which node and when, and the placeholders of GPUs without samples."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ Spans = Mapping[tuple[int, int, int], int | None]  # (gpu, node, start) -> end
 
 
 def _differing(before: Spans, after: Spans) -> list[Interval]:
-    """Where a GPU is on a node by exactly one of two accounts."""
+    """Where a GPU is on a node in exactly one of two versions."""
     edges: dict[tuple[int, int], Counter[int]] = defaultdict(Counter)
     for spans, sign in ((before, 1), (after, -1)):
         for (gpu, node, start), end in spans.items():

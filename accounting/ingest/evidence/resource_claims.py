@@ -1,7 +1,7 @@
 """Resource claims and their devices, in the database (rules.md N13, trap T21).
 
-kube-state shows that a pod has a claim, not how many devices. Where the Kubernetes API may be
-read it says so: `observe_claims` keeps its answer. Else exporters' labels tell.
+kube-state shows that a pod has a claim, not how many devices it has. If the portal may read them
+from the Kubernetes API, `observe_claims` stores them. Otherwise exporters' labels are used.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,10 +24,10 @@ class ObservedClaim:
 
     Attributes:
         devices: of its allocation; `uuid`, `instance` and `profile` from the slice's
-            attributes where the driver gives them.
+            attributes if the driver sets them.
         pods: uids that it is reserved for.
-        is_extended: made by the scheduler for an extended resource.
-        created_ms: nobody had it before.
+        is_extended: created by the scheduler for an extended resource.
+        created_ms: no pod had it before.
     """
 
     namespace: str
@@ -41,15 +41,15 @@ class ObservedClaim:
 def observe_claims(
     cluster: Cluster, seen: Sequence[ObservedClaim], period: Interval
 ) -> int:
-    """Keep what the API says of claims; returns how many were new or changed.
+    """Store the claims of the API; returns how many were new or changed.
 
-    A claim that is gone from the API keeps what was known of it: its holds are past.
+    A claim that is no longer in the API is kept as it was: its holds are past.
 
     Args:
-        cluster: whose claims.
-        seen: all that the API shows now.
-        period: in which the claims may have been held: its windows become due again where
-            anything changed.
+        cluster: of the claims.
+        seen: all claims that the API shows now.
+        period: in which the claims may have been held: its windows become due again if anything
+            changed.
     """
     with transaction.atomic():
         lock("evidence", cluster.pk)
@@ -75,7 +75,7 @@ def observe_claims(
 def _touched_from(
     claim: ObservedClaim, known: ResourceClaim | None, period: Interval
 ) -> int:
-    """Since when what changed of a claim may matter; other pods of it are of the last hour."""
+    """Since when a change of a claim matters; a change of its pods matters for the last hour."""
     before = {Device(*parts) for parts in known.devices} if known is not None else set()
     is_same = known is not None and {d for d in before if not d.pod} == set(
         claim.devices
@@ -101,12 +101,12 @@ def load(cluster: Cluster, inventory: Inventory) -> None:
 def save(
     cluster: Cluster, inventory: Inventory, touched: Iterable[tuple[str, str]]
 ) -> None:
-    """Write the claims that a fold changed."""
+    """Write the claims that a merge changed."""
     _write([_row(cluster, inventory.claims[key]) for key in sorted(touched)])
 
 
 def _record(claim: ObservedClaim, known: ResourceClaim | None) -> ClaimRecord:
-    """What is known now; pods that it is no longer reserved for keep what they had."""
+    """The record to store; pods for which it is no longer reserved keep their devices."""
     devices = set(claim.devices)
     if known is not None and known.is_observed:
         before = {Device(*parts) for parts in known.devices}

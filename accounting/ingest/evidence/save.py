@@ -1,4 +1,4 @@
-"""Saves what changed of a cluster's evidence: nodes, pods, namespaces, owners.
+"""Saves changed evidence of a cluster: nodes, pods, namespaces, owners.
 
 Callers hold the cluster's `evidence` lock.
 """
@@ -35,7 +35,7 @@ def save(
     touched: ChangedRecords,
     period: Interval,
 ) -> None:
-    """Write what a fold changed. Rows that are there already are updated."""
+    """Write the records that a merge changed. Existing rows are updated."""
     _save_nodes(cluster, inventory, ids, touched)
     save_scrapers(cluster, inventory, ids, touched, period)
     save_gpus(cluster, inventory, ids, touched)

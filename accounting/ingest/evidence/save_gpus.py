@@ -1,4 +1,4 @@
-"""Saves what changed of GPUs, of their scrapers and of the pods that their samples name."""
+"""Saves changed evidence of GPUs, of their scrapers and of the pods that their samples name."""
 
 from collections.abc import Iterable
 
@@ -144,7 +144,7 @@ def _save_scrape_spans(inventory: Inventory, ids: Ids, touched: ChangedRecords) 
 
 
 def _by_hour(times: Times, period: Interval) -> Iterable[tuple[int, slice]]:
-    """The hours that a period touches, each with where its times are."""
+    """The hours that a period overlaps, each with the index range of its times."""
     for hour in period.hours():
         low, high = np.searchsorted(times, [hour.start_ms, hour.end_ms])
         if high > low:

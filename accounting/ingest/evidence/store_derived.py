@@ -1,4 +1,4 @@
-"""Stores what the evidence says (holds, presences) and tells whose time changed."""
+"""Stores holds and presences that are derived from the evidence."""
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.holds.derive import DerivedHolds
@@ -17,16 +17,16 @@ def store(
     near: Interval,
     touched: ChangedRecords,
 ) -> tuple[DerivedHolds, list[Interval]]:
-    """Bring holds and presences up to date.
+    """Update holds and presences.
 
     Args:
-        cluster, inventory, derived, ids: what was derived, and from what.
-        near: the hours whose GPU labels are all available.
-        touched: by new samples; nothing where none came.
+        cluster, inventory, derived, ids: the derived holds and presences, and their evidence.
+        near: the hours whose GPU labels are all loaded.
+        touched: records that new samples changed; empty without samples.
 
     Returns:
-        What was derived, with holds that know their samples of other hours (N17); and the
-        periods in which somebody's time changed: the windows there are dirty.
+        The derived holds and presences, with the sample counts of other hours (N17); and the
+        periods in which held time changed: the windows there are dirty.
     """
     shown = [hold for hold in derived.holds if not hold.is_inferred]
     settled, gone = holds.settle(inventory, shown, ids)

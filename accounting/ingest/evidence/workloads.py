@@ -1,4 +1,4 @@
-"""To which workload, team, tier and type a pod's time belongs, and from when."""
+"""The workload, team, tier and type of a pod's time, and from when on."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -31,11 +31,11 @@ History = Sequence[tuple[int, dict[str, str]]]
 
 
 def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[int]:
-    """Bring the workload and the attribution of pods up to date.
+    """Update the workload and the attribution of pods.
 
     Args:
-        cluster: whose pods.
-        pod_ids: which; None is all of them.
+        cluster: of the pods.
+        pod_ids: the pods; None means all of them.
 
     Returns:
         Ids of the pods whose attribution changed.
@@ -120,7 +120,7 @@ Attribution = tuple[datetime, datetime, int | None, str, str]
 def _attributions(
     pod: Pod, rules: Sequence[Binding], spellings: Sequence[str], namespace: History
 ) -> list[Attribution]:
-    """What a pod counts to, piece by piece of time, from the beginning to forever."""
+    """The attributions of a pod over time, from the beginning without an end."""
     own: History = [(at, labels) for at, labels in pod.record.get("labels", [])]
     edges = {BEGINNING}
     for rule in rules:

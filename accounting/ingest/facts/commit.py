@@ -1,4 +1,4 @@
-"""Writes computed windows: facts, dirty hours, window ledger and issues, all or nothing."""
+"""Writes computed windows in one transaction: facts, dirty hours, window ledger and issues."""
 
 from collections.abc import Sequence
 
@@ -22,19 +22,19 @@ def write_windows(
 ) -> int:
     """Facts, dirty hours and ledger in one transaction; unchanged windows write no facts.
 
-    Where nothing changed and nothing was found, one statement is the transaction: the live
-    windows of every cluster are read again and again, and round trips are most of it.
+    If nothing changed and nothing was found, a single statement is used: live windows are read
+    again often, and most of their cost is round trips.
 
     Args:
-        claimed: whose fences must still hold.
-        results: of each window its outcome and all its facts.
+        claimed: the windows, whose fences must still be valid.
+        results: the outcome and all facts of each window.
         found: issues of these windows.
 
     Returns:
-        How many facts were written.
+        The number of written facts.
 
     Raises:
-        FenceError: a window was taken over meanwhile; nothing was written.
+        FenceError: a window was taken over in the meantime; nothing was written.
     """
     replaced = [
         (to_instant(outcome.window.start_ms), stored)
@@ -62,7 +62,7 @@ def write_windows(
 
 
 def mark_hours(cluster_id: int, instants: Sequence[object], reason: str) -> None:
-    """Mark the UTC hours of instants dirty; a mark that is there is renewed."""
+    """Mark the UTC hours of instants dirty; an existing mark is renewed."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,7 +1,7 @@
-"""Hours whose five-minute facts have expired: their time stays, their prices may change (N32).
+"""Hours whose five-minute facts have expired: their time is kept, their prices may change (N32).
 
-What a rollup cannot tell any more stays as it was: teams, and the profiles of instances that
-no price distinguished.
+What can no longer be computed is kept: teams, and the profiles of instances that no price
+distinguished.
 """
 
 from collections.abc import Sequence
@@ -72,14 +72,14 @@ _TORN = """
 
 
 def torn_hours(cluster_id: int, hours: Sequence[datetime]) -> list[datetime]:
-    """Those of some hours that have facts of some of their windows; others have expired."""
+    """Those of some hours with facts of only some of their windows; the others have expired."""
     with connection.cursor() as cursor:
         cursor.execute(_TORN, {"cluster": cluster_id, "hours": list(hours)})
         return [hour for (hour,) in cursor.fetchall()]
 
 
 def widened(cluster_id: int, period: Interval) -> Interval:
-    """A period, with all of the hours at its ends of which the facts have expired."""
+    """A period, extended by all hours at its ends whose facts have expired."""
     start_ms, end_ms = period.start_ms, period.end_ms
     for hour in period.hours():
         is_cut = hour.start_ms < start_ms or end_ms < hour.end_ms
@@ -91,14 +91,14 @@ def widened(cluster_id: int, period: Interval) -> Interval:
 
 
 def has_expired(values: dict[str, Any]) -> bool:
-    """True where an hour is rolled up and no fact of it is left."""
+    """True if an hour is rolled up and none of its facts are left."""
     with connection.cursor() as cursor:
         cursor.execute(_HAS_EXPIRED, values)
         return bool(cursor.fetchone()[0])
 
 
 def price_again(values: dict[str, Any]) -> None:
-    """Give an hour's rows the prices of now, in the current transaction.
+    """Apply the current prices to an hour's rows, in the current transaction.
 
     Args:
         values: `rating.charge_sql.parameters` of the hour.

@@ -1,4 +1,4 @@
-"""Partitions of the fact tables: made where time needs them, dropped when they expire."""
+"""Partitions of the fact tables: created as needed, dropped when they expire."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ _known: set[tuple[str, str, datetime]] = database_cache.keep(set())
 
 
 def ensure(table: Table, start: datetime, end: datetime) -> int:
-    """Make every partition that [start, end) needs; returns how many were missing.
+    """Create every partition that [start, end) needs; returns how many were missing.
 
-    One lock for all makers; remembers, within the process, what is there already.
+    One lock for all processes; caches, within the process, which partitions exist.
     """
     database_cache.refresh()
     database = str(connection.settings_dict["NAME"])
@@ -115,5 +115,5 @@ def drop_expired(table: Table, before: datetime) -> list[str]:
 
 
 def forget_known() -> None:
-    """Look again which partitions are there (after a drop or a rolled-back creation)."""
+    """Clear the cache of existing partitions (after a drop or a rolled-back creation)."""
     _known.clear()

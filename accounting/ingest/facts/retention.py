@@ -1,6 +1,6 @@
-"""Keeps partitions ahead and lets the past go; retention counts back from the data.
+"""Creates partitions in advance and drops expired data; retention counts back from the data.
 
-A hold keeps its totals when its facts expire, so that a receipt outlives them (N32).
+A hold keeps its totals when its facts expire (N32).
 """
 
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ HOURS_KEPT = timedelta(days=397)  # 13 months
 
 
 def keep() -> list[str]:
-    """Make partitions for the coming month, drop expired ones; returns the dropped names."""
+    """Create partitions for the coming month, drop expired ones; returns the dropped names."""
     now = database_now()
     for table in partitions.ALL:
         partitions.ensure(table, now, now + AHEAD)
@@ -44,7 +44,7 @@ def keep() -> list[str]:
 
 
 def _first_not_rolled_up() -> datetime | None:
-    """The oldest hour whose facts no hour has yet: an old range that was just computed."""
+    """The oldest hour with facts and no rollup yet: of an old range that was just computed."""
     waiting = DirtyHour.objects.filter(reason=FACTS)
     first: datetime | None = waiting.aggregate(first=Min("hour_start"))["first"]
     return first
@@ -73,13 +73,13 @@ _FORGET = (
 
 
 def forget_evidence(rolled_up: datetime) -> None:
-    """Let go what was kept by the hour of time whose windows are never computed again.
+    """Delete hourly evidence of time whose windows are never computed again.
 
     Up to a day before the facts of the cluster expire, or before an instant whose hours are
     not rolled up yet: an old range that is being computed.
 
-    Labels and scrapes of each hour, and the counts of holds that ended. What decides about the
-    present stays: the counts of holds that last, and when objects, GPUs and kube-state were
+    Deletes labels and scrapes of each hour, and the counts of holds that ended. Kept is what the
+    present depends on: the counts of lasting holds, and when objects, GPUs and kube-state were
     seen, as spans.
     """
     values: dict[str, int | datetime] = {
@@ -110,7 +110,7 @@ _KEEP_TOTALS = f"""
 def keep_totals(before: datetime) -> None:
     """Write the totals of holds that ended before an instant and have none yet.
 
-    The page of a workload shows them where the facts of a hold have expired.
+    The page of a workload shows them if the facts of a hold have expired.
     """
     with connection.cursor() as cursor:
         before_ms = int(before.timestamp() * 1000)

@@ -1,8 +1,8 @@
-"""Dirty hours become rollups: sums in SQL, with team, tier, model and price joined in.
+"""Rolls up dirty hours: sums in SQL, with team, tier, model and price joined.
 
-An hour is replaced as a whole under a lock, its billing days after it. Team, tier, lifecycle
-and price are those valid when each window began (rules.md N24, N26); money is not stored:
-it is `milliseconds x rate`, exact, wherever it is asked for (N28).
+An hour is replaced completely under a lock, then its billing days. Team, tier, lifecycle
+and price are those valid when each window started (rules.md N24, N26); money is not stored:
+it is `milliseconds x rate`, exact, and computed when requested (N28).
 """
 
 from collections.abc import Callable, Sequence
@@ -86,12 +86,12 @@ def roll_up_dirty_hours(
 ) -> int:
     """Replace every hour whose facts, teams or prices changed; returns how many.
 
-    Hours are taken newest first and in batches: each batch is one transaction with its
-    billing days, so a killed run leaves whole batches behind.
+    Hours are processed newest first and in batches: each batch is one transaction with its
+    billing days, so a killed run leaves only complete batches.
 
     Args:
-        cluster_id: whose hours.
-        within: only hours that touch this period.
+        cluster_id: of the hours.
+        within: only hours that overlap this period.
         on_progress: called with the number done and the total.
     """
     hours = _dirty(cluster_id, within)
@@ -102,9 +102,9 @@ def roll_up_dirty_hours(
 
 
 def roll_up_complete_hours(cluster_id: int, within: Interval | None = None) -> int:
-    """The same for hours of which no window is due: a long run shows what it has so far.
+    """The same for hours without due windows, so that reports show the progress of a long run.
 
-    Who does it looks for faults at its end.
+    The caller runs the checks of hours at its end.
     """
     return _roll(cluster_id, _dirty(cluster_id, within, is_complete=True))
 
@@ -165,7 +165,8 @@ def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
     for days_table in (partitions.DAYS, partitions.INTENSITY_DAYS):
         partitions.ensure(days_table, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
     with transaction.atomic(), connection.cursor() as cursor:
-        lock("rollup", cluster_id)  # others may have done some of them meanwhile
+        # other processes may have done some of them in the meantime
+        lock("rollup", cluster_id)
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
         marks = _marks(cluster_id, hours)
         days: set[date] = set()
@@ -183,10 +184,10 @@ def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
 
 
 def _marks(cluster_id: int, hours: Sequence[datetime]) -> list[_Mark]:
-    """The marks of hours whose facts are all there; the others are computed as a whole.
+    """The marks of hours whose facts are complete; the others are computed as a whole.
 
-    Facts expire by the day. Where windows of such an hour were computed again since, theirs
-    are all that is left of it.
+    Facts expire by the day. If windows of such an hour were computed again since, their facts are
+    the only ones left.
     """
     found = [
         _Mark(*row)
@@ -205,8 +206,8 @@ def roll_up_hour(
 ) -> set[date]:
     """Replace one UTC hour, in the current transaction; returns its billing days.
 
-    The days it had before count too: a row may have moved to another day. Where its facts
-    did not change and none is left, they have expired: the hour keeps its time (N32).
+    Its previous days are included: a row may have moved to another day. If its facts did not change
+    and none are left, they have expired: the hour keeps its time (N32).
     """
     values = parameters(cluster_id, hour, hour + HOUR)
     if not has_new_facts and expired_hours.has_expired(values):

@@ -40,7 +40,7 @@ COLUMNS: tuple[tuple[str, str], ...] = (  # name, big-endian type
     ("over_share_ms", ">i4"),
 )
 ROW = np.dtype([(name, kind) for name, kind in COLUMNS])
-CHUNK_ROWS = 20_000  # packed at a time, so that client and server work at once
+CHUNK_ROWS = 20_000  # rows packed at a time, so that client and server work in parallel
 _HEADER = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8
 _TRAILER = b"\xff\xff"
 _POSTGRES_EPOCH_MS = 946_684_800_000  # 2000-01-01
@@ -54,14 +54,14 @@ INTENSITY_ROW = np.dtype(list(INTENSITY_COLUMNS))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """All that is stored of one window: `rows` of `ROW`, `intensity` of `INTENSITY_ROW`."""
+    """All stored values of one window: `rows` of `ROW`, `intensity` of `INTENSITY_ROW`."""
 
     rows: "np.ndarray"
     intensity: "np.ndarray"
 
     @property
     def content_hash(self) -> bytes:
-        """SHA-256; equal facts hash equally."""
+        """SHA-256; equal facts have equal hashes."""
         found = hashlib.sha256(np.ascontiguousarray(self.rows).data)
         found.update(np.ascontiguousarray(self.intensity).data)
         return found.digest()
@@ -79,13 +79,13 @@ class Known:
 def facts_of(
     cluster_id: int, ledger: WindowLedger, known: Known, spelled: Mapping[Rung, int]
 ) -> Facts:
-    """What is stored of one window, in order of its keys.
+    """The facts of one window, in order of their keys.
 
     Args:
-        cluster_id: whose window.
+        cluster_id: of the window.
         ledger: its lines.
-        known: ids of what they name.
-        spelled: codes of the names under which metrics were read, where not the rung's own.
+        known: database ids of the names in it.
+        spelled: codes of the names under which metrics were read, if not the default.
     """
     many = _of_table(ledger.table, known, spelled)
     rows = np.concatenate([many, _of_lines(ledger.singles, known, spelled)])
@@ -114,7 +114,7 @@ def _put_ids(
     numbered: "np.ndarray",
     known: Known,
 ) -> None:
-    """Write the ids of what `gpu` and `uid` number."""
+    """Write the ids of the numbers in `gpu` and `uid`."""
     gpu, uid = numbered["gpu"], numbered["uid"]
     rows["gpu_id"] = np.array([known.gpus[uuid] for _, uuid in gpus])[gpu]
     rows["node_id"] = np.array([known.nodes[node] for node, _ in gpus])[gpu]

@@ -1,8 +1,8 @@
-"""What follows when other samples of kube-state count than did before (rules.md N40).
+"""Effects of a change in which samples of kube-state count (rules.md N40).
 
-A person accepted a job, or older data came and changed who was there in the first hour. What a
-job showed while it counted is taken out of the evidence, as far back as samples are available;
-the windows of that time are due again, and read it again from those that count now.
+A person accepted a job, or older data arrived and changed the jobs of the first hour. The evidence
+of a job while it counted is removed, as far back as samples are available; the windows of that time
+become due again and read it from the jobs that count now.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,8 +47,8 @@ class CountedReadings:
     """Readings with the samples of kube-state that count.
 
     Attributes:
-        readings: without those that do not.
-        again: the time that must be computed again, because other ones count than before.
+        readings: without the samples that do not count.
+        again: the time that must be recomputed, because other samples count than before.
     """
 
     readings: Sequence[Reading]
@@ -58,7 +58,7 @@ class CountedReadings:
     _all: Sequence[Reading]
 
     def issues(self, period: Interval, added: Mapping[str, str]) -> list[Issue]:
-        """The jobs beside those that lead, in a period.
+        """Issues of the jobs other than the leading ones, in a period.
 
         Args:
             period: half-open.
@@ -75,15 +75,15 @@ class CountedReadings:
 def judge(
     cluster: Cluster, readings: Sequence[Reading], period: Interval, *, is_known: bool
 ) -> CountedReadings:
-    """Fold the jobs of readings into what is known of them, and leave out what does not count.
+    """Merge the jobs of readings into the stored ones, and remove samples that do not count.
 
     In the current transaction, under the cluster's `evidence` lock.
 
     Args:
-        cluster: whose jobs.
+        cluster: of the jobs.
         readings: of all its active sources, with their margins.
-        period: whose samples are folded.
-        is_known: they were folded before.
+        period: of the samples that are merged.
+        is_known: they were merged before.
     """
     known = known_jobs(cluster.pk)
     now = known if is_known else fold(cluster, known, readings, period)
@@ -92,16 +92,16 @@ def judge(
 
 
 def bring_about(cluster: Cluster) -> Interval | None:
-    """Let the jobs count that people name now; nothing is read.
+    """Apply the current accepted and listed jobs; no samples are read.
 
     Windows whose samples are available become due again.
 
     Returns:
-        The time that is computed again; None where nothing changed.
+        The time that is recomputed; None if nothing changed.
     """
     known = known_jobs(cluster.pk)
     if known.is_in_force or not known.sides:
-        return None  # as nearly always: nobody has to wait for the lock
+        return None  # the usual case: does not wait for the lock
     with transaction.atomic():
         lock("evidence", cluster.pk)
         known = known_jobs(cluster.pk)
@@ -113,7 +113,7 @@ def bring_about(cluster: Cluster) -> Interval | None:
 def _bring_about(
     cluster: Cluster, known: KnownJobs, now: KnownJobs
 ) -> tuple[Roles, list[Interval]]:
-    """The roles of jobs as they are known now, and the time that these change."""
+    """The current roles of jobs, and the time that they change."""
     before = known.roles()
     if not known.is_in_force:
         Cluster.objects.filter(pk=cluster.pk).update(
@@ -128,14 +128,14 @@ def _bring_about(
 def changed(
     cluster: Cluster, before: Roles, after: Roles, jobs: Mapping[str, JobRecord]
 ) -> list[Interval]:
-    """Bring about that other samples count; the time that must be computed again.
+    """Apply a change in which samples count; returns the time that must be recomputed.
 
     In the current transaction, under the cluster's `evidence` lock.
 
     Args:
-        cluster: whose jobs.
+        cluster: of the jobs.
         before, after: the roles of its jobs.
-        jobs: what was folded while the roles were those before.
+        jobs: the samples that were merged with the roles before.
     """
     lost, gained = differences(before, after, jobs)
     if not lost and not gained:
@@ -146,7 +146,7 @@ def changed(
     for job, periods in lost.items():
         kept = _at_hand({job: periods}, at_hand)
         if kept:
-            # an hour more on each side, so that what borders on it is read again as well
+            # an hour more on each side, so that adjoining time is read again as well
             wide = {job: [_widened(period) for period in kept]}
             found += _at_hand(wide, at_hand)
             is_gone = not counted_periods(after, job)
@@ -182,7 +182,7 @@ _RESOLVE = """
 
 
 def _resolve(cluster_id: int, left: Iterable[tuple[str, str]]) -> None:
-    """End the issues of jobs except for those that are left, by code and job."""
+    """Resolve the issues of jobs except for the remaining ones, by code and job."""
     had, whose = [list(column) for column in zip(*left, strict=True)] or ([], [])
     values: dict[str, Any] = {
         "cluster": cluster_id,

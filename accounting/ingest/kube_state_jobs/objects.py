@@ -1,7 +1,7 @@
-"""What jobs of kube-state show, and since when one shows what another one knows (N40).
+"""The objects of kube-state jobs, and since when two jobs show the same object (N40).
 
-Kept only of clusters with several jobs: a job that shows only objects which those that lead do
-not know is a shard.
+Stored only for clusters with several jobs: a job that shows only objects that the leading jobs do
+not show is a shard.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ _PUT_OVERLAPS = """
 def keep(
     ids: Mapping[Side, int], shown: Mapping[Side, Mapping[Object, int]]
 ) -> Overlaps:
-    """Keep what jobs show; returns what that changes of their overlaps.
+    """Store the objects of jobs; returns the changed overlaps.
 
     Args:
         ids: rows of the cluster's jobs.
@@ -122,16 +122,16 @@ _OF_THE_FIRST = """
 
 
 def keep_all(cluster_id: int, job_id: int, since_ms: int) -> None:
-    """Keep what the only job of a cluster showed until now: all evidence is its own."""
+    """Store the objects of a cluster's only job so far: all evidence belongs to it."""
     values = {"cluster": cluster_id, "pk": job_id, "first": since_ms}
     with connection.cursor() as cursor:
         cursor.execute(_OF_THE_FIRST, values)
 
 
 def forget_pods(before: datetime) -> None:
-    """Let pods go that were shown first before an instant: `KubeJobOverlap` keeps the oldest.
+    """Delete pods that were first shown before an instant: `KubeJobOverlap` keeps the oldest.
 
-    One that is still there is kept again with its next sample.
+    A pod that still exists is stored again with its next sample.
     """
     old = KubeJobObject.objects.filter(first_ms__lt=to_ms(before))
     old.filter(name__startswith="pod ").delete()

@@ -1,7 +1,7 @@
-"""Keeps what is known of a cluster's kube-state jobs (rules.md N40).
+"""Stores the kube-state jobs of a cluster (rules.md N40).
 
-Callers hold the cluster's `evidence` lock. Of a cluster with one job, which is nearly every
-one, only when it was sampled is kept; what each job shows is kept once there are several.
+Callers hold the cluster's `evidence` lock. Nearly every cluster has one job, for which only its
+sample times are stored; the objects of each job are stored only if there are several.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from accounting.queries.data_health.known_kube_state_jobs import KnownJobs
 def fold(
     cluster: Cluster, known: KnownJobs, readings: Sequence[Reading], period: Interval
 ) -> KnownJobs:
-    """What is known after the samples of a period, which is stored; `known` stays."""
+    """The jobs after merging the samples of a period, as stored; `known` does not change."""
 
     def is_late(reading: Reading) -> bool:
         return reading.is_file and known.live_ms is not None

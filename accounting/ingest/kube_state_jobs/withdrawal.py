@@ -1,4 +1,4 @@
-"""Takes what a job of kube-state showed out of the evidence (rules.md N40).
+"""Removes the evidence of a kube-state job (rules.md N40).
 
 The windows of that time read it again, from the jobs that count.
 """
@@ -23,9 +23,9 @@ def withdraw(
     *,
     is_gone: bool,
 ) -> list[Interval]:
-    """Take what a job showed in some periods out of the evidence; where it may be missing.
+    """Remove the evidence of a job in some periods; returns where evidence may be missing.
 
-    What others showed of the same nodes and namespaces in `wide` is taken out as well: it is
+    Evidence of other jobs for the same nodes and namespaces in `wide` is removed as well: it is
     read again with the windows.
     """
     values: dict[str, Any] = {"cluster": cluster_id, "job": job}
@@ -101,7 +101,7 @@ _OWNERS = """
 
 
 def _cut_scrapes(scrapers: Sequence[int], periods: Sequence[Interval]) -> None:
-    """Forget when scrapers read kube-state in some periods."""
+    """Delete the times at which scrapers scraped kube-state in some periods."""
     low = min(period.start_ms for period in periods)
     high = max(period.end_ms for period in periods)
     hours = ScrapeHour.objects.filter(
@@ -126,13 +126,13 @@ def _cut_scrapes(scrapers: Sequence[int], periods: Sequence[Interval]) -> None:
 
 
 def _cut_node_spans(nodes: Iterable[int], periods: Sequence[Interval]) -> None:
-    """Forget when nodes were shown in some periods."""
+    """Delete the times at which nodes were shown in some periods."""
     for node in nodes:
         _cut(NodeSpan.objects.filter(node_id=node), periods, node_id=node)
 
 
 def _cut(rows: Any, periods: Sequence[Interval], **owner: int) -> None:
-    """Replace spans by what is outside of some periods."""
+    """Replace spans by their parts outside some periods."""
     low = min(period.start_ms for period in periods)
     high = max(period.end_ms for period in periods)
     for row in rows.filter(first_ms__lt=high, last_ms__gte=low):
@@ -148,7 +148,7 @@ def _cut(rows: Any, periods: Sequence[Interval], **owner: int) -> None:
 
 
 def _outside(span: SampleSpan, periods: Sequence[Interval]) -> list[SampleSpan]:
-    """What is left of a span; its last sample before a period is not known any more."""
+    """The parts of a span outside a period; its last sample before it is no longer known."""
     pieces = [span]
     for period in periods:
         pieces = [

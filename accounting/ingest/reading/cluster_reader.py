@@ -1,4 +1,4 @@
-"""Reads a cluster's sources, whatever their kind, for one period."""
+"""Reads all sources of a cluster, of any kind, for one period."""
 
 import hashlib
 from collections import Counter
@@ -44,10 +44,10 @@ class ClusterReader:
     sources: tuple[Source, ...]
 
     def read(self, period: Interval) -> list[Reading]:
-        """What every source says of a period, margins included.
+        """The readings of all sources for a period, including margins.
 
         Raises:
-            SourceError: a source that is asked over the network did not answer.
+            SourceError: a source that is queried over the network did not respond.
         """
         wide = Interval(max(0, period.start_ms - BEFORE_MS), period.end_ms + AFTER_MS)
         return [
@@ -60,16 +60,16 @@ class ClusterReader:
 
     @property
     def is_asked(self) -> bool:
-        """True where a source is asked for names, and does not show all it has."""
+        """True if a source is queried for names, and does not return all its series."""
         return any(source.kind == SourceKind.PROMETHEUS for source in self.sources)
 
     def unknown_names(self, period: Interval) -> dict[str, str]:
-        """Name -> source, of what looks like a GPU's metric and is in no table.
+        """Names that look like a GPU metric and are not in the catalogue, with their source.
 
         Jobs that are not in a source's list are ignored.
 
         Raises:
-            SourceError: a source did not answer.
+            SourceError: a source did not respond.
         """
         found: dict[str, str] = {}
         for source in self.sources:
@@ -84,7 +84,7 @@ class ClusterReader:
         """The nodes of the series with these names, by name.
 
         Raises:
-            SourceError: a source did not answer.
+            SourceError: a source did not respond.
         """
         found: dict[str, set[str]] = {name: set() for name in names}
         for source in self.sources:
@@ -95,13 +95,13 @@ class ClusterReader:
         return found
 
     def blocks_inside(self, period: Interval) -> dict[Source, list[int]]:
-        """The kept blocks that are in a period as a whole; none where a source is asked."""
+        """The buffered blocks that are completely in a period; none if a source is queried."""
         if self.is_asked:
             return {}
         return {source: scrape_buffer.inside(source, period) for source in self.sources}
 
     def is_folded(self, period: Interval) -> bool:
-        """True when all kept samples of a period are in the evidence already."""
+        """True if all buffered samples of a period are already in the evidence."""
         return not self.is_asked and all(
             scrape_buffer.are_folded(source, period, folding_of(source))
             for source in self.sources

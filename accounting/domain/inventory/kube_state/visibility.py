@@ -1,8 +1,8 @@
-"""When kube-state was seen, and what its silence about an object means (rules.md N9, N11).
+"""When kube-state was seen, and when a scrape is evidence that an object is absent (N9, N11).
 
 Replicas of kube-state are one source; shards of it report different objects. A scraper that
-was read between an object's first and last sample and never shows it is a shard of other
-objects: what it does not show says nothing of that one, be it a pod or a node.
+was scraped between an object's first and last sample and never shows it is a shard of other
+objects: its scrapes are not evidence for that object, whether it is a pod or a node (rules.md).
 """
 
 from bisect import bisect_left, bisect_right
@@ -25,7 +25,7 @@ from accounting.domain.samples.validity import far_apart, valid_until_ms
 
 
 class VisibleObject(NamedTuple):
-    """An object of kube-state: from its first to its last sample, and who shows it."""
+    """An object of kube-state: its first and last sample, and the scrapers that show it."""
 
     first_ms: int
     last_ms: int
@@ -33,12 +33,12 @@ class VisibleObject(NamedTuple):
 
 
 def pod_shown(pod: PodRecord) -> VisibleObject:
-    """How kube-state shows a pod."""
+    """The visibility of a pod in kube-state."""
     return VisibleObject(pod.first_ms, pod.last_ms, pod.scrapers)
 
 
 def node_shown(node: NodeRecord) -> VisibleObject:
-    """How kube-state shows a node's name; it has samples."""
+    """The visibility of a node's name in kube-state; it has samples."""
     return VisibleObject(node.spans[0].first_ms, node.spans[-1].last_ms, node.scrapers)
 
 
@@ -47,7 +47,7 @@ class KubeState:
     """The scrapes of all kube-state scrapers of a cluster.
 
     Attributes:
-        steps: by scraper; their `times` are the scrape times that were loaded.
+        steps: by scraper; their `times` are the loaded scrape times.
         spans: by scraper, of all its scrapes.
     """
 
@@ -80,10 +80,10 @@ class KubeState:
     def is_lacked(
         self, shown: VisibleObject, after_ms: int, before_ms: int | None = None
     ) -> bool:
-        """True when a scrape after an instant, and before another, does not show an object.
+        """True if a scrape after an instant, and before another, does not show an object.
 
-        That of a shard of other objects does not count; where nobody is known to have shown
-        the object, every scrape does.
+        Scrapes of a shard of other objects do not count; if no scraper is known to have shown the
+        object, every scrape counts.
         """
         for last_ms, scraper in self._latest:
             if last_ms <= after_ms:
@@ -100,9 +100,9 @@ class KubeState:
         return False
 
     def _is_read(self, scraper: ScraperIdentity, first_ms: int, last_ms: int) -> bool:
-        """True when a scraper was read in [first_ms, last_ms], also before what was loaded.
+        """True if a scraper was scraped in [first_ms, last_ms], also before the loaded time.
 
-        From the first loaded scrape on, all of them are loaded; before it, spans tell.
+        From the first loaded scrape on, all scrapes are loaded; before it, spans are used.
         """
         steps = self.steps.get(scraper)
         if steps is not None and len(steps.times):
@@ -120,11 +120,11 @@ class KubeState:
         return is_edge or far_apart(last_ms - first_ms, span.step_ms)
 
     def seen(self, period: Interval) -> list[Interval]:
-        """Where kube-state is seen within a period: ascending and disjoint (N9)."""
+        """The periods in which kube-state is seen, within a period: ascending and disjoint (N9)."""
         return _union(self._loaded(period))
 
     def _loaded(self, period: Interval) -> list[tuple[int, int]]:
-        """Where scrapes that were loaded are valid within a period."""
+        """The periods in which loaded scrapes are valid, within a period."""
         pieces: list[tuple[int, int]] = []
         for steps in self.steps.values():
             times = steps.times
@@ -137,7 +137,7 @@ class KubeState:
         return pieces
 
     def is_seen(self, instant_ms: int) -> bool:
-        """True where kube-state is seen."""
+        """True if kube-state is seen at an instant."""
         return bool(self.seen(Interval(instant_ms, instant_ms + 1)))
 
     def seen_again_ms(self, instant_ms: int) -> int | None:
@@ -150,7 +150,7 @@ class KubeState:
         return min(later, default=None)
 
     def unseen_from_ms(self, instant_ms: int) -> int | None:
-        """Where kube-state is no longer seen after an instant; None where it is not seen then."""
+        """Where kube-state is no longer seen after an instant; None if it is not seen then."""
         if self._ever_seen is None:
             self._ever_seen = _union(self._before_loaded() + self._loaded(EVER))
         i = bisect_right(self._ever_seen, instant_ms, key=lambda seen: seen.start_ms)
@@ -160,7 +160,7 @@ class KubeState:
         )
 
     def _before_loaded(self) -> list[tuple[int, int]]:
-        """Where scrapes were valid that were not loaded."""
+        """The periods in which scrapes were valid that are not loaded."""
         pieces: list[tuple[int, int]] = []
         for scraper, spans in self.spans.items():
             steps = self.steps.get(scraper)

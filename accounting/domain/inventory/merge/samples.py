@@ -1,4 +1,4 @@
-"""Folds samples into the evidence of a cluster: kube-state's objects, and its GPUs."""
+"""Merges samples into the evidence of a cluster: kube-state's objects, and its GPUs."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -31,7 +31,7 @@ from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 def observe(
     inventory: Inventory, readings: Sequence[Reading], period: Interval
 ) -> ChangedRecords:
-    """Fold every sample of `readings` that is in `period` into `inventory`.
+    """Merge every sample of `readings` that is in `period` into `inventory`.
 
     Args:
         inventory: changed in place.
@@ -39,7 +39,7 @@ def observe(
         period: half-open; samples outside are context only.
 
     Returns:
-        What was touched.
+        The changed records.
     """
     touched = ChangedRecords()
     everything = [
@@ -54,7 +54,7 @@ def observe(
 
 
 def _show_claims(inventory: Inventory, touched: ChangedRecords) -> None:
-    """Keep which claims kube-state shows: what exporters say of others is not borne out."""
+    """Store which claims kube-state shows; exporters' labels of other claims are not confirmed."""
     for uid in touched.pods:
         pod = inventory.pods[uid]
         for key in {(pod.namespace, name) for name in pod.claims}:
@@ -70,7 +70,7 @@ def _kube_times(
     period: Interval,
     touched: ChangedRecords,
 ) -> None:
-    """When each kube-state scraper was read, in the period."""
+    """When each kube-state scraper was scraped in the period."""
     seen: dict[ScraperIdentity, set[bytes]] = defaultdict(set)
     times: dict[ScraperIdentity, set[int]] = defaultdict(set)
     for series, reading in everything:
@@ -102,7 +102,7 @@ def _kube_times(
 def kube_steps(inventory: Inventory) -> dict[ScraperIdentity, ScrapeSteps]:
     """The steps of every kube-state scraper (rules.md N4, N9).
 
-    With fewer than three samples that of its other scrapers, else the last step known of a
+    With fewer than three samples, the step of its other scrapers, else the last known step of a
     scraper of the same job.
     """
     found = {
@@ -123,7 +123,7 @@ def kube_steps(inventory: Inventory) -> dict[ScraperIdentity, ScrapeSteps]:
 def _last_known(
     job: Sequence[tuple[ScrapeSteps, Sequence[SampleSpan]]], window_start_ms: int
 ) -> int | None:
-    """The step that scrapers of a job had last before a window; None where none had any."""
+    """The last step of a job's scrapers before a window; None if no scraper had one."""
     known: list[tuple[int, int]] = []
     for steps, spans in job:
         own = steps.own_before(window_start_ms)
