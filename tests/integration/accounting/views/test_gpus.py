@@ -183,6 +183,12 @@ def test_a_gpu_that_nobody_held_says_so(sign_in: SignIn, story: Story) -> None:
     assert errors.text == "none seen"
 
 
+def test_a_cell_of_the_grid_names_its_holder(sign_in: SignIn) -> None:
+    page = html_of(sign_in("ana").get("/gpus"))
+    assert "held now by scoring-0" in page
+    assert 'held now by "' not in page
+
+
 def test_a_model_filters_grid_and_table(sign_in: SignIn) -> None:
     context = sign_in("ana").get("/gpus?model=NVIDIA-A10").context
     assert context["count"] == Gpu.objects.filter(model="NVIDIA-A10").count()
