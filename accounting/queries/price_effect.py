@@ -3,62 +3,60 @@
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import split_money
+from accounting.domain.billing.charge import split_charges
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.queries.selection import stored_period
-from accounting.rating.charge_sql import parameters, with_prices
+from accounting.rating.charge_sql import (
+    difference,
+    parameters,
+    unpriced_sum,
+    with_prices,
+)
+from accounting.rating.price_sql import matches, specificity
+from accounting.rating.states_sql import held
 
-_MATCHES = """
-      AND (%(cluster_id)s::int IS NULL OR u.cluster_id = %(cluster_id)s)
-      AND (%(lifecycle)s = '' OR u.lifecycle = %(lifecycle)s)
-      AND (%(tier)s = '' OR u.tier = %(tier)s)
-      AND (p.id IS NULL OR
-           ((p.cluster_id IS NOT NULL)::int + (p.profile <> '')::int
-            + (p.lifecycle <> '')::int + (p.tier <> '')::int,
-            p.cluster_id IS NOT NULL, p.profile <> '', p.lifecycle <> '', p.tier <> '')
-           <= (%(weight)s, %(cluster_id)s::int IS NOT NULL, %(profile)s <> '',
-               %(lifecycle)s <> '', %(tier)s <> ''))
-"""
-_OF_HOURS = f"""
+HELD = held("u")
+
+# The new price `n` against the price `p` of each row `u`: it goes before one that sets less.
+_EFFECT = f"""
     SELECT coalesce(t.name, %(unmapped)s) AS team,
-           sum((u.busy_ms + u.idle_ms + u.unknown_ms) * (%(rate)s - coalesce(u.rate, 0))),
+           sum({difference(HELD, "coalesce(u.rate, 0)", "n.rate")}),
            count(DISTINCT u.billing_on),
-           coalesce(sum(u.busy_ms + u.idle_ms + u.unknown_ms)
-                    FILTER (WHERE u.rate IS NULL), 0)
-    FROM usage_hour u
+           {unpriced_sum(HELD)}
+    FROM {{rows}} u
+    CROSS JOIN (
+        SELECT %(model)s::text AS model, %(cluster_id)s::int AS cluster_id,
+               %(profile)s::text AS profile, %(lifecycle)s::text AS lifecycle,
+               %(tier)s::text AS tier, %(rate)s::numeric AS rate
+    ) n
     LEFT JOIN accounting_team t ON t.id = u.team_id
     LEFT JOIN accounting_unitprice p ON p.id = u.price_id
-    WHERE u.model = %(model)s AND u.namespace_id <> 0 AND u.hour_start >= %(since)s
-      {_MATCHES}
+    WHERE u.namespace_id <> 0 AND {matches("n", "u")}
+      AND (p.id IS NULL OR {specificity("p")} <= {specificity("n")})
     GROUP BY team
 """  # built from this project's own constants
+_OF_HOURS = _EFFECT.format(
+    rows="""(
+        SELECT *, '' AS profile FROM usage_hour WHERE hour_start >= %(since)s
+    )"""
+)
+_OF_FACTS = with_prices() + _EFFECT.format(
+    rows="""(
+        SELECT g.*, d.billing_on, q.rate, q.price_id
+        FROM gathered g JOIN piece d USING (at)
+        JOIN priced q USING (cluster_id, at, model, lifecycle, tier, profile)
+    )"""
+)
 _GPUS = """
     SELECT DISTINCT y.gpu_id
     FROM accounting_gpugeometry y
     JOIN accounting_gpu g ON g.id = y.gpu_id
     CROSS JOIN LATERAL jsonb_array_elements(y.instances) AS i(part)
     WHERE g.model = %(model)s AND i.part ->> 1 = %(profile)s
-"""
-_OF_FACTS = f"""{with_prices()}
-    SELECT coalesce(t.name, %(unmapped)s) AS team,
-           sum((u.busy_ms + u.idle_ms + u.unknown_ms) * (%(rate)s - coalesce(q.rate, 0))),
-           count(DISTINCT d.billing_on),
-           coalesce(sum(u.busy_ms + u.idle_ms + u.unknown_ms)
-                    FILTER (WHERE q.rate IS NULL), 0)
-    FROM gathered u
-    JOIN piece d USING (at)
-    JOIN priced q USING (cluster_id, at, model, lifecycle, tier, profile)
-    LEFT JOIN accounting_team t ON t.id = u.team_id
-    LEFT JOIN accounting_unitprice p ON p.id = q.price_id
-    WHERE u.namespace_id <> 0 AND u.profile = %(profile)s
-      {_MATCHES}
-    GROUP BY team
 """
 
 
@@ -110,15 +108,14 @@ def price_effect(
         "profile": profile,
         "lifecycle": lifecycle,
         "tier": tier,
-        "weight": sum(map(bool, (cluster_id is not None, profile, lifecycle, tier))),
     }
     rows = _of_facts(values) if profile else _fetched(_OF_HOURS, values)
-    amounts = split_money({row[0]: Fraction(row[1]) / HOUR_MS for row in rows}, places)
+    amounts = split_charges({row[0]: row[1] for row in rows}, places)
     effects = [TeamEffect(team, amount) for team, amount in amounts.items() if amount]
     return PriceEffect(
         days=max((row[2] for row in rows), default=0),
         teams=tuple(sorted(effects, key=lambda e: (-abs(e.difference), e.team))),
-        newly_priced_ms=sum(int(row[3]) for row in rows),
+        newly_priced_ms=sum(row[3] for row in rows),
     )
 
 

@@ -1,4 +1,8 @@
-"""SQL that rollups and reports share: facts joined with team, tier, model and price.
+"""SQL that rollups and reports share: time x price, and facts joined with what prices them.
+
+Money is milliseconds x rate, exact and in currency-milliseconds ("raw"), wherever it is asked
+for; `accounting/domain/billing/charge.py` rounds it. Rows of facts and rollups that are priced
+have `rate` and `gpu_rate`, NULL where no price matches.
 
 Team, tier, lifecycle and price are those valid when a window began (rules.md N24, N26). They
 change rarely: time is cut where any of them changes (and at midnight), and facts are summed
@@ -13,16 +17,9 @@ from django.db import connection
 
 from accounting.domain.intensity.measures import MEASURES, PEAKS
 from accounting.rating.billing_settings import billing_day, billing_remembered, midnight
+from accounting.rating.price_sql import LINE_PRICE, OWN_PRICE
+from accounting.rating.states_sql import STATE_COLUMNS, held, sums
 
-STATE_COLUMNS = (
-    "busy_ms",
-    "idle_ms",
-    "unknown_ms",
-    "free_ms",
-    "stranded_ms",
-    "stray_ms",
-    "dark_ms",
-)
 KEY_COLUMNS = (
     "billing_on",
     "namespace_id",
@@ -36,6 +33,31 @@ KEY_COLUMNS = (
     "gpu_price_id",
 )
 HARD_KEY_COLUMNS = KEY_COLUMNS[:-2]  # the second column has no price
+
+HAS_RATE = "u.rate IS NOT NULL"
+HAS_RATES = f"{HAS_RATE} AND u.gpu_rate IS NOT NULL"
+"""What a team pays is known by its own price; what the GPU's time is worth is not (N27)."""
+
+
+def raw(milliseconds: str, rate: str = "u.rate") -> str:
+    """Time at a rate; NULL without one."""
+    return f"{milliseconds} * {rate}"
+
+
+def difference(milliseconds: str, rate: str = "u.rate", own: str = "u.gpu_rate") -> str:
+    """What time at another rate comes to more: the platform's line takes it (N27)."""
+    return raw(milliseconds, f"({own} - {rate})")
+
+
+def raw_sum(milliseconds: str, priced: str = HAS_RATE) -> str:
+    """The money of the time of rows `u` that has a price; 0 where none has."""
+    return f"coalesce(sum({raw(milliseconds)}) FILTER (WHERE {priced}), 0)"
+
+
+def unpriced_sum(milliseconds: str, priced: str = HAS_RATE) -> str:
+    """The time of rows `u` that has no price: no amount includes it (N26)."""
+    return f"coalesce(sum({milliseconds}) FILTER (WHERE NOT ({priced})), 0)::bigint"
+
 
 _CUTS = """
     SELECT at FROM (
@@ -80,27 +102,6 @@ def parameters(
     }
 
 
-# Of the prices that match, the one that sets most; ties in the order of N26.
-_PRICE = """
-    SELECT p.id, p.rate_per_gpu_hour AS rate, p.cost_per_gpu_hour AS cost, p.currency
-    FROM accounting_unitprice p
-    WHERE p.model = c.model AND (p.profile = '' {profile})
-      AND (p.cluster_id IS NULL OR p.cluster_id = c.cluster_id)
-      AND (p.lifecycle = '' OR p.lifecycle = c.lifecycle)
-      AND (p.tier = '' {tier})
-      AND p.valid_from <= c.at
-      AND (p.valid_to IS NULL OR p.valid_to > c.at)
-    ORDER BY (p.cluster_id IS NOT NULL)::int + (p.profile <> '')::int
-             + (p.lifecycle <> '')::int + (p.tier <> '')::int DESC,
-             p.cluster_id IS NOT NULL DESC, p.profile <> '' DESC,
-             p.lifecycle <> '' DESC, p.tier <> '' DESC
-    LIMIT 1
-"""
-LINE_PRICE = _PRICE.format(
-    profile="OR p.profile = c.profile", tier="OR p.tier = c.tier"
-)
-OWN_PRICE = _PRICE.format(profile="", tier="")
-
 # Instances of the models that have a price by profile, each with the profile it had at an
 # instant; before its first geometry and while it was away, that of the next one (N24). Nobody's
 # time keeps the GPU's own price: the platform's line would take the difference back (N27).
@@ -127,7 +128,7 @@ _STATE_PARTS = (
     *((name, f"sum({name})") for name in STATE_COLUMNS),
     (
         "estimated_ms",
-        "sum(CASE WHEN flags & 3 <> 0 THEN busy_ms + idle_ms + unknown_ms ELSE 0 END)",
+        f"sum(CASE WHEN flags & 3 <> 0 THEN {held()} ELSE 0 END)",
     ),
     ("samples_expected", "sum(samples_expected)"),
     ("samples_used", "sum(samples_used)"),
@@ -178,7 +179,7 @@ def _gathered(
     """
     profile = "coalesce(d.profile, '')" if by_profile else "''"
     kept = _KEPT | {name: f"s.{name}" for name in finer}
-    sums = ", ".join(f"{text} AS {name}" for name, text in parts)
+    summed = ", ".join(f"{text} AS {name}" for name, text in parts)
     return f"""
 WITH piece AS MATERIALIZED (
     SELECT * FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[])
@@ -186,7 +187,7 @@ WITH piece AS MATERIALIZED (
 ){_DIVIDED if by_profile else ""}, summed AS MATERIALIZED (
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
            width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
-           u.gpu_id, node_id, pod_id, {profile} AS part_profile, {sums}
+           u.gpu_id, node_id, pod_id, {profile} AS part_profile, {summed}
     FROM {table} u {_ON_INSTANCE if by_profile else ""}
     WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
       AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s))
@@ -240,11 +241,10 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
         finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
     """
     outer = "".join(f", g.{name}" for name in finer)
-    sums = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in STATE_COLUMNS)
     return f"""{with_prices(finer)}
 SELECT {_LINE}, coalesce(p.price_id, 0) AS price_id,
        coalesce(p.gpu_price_id, 0) AS gpu_price_id{outer},
-       {sums},
+       {sums("g")},
        max(p.rate) AS rate, max(p.cost) AS cost, max(p.gpu_rate) AS gpu_rate,
        max(p.gpu_cost) AS gpu_cost, coalesce(max(p.currency), '') AS currency,
        sum(g.estimated_ms)::bigint AS estimated_ms,

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 
-from django.db.models import Q
-
+from accounting.domain.billing.price_match import PricedTime, match_price
 from accounting.domain.core.rounding import half_even
 from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
@@ -82,21 +81,21 @@ def rates_of(
 
     A quota does not know models: they are of all that the resource may give.
     """
-    prices = list(
-        UnitPrice.objects.filter(
-            Q(valid_to__isnull=True) | Q(valid_to__gt=at),
-            Q(cluster__isnull=True) | Q(cluster=cluster),
-            valid_from__lte=at,
-        )
-    )
+    models = {kind.model for kind in supply.kinds}
+    prices = list(UnitPrice.objects.filter(model__in=models))
+    here = PricedTime("", cluster.pk, "", at)
     return {
-        (resource, classes): _rates(prices, supply, resource, classes)
+        (resource, classes): _rates(prices, here, supply, resource, classes)
         for resource, classes in set(resources)
     }
 
 
 def _rates(
-    prices: Sequence[UnitPrice], supply: Supply, resource: str, classes: tuple[str, ...]
+    prices: Sequence[UnitPrice],
+    here: PricedTime,
+    supply: Supply,
+    resource: str,
+    classes: tuple[str, ...],
 ) -> UnitRates:
     found = []
     unpriced: dict[str, int] = {}
@@ -108,7 +107,10 @@ def _rates(
         unit = None if is_dra(resource) else unit_of(resource, kind.facts, supply.added)
         share = Fraction(1) if unit is None else unit.share
         profile = resource.rpartition("/mig-")[2] if "/mig-" in resource else ""
-        best = [_best(prices, kind, profile, tier) for tier in tiers]
+        time = replace(
+            here, model=kind.model, lifecycle=kind.lifecycle, profile=profile
+        )
+        best = [match_price(prices, replace(time, tier=tier)) for tier in tiers]
         if None in best:
             unpriced[kind.model] = unpriced.get(kind.model, 0) + units * kind.nodes
         found += [
@@ -121,28 +123,3 @@ def _rates(
         max(found, default=None),
         tuple(sorted(unpriced.items())),
     )
-
-
-def _best(
-    prices: Sequence[UnitPrice], kind: NodeKind, profile: str, tier: str
-) -> UnitPrice | None:
-    """Of the prices that match, the one that sets most (rules.md N26)."""
-    fitting = [
-        price
-        for price in prices
-        if price.model == kind.model
-        and price.profile in ("", profile)
-        and price.lifecycle in ("", kind.lifecycle)
-        and price.tier in ("", tier)
-    ]
-
-    def weight(price: UnitPrice) -> tuple[int, ...]:
-        sets = (
-            price.cluster_id is not None,
-            bool(price.profile),
-            bool(price.lifecycle),
-            bool(price.tier),
-        )
-        return (sum(sets), *map(int, sets))
-
-    return max(fitting, key=weight, default=None)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
+HELD_STATES = ("busy", "idle", "unknown")  # of time that a pod holds
+PLATFORM_STATES = ("free", "stranded", "stray", "dark")  # of what nobody holds (N29)
+STATES = (*HELD_STATES, *PLATFORM_STATES)
 PLATFORM = ""  # the pod uid of unallocated time
 ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # bits of `flags`, as models.FactFlag (N19, N21)
 

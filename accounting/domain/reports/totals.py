@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.rounding import split_money
 from accounting.domain.intensity.summary import together
@@ -109,21 +108,3 @@ def ledger_groups(
 def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:
     """Milliseconds per state over rows."""
     return {state: sum(row.milliseconds[state] for row in rows) for state in STATES}
-
-
-def price_amounts(
-    quantities: Sequence[tuple[int, Decimal | None]], places: int
-) -> list[Decimal | None]:
-    """The amounts of (milliseconds, rate per GPU-hour) pairs, adding up to their total.
-
-    The total is rounded as every list of a page is: to the six places of reports, then to
-    the currency's. Rounding in one step would differ by a cent if the six places end in a half.
-    None for a pair without a rate.
-    """
-    cells = {
-        i: Fraction(rate) * milliseconds / HOUR_MS
-        for i, (milliseconds, rate) in enumerate(quantities)
-        if rate is not None
-    }
-    amounts = split_money(split_money(cells), places)
-    return [amounts.get(i) for i in range(len(quantities))]

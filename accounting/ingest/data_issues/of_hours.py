@@ -18,19 +18,17 @@ from accounting.queries.data_health.cluster_issues import (
 )
 from accounting.queries.database_clock import database_now
 from accounting.rating.billing_settings import midnight
+from accounting.rating.states_sql import held, wall
 
 UNPRICED, UNMAPPED = "unpriced_gpu", "unmapped_namespace"
 SILENT, AFTER, SHARED = "cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"
-_UNPRICED = """
-    SELECT model, min(billing_on), max(billing_on),
-           sum(busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms
-               + dark_ms)::bigint
+_UNPRICED = f"""
+    SELECT model, min(billing_on), max(billing_on), sum({wall()})::bigint
     FROM usage_day WHERE cluster_id = %s AND (price_id = 0 OR gpu_price_id = 0)
     GROUP BY model
 """
-_UNMAPPED = """
-    SELECT n.name, min(d.billing_on), max(d.billing_on),
-           sum(busy_ms + idle_ms + unknown_ms)::bigint
+_UNMAPPED = f"""
+    SELECT n.name, min(d.billing_on), max(d.billing_on), sum({held("d")})::bigint
     FROM usage_day d JOIN accounting_namespace n ON n.id = d.namespace_id
     WHERE d.cluster_id = %s AND d.team_id = 0 AND d.namespace_id <> 0 GROUP BY n.name
 """

@@ -11,12 +11,9 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
-from accounting.rating.charge_sql import (
-    KEY_COLUMNS,
-    LINE_PRICE,
-    OWN_PRICE,
-    STATE_COLUMNS,
-)
+from accounting.rating.charge_sql import KEY_COLUMNS
+from accounting.rating.price_sql import LINE_PRICE, OWN_PRICE
+from accounting.rating.states_sql import STATE_COLUMNS
 
 _KEY = ", ".join(KEY_COLUMNS)
 _KEPT = ", ".join(f"c.{name}" for name in KEY_COLUMNS[:-2])

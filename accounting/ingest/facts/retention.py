@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Max, Min
 
+from accounting.domain.core.ledger_line import HELD_STATES
 from accounting.ingest.facts import partitions
 from accounting.ingest.facts.rollup import FACTS
 from accounting.ingest.kube_state_jobs import objects
@@ -16,6 +17,7 @@ from accounting.ingest.reading import scrape_buffer
 from accounting.models import DirtyHour, IngestWindow
 from accounting.queries.database_clock import database_now
 from accounting.queries.usage.pods import OF_HOLD
+from accounting.rating.states_sql import sums
 
 AHEAD = timedelta(days=30)
 HOURS_KEPT = timedelta(days=397)  # 13 months
@@ -96,13 +98,13 @@ _KEEP_TOTALS = f"""
         SELECT id, pod_id, resource, bound_ms, ended_ms FROM accounting_podhold
         WHERE total_busy_ms IS NULL AND ended_ms IS NOT NULL AND ended_ms < %s
     ), f AS (
-        SELECT ended.id, sum(u.busy_ms) AS busy, sum(u.idle_ms) AS idle,
-               sum(u.unknown_ms) AS unknown
+        SELECT ended.id, {sums("u", HELD_STATES)}
         FROM ended JOIN usage_window u ON {OF_HOLD.format(hold="ended")}
         WHERE u.window_start < %s GROUP BY ended.id
     )
     UPDATE accounting_podhold h
-    SET total_busy_ms = f.busy, total_idle_ms = f.idle, total_unknown_ms = f.unknown
+    SET total_busy_ms = f.busy_ms, total_idle_ms = f.idle_ms,
+        total_unknown_ms = f.unknown_ms
     FROM f WHERE h.id = f.id
 """
 

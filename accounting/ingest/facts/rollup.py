@@ -24,12 +24,12 @@ from accounting.rating.charge_sql import (
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
     KEY_COLUMNS,
-    STATE_COLUMNS,
     hard_facts,
     over,
     parameters,
     priced_facts,
 )
+from accounting.rating.states_sql import STATE_COLUMNS
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24

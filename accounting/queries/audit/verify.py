@@ -7,23 +7,19 @@ from django.db import connection
 from accounting.domain.core.interval import Interval
 from accounting.queries.audit.checks import audit_checks
 from accounting.queries.audit.invariant import Check, Verdict
-from accounting.rating.charge_sql import INTENSITY_COLUMNS, over
+from accounting.rating.charge_sql import INTENSITY_COLUMNS, difference, over, raw
+from accounting.rating.states_sql import (
+    STATE_COLUMNS,
+    columns,
+    held,
+    platform,
+    sums,
+    wall,
+)
 
-_ALL = "busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms + dark_ms"
-_STATES = [
-    "busy_ms",
-    "idle_ms",
-    "unknown_ms",
-    "free_ms",
-    "stranded_ms",
-    "stray_ms",
-    "dark_ms",
-]
-
-
-_DIFFER = " OR ".join(f"coalesce(a.{s}, 0) <> coalesce(b.{s}, 0)" for s in _STATES)
-_SUMS = ", ".join(f"sum({s}) AS {s}" for s in _STATES)
-
+_DIFFER = " OR ".join(
+    f"coalesce(a.{s}, 0) <> coalesce(b.{s}, 0)" for s in STATE_COLUMNS
+)
 _HARD = ", ".join(f"{over(name)} AS {name}" for name in INTENSITY_COLUMNS)
 _HARD_DIFFER = " OR ".join(
     f"coalesce(a.{name}, 0) <> coalesce(b.{name}, 0)" for name in INTENSITY_COLUMNS
@@ -58,7 +54,7 @@ CHECKS: Sequence[Check] = (
             WHERE state IN ('done', 'partial') AND rows > 0
               AND window_start >= %(start)s AND window_start < %(end)s
         ), facts AS (
-            SELECT cluster_id, window_start, gpu_id, sum({_ALL}) AS ms
+            SELECT cluster_id, window_start, gpu_id, sum({wall()}) AS ms
             FROM usage_window JOIN done USING (cluster_id, window_start)
             GROUP BY cluster_id, window_start, gpu_id
         ), present AS (
@@ -86,24 +82,24 @@ CHECKS: Sequence[Check] = (
         "no window exceeds its length",
         "the states of a GPU in a window are not negative and never exceed five minutes",
         f"""
-        SELECT gpu_id || ' ' || window_start, sum({_ALL})::text, '300000'
+        SELECT gpu_id || ' ' || window_start, sum({wall()})::text, '300000'
         FROM usage_window
         WHERE window_start >= %(start)s AND window_start < %(end)s
         GROUP BY cluster_id, window_start, gpu_id
-        HAVING sum({_ALL}) > 300000
-            OR min(least({", ".join(_STATES)})) < 0
+        HAVING sum({wall()}) > 300000
+            OR min(least({columns()})) < 0
         """,
     ),
     Check(
         "platform states apply to the platform only",
         "lines of pods have only busy, idle and unknown time; the platform's lines have the "
         "other states",
-        """
+        f"""
         SELECT gpu_id || ' ' || window_start, pod_id::text, 'its own states'
         FROM usage_window
         WHERE window_start >= %(start)s AND window_start < %(end)s
-          AND ((pod_id = 0 AND busy_ms + idle_ms + unknown_ms <> 0)
-            OR (pod_id <> 0 AND free_ms + stranded_ms + stray_ms + dark_ms <> 0))
+          AND ((pod_id = 0 AND {held()} <> 0)
+            OR (pod_id <> 0 AND {platform()} <> 0))
         """,
     ),
     Check(
@@ -121,11 +117,11 @@ CHECKS: Sequence[Check] = (
         "every up-to-date hour is the sum of its five-minute facts",
         f"""
         WITH a AS (
-            SELECT cluster_id, hour_start, {_SUMS} FROM usage_hour
+            SELECT cluster_id, hour_start, {sums()} FROM usage_hour
             WHERE hour_start >= %(start)s AND hour_start < %(end)s
             GROUP BY cluster_id, hour_start
         ), b AS (
-            SELECT cluster_id, date_trunc('hour', window_start, 'UTC') AS hour_start, {_SUMS}
+            SELECT cluster_id, date_trunc('hour', window_start, 'UTC') AS hour_start, {sums()}
             FROM usage_window
             WHERE window_start >= %(start)s AND window_start < %(end)s
             GROUP BY cluster_id, hour_start
@@ -148,10 +144,10 @@ CHECKS: Sequence[Check] = (
         "every billing day whose hours are up to date is the sum of its hours",
         f"""
         WITH a AS (
-            SELECT cluster_id, billing_on, {_SUMS} FROM usage_day
+            SELECT cluster_id, billing_on, {sums()} FROM usage_day
             GROUP BY cluster_id, billing_on
         ), b AS (
-            SELECT cluster_id, billing_on, {_SUMS} FROM usage_hour
+            SELECT cluster_id, billing_on, {sums()} FROM usage_hour
             GROUP BY cluster_id, billing_on
         )
         SELECT j.billing_on::text, j.rolled::text, j.hours::text
@@ -221,14 +217,14 @@ CHECKS: Sequence[Check] = (
         f"""
         WITH fleet AS (
             SELECT w.cluster_id, date_trunc('hour', w.window_start, 'UTC') AS hour_start,
-                   g.model, sum({_ALL}) AS ms
+                   g.model, sum({wall()}) AS ms
             FROM usage_window w JOIN accounting_gpu g ON g.id = w.gpu_id
             WHERE w.window_start >= %(start)s AND w.window_start < %(end)s
             GROUP BY w.cluster_id, hour_start, g.model
         ), lines AS (
             SELECT cluster_id, hour_start, model,
-                   sum(({_ALL}) * rate
-                       + (busy_ms + idle_ms + unknown_ms) * (gpu_rate - rate)) AS money,
+                   sum({raw(wall(), "rate")}
+                       + {difference(held(), "rate", "gpu_rate")}) AS money,
                    min(gpu_rate) AS low, max(gpu_rate) AS high,
                    bool_or(price_id = 0 OR gpu_price_id = 0) AS is_unpriced
             FROM usage_hour

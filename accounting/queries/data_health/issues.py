@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from fractions import Fraction
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.billing.charge import charge_of, raw_of
 from accounting.domain.core.issue_catalogue import text_of
-from accounting.domain.core.rounding import half_even
 from accounting.models import DataIssue
 from accounting.queries.selection import Selection, check_word, refuse_others
-from accounting.rating.charge_sql import STATE_COLUMNS
+from accounting.rating.charge_sql import raw
+from accounting.rating.states_sql import wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
 def _row(row: DataIssue, rate: Decimal | None) -> IssueRow:
     at_stake = None
     if row.at_stake_ms and rate is not None and row.code not in UNPRICED:
-        at_stake = half_even(Fraction(rate) * row.at_stake_ms / HOUR_MS, 6)
+        at_stake = charge_of(raw_of(row.at_stake_ms, rate))
     return IssueRow(
         cluster=row.cluster.name if row.cluster else "",
         code=row.code,
@@ -114,7 +113,7 @@ def _rates(clusters: set[int]) -> dict[int, Decimal]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            SELECT d.cluster_id, sum(({_ALL}) * rate) / nullif(sum({_ALL}), 0)
+            SELECT d.cluster_id, sum({raw(wall("d"), "d.rate")}) / nullif(sum({wall("d")}), 0)
             FROM usage_day d
             JOIN (SELECT cluster_id, max(billing_on) AS last FROM usage_day
                   WHERE cluster_id = ANY(%s) GROUP BY cluster_id) newest USING (cluster_id)
@@ -124,6 +123,3 @@ def _rates(clusters: set[int]) -> dict[int, Decimal]:
             [sorted(clusters)],
         )
         return {row[0]: row[1] for row in cursor.fetchall() if row[1] is not None}
-
-
-_ALL = " + ".join(STATE_COLUMNS)

@@ -120,7 +120,7 @@ def retirement_effect(cluster: Cluster, at: datetime | None) -> RetirementEffect
     ledger, usage = ledger_total(chosen), usage_total(chosen)
     return RetirementEffect(
         start=start,
-        wall_ms=sum(ledger.milliseconds[state] for state in STATES),
+        wall_ms=ledger.wall_ms,
         dark_ms=ledger.milliseconds["dark"],
         held_ms=usage.allocated_ms,
         wall_charge=sum(

@@ -12,10 +12,10 @@ from decimal import Decimal
 
 from django.db import connection
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.reports.totals import price_amounts
+from accounting.domain.billing.charge import price_amounts
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection
+from accounting.rating.states_sql import held, wall
 
 Amounts = Mapping[str, Decimal]  # currency -> amount
 
@@ -50,19 +50,12 @@ class PaidTime:
     price_id: str
 
 
-_HELD = "u.busy_ms + u.idle_ms + u.unknown_ms"
 _IS_HELD = "u.namespace_id <> 0"
-HELD_TIME = PaidTime(_HELD, _IS_HELD, "u.tier", "u.rate", "u.price_id")
+HELD_TIME = PaidTime(held("u"), _IS_HELD, "u.tier", "u.rate", "u.price_id")
 IDLE_TIME = PaidTime("u.idle_ms", _IS_HELD, "u.tier", "u.rate", "u.price_id")
 # The whole GPU's own price also of what is held: what a price by profile or tier differs
 # from it is the platform's, with the opposite sign (N27).
-ALL_TIME = PaidTime(
-    " + ".join(f"u.{state}_ms" for state in STATES),
-    "true",
-    "''",
-    "u.gpu_rate",
-    "u.gpu_price_id",
-)
+ALL_TIME = PaidTime(wall("u"), "true", "''", "u.gpu_rate", "u.gpu_price_id")
 
 
 _OF_A_PRICE = "model, profile, lifecycle, tier, rate, currency, valid_from, valid_to"

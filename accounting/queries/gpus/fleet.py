@@ -9,8 +9,8 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
+from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.reports.efficiency import HELD_STATES as HELD
 from accounting.domain.reports.rows import LedgerRow
 from accounting.models import DataIssue
 from accounting.queries.gpus.drivers import drivers

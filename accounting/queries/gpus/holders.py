@@ -9,6 +9,7 @@ from django.db import connection
 from accounting.access import Scope
 from accounting.domain.core.interval import Interval
 from accounting.queries.selection import Selection
+from accounting.rating.states_sql import held
 
 Gpu = tuple[str, str]  # cluster, UUID
 
@@ -88,7 +89,7 @@ _HELD = f"""
     {_FACTS} AND w.gpu_id IN (
         SELECT h.id FROM accounting_gpu h WHERE h.uuid = ANY(%(uuids)s))
     GROUP BY c.name, g.uuid, p.name, n.name, team, p.id
-    ORDER BY c.name, g.uuid, sum(w.busy_ms + w.idle_ms + w.unknown_ms) DESC, p.name,
+    ORDER BY c.name, g.uuid, sum({held("w")}) DESC, p.name,
              n.name
 """  # of this module's own words
 _FOUND = f"""

@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
+from accounting.rating.charge_sql import unpriced_sum
+from accounting.rating.states_sql import held
+
 
 @dataclass(frozen=True, slots=True)
 class ModelInUse:
@@ -63,10 +66,9 @@ def unpriced_before(model: str, since: datetime) -> int:
     """Held GPU-milliseconds of a model without a price in rolled-up hours before a time."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT coalesce(sum(busy_ms + idle_ms + unknown_ms), 0)::bigint
-            FROM usage_hour
-            WHERE model = %s AND namespace_id <> 0 AND rate IS NULL AND hour_start < %s
+            f"""
+            SELECT {unpriced_sum(held("u"))} FROM usage_hour u
+            WHERE model = %s AND namespace_id <> 0 AND hour_start < %s
             """,
             [model, since],
         )

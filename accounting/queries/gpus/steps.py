@@ -18,6 +18,7 @@ from accounting.queries.selection import (
 )
 from accounting.queries.usage.ledger import HiddenError
 from accounting.rating.charge_sql import over
+from accounting.rating.states_sql import sums
 
 STEPS = {"window": WINDOW_MS, "hour": HOUR_MS}
 
@@ -54,8 +55,7 @@ class GpuStep:
 _HARD = tuple(item.name for item in fields(Intensity))
 _SUMS = {
     "usage_window": (
-        *(f"sum(w.{state}_ms)::bigint" for state in STATES),
-        *("sum(w.samples_used)::bigint", "sum(w.samples_expected)::bigint"),
+        *(sums("w"), "sum(w.samples_used)::bigint", "sum(w.samples_expected)::bigint"),
     ),
     "intensity_window": tuple(over(f"w.{name}", name) for name in _HARD),
 }

@@ -8,12 +8,13 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.ledger_line import HELD_STATES
 from accounting.domain.reports.efficiency import StateTimes
 from accounting.models import GpuGeometry
 from accounting.queries.paging import ALL_ROWS, Key, Seek
 from accounting.queries.selection import Selection, refuse_others, stored_period
 from accounting.queries.usage.ledger import HiddenError
+from accounting.rating.states_sql import sums, wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,7 @@ _HELD = """
         SELECT cluster_id, node_id, gpu_id, instance, pod_id, team_id,
                min(window_start) AS start,
                max(window_start) + interval '5 minutes' AS after,
-               sum(busy_ms)::bigint AS busy_ms, sum(idle_ms)::bigint AS idle_ms,
-               sum(unknown_ms)::bigint AS unknown_ms, bool_or(is_inferred) AS is_inferred
+               {sums}, bool_or(is_inferred) AS is_inferred
         FROM island
         GROUP BY cluster_id, node_id, gpu_id, instance, pod_id, team_id, island
     )
@@ -149,7 +149,11 @@ def held_stretches(selection: Selection, seek: Seek = ALL_ROWS) -> list[HeldStre
     filters = selection.filters
     for name in ("team", "namespace", "node", "pod"):
         parameters[f"f_{name}"] = list(filters[name]) if name in filters else None
-    text = _HELD.format(order=_ORDER, after=_AFTER if seek.after else "true")
+    text = _HELD.format(
+        sums=sums(states=HELD_STATES),
+        order=_ORDER,
+        after=_AFTER if seek.after else "true",
+    )
     with connection.cursor() as cursor:
         cursor.execute(text, parameters)
         return [HeldStretch(*row) for row in cursor.fetchall()]
@@ -188,7 +192,7 @@ def _asked(
 _PRESENT = """
     WITH fact AS (
         SELECT w.gpu_id, {instance} AS part, w.window_start,
-               sum(w.dark_ms) > sum({known}) AS is_dark
+               2 * sum(w.dark_ms) > sum({wall}) AS is_dark
         FROM usage_window w
         WHERE w.cluster_id = ANY(%(clusters)s) AND w.gpu_id = ANY(%(gpus)s)
           AND w.window_start >= %(start)s AND w.window_start < %(end)s
@@ -204,7 +208,6 @@ _PRESENT = """
     GROUP BY g.uuid, i.part, i.is_dark, i.island
     ORDER BY g.uuid, i.part, min(i.window_start)
 """
-_KNOWN = " + ".join(f"w.{state}_ms" for state in STATES if state != "dark")
 
 
 def presences(
@@ -222,7 +225,7 @@ def presences(
     if not selection.scope.sees_all:
         raise HiddenError("only finance and administrators can see GPUs of all teams")
     text = _PRESENT.format(
-        instance="w.instance" if by_instance else "(-1)::smallint", known=_KNOWN
+        instance="w.instance" if by_instance else "(-1)::smallint", wall=wall("w")
     )  # column names of this project
     with connection.cursor() as cursor:
         cursor.execute(text, _asked(selection))

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from django.db import connection
 
+from accounting.rating.states_sql import held, wall
+
 _QUERY = """
     SELECT
       (SELECT count(*) FROM accounting_source WHERE is_active),
@@ -26,17 +28,15 @@ _ADMINISTRATORS = """
     FROM accounting_person p JOIN auth_user u ON u.id = p.user_id
     WHERE p.role = 'admin' AND u.is_active AND u.password NOT LIKE '!%'
 """
-_WEEK = """
+_WEEK = f"""
     SELECT coalesce(sum(held), 0), coalesce(sum(held) FILTER (WHERE team_id = 0), 0),
            coalesce(sum(everything), 0),
            coalesce(sum(everything) FILTER (WHERE price_id = 0), 0),
            string_agg(DISTINCT CASE WHEN price_id = 0 THEN model END, ', ')
     FROM (
         SELECT team_id, price_id, model,
-               CASE WHEN namespace_id <> 0
-                    THEN busy_ms + idle_ms + unknown_ms ELSE 0 END AS held,
-               busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms + stray_ms
-                   + dark_ms AS everything
+               CASE WHEN namespace_id <> 0 THEN {held()} ELSE 0 END AS held,
+               {wall()} AS everything
         FROM usage_day
         WHERE billing_on > (SELECT max(billing_on) FROM usage_day) - 7
     ) week

@@ -7,19 +7,15 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.billing.charge import split_charges
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.rounding import split_money
 from accounting.domain.reports.rows import LedgerRow
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.usage.usage import key_columns, same_currency
-
-_HELD_MS = "(u.busy_ms + u.idle_ms + u.unknown_ms)"
-
-# What a team pays is known by its own price; what the GPU's time is worth is not (N27).
-_PRICED = "WHERE u.rate IS NOT NULL AND u.gpu_rate IS NOT NULL"
+from accounting.rating.charge_sql import HAS_RATES, difference, raw_sum, unpriced_sum
+from accounting.rating.states_sql import held, sums
 
 
 class HiddenError(PermissionError):
@@ -58,16 +54,14 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     chosen = relation(selection, by)
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
-    states = ", ".join(
-        f"sum(u.{s}_ms)::bigint AS {s}_ms, "
-        f"coalesce(sum(u.{s}_ms * u.rate) FILTER ({_PRICED}), 0) AS {s}_money, "
-        f"(sum(u.{s}_ms) - coalesce(sum(u.{s}_ms) FILTER ({_PRICED}), 0))::bigint"
-        f" AS {s}_unpriced"
+    money = ", ".join(
+        f"{raw_sum(f'u.{s}_ms', HAS_RATES)} AS {s}_money, "
+        f"{unpriced_sum(f'u.{s}_ms', HAS_RATES)} AS {s}_unpriced"
         for s in STATES
     )
     query = f"""
-        SELECT {names} u.currency AS currency, {states},
-               coalesce(sum({_HELD_MS} * (u.gpu_rate - u.rate)), 0) AS difference,
+        SELECT {names} u.currency AS currency, {sums("u")}, {money},
+               coalesce(sum({difference(held("u"))}), 0) AS difference,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
         {chosen.text()}
@@ -96,8 +90,8 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
             amount = Fraction(row[f"{state}_money"])
             if state == "free":
                 amount += Fraction(row["difference"])
-            cells[key, i] = amount / HOUR_MS
-    amounts = split_money(cells)
+            cells[key, i] = amount
+    amounts = split_charges(cells)
     return [
         LedgerRow(
             key=dict(zip(keys, key, strict=True)),

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from accounting.domain.core.ledger_line import HELD_STATES
 from accounting.domain.reports.efficiency import StateTimes
 from accounting.queries.selection import Selection
+from accounting.rating.states_sql import sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,7 @@ _QUERY = f"""
            coalesce(f.unknown_ms, held.total_unknown_ms), held.listed
     FROM held
     CROSS JOIN LATERAL (
-        SELECT sum(u.busy_ms)::bigint AS busy_ms, sum(u.idle_ms)::bigint AS idle_ms,
-               sum(u.unknown_ms)::bigint AS unknown_ms
+        SELECT {sums("u", HELD_STATES)}
         FROM usage_window u
         WHERE u.cluster_id = held.cluster_id
           AND u.window_start >= %(start)s AND u.window_start < %(end)s

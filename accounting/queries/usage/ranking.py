@@ -6,26 +6,27 @@ An organization has thousands of workloads; a page names ten of them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.core.rounding import half_even, split_money
+from accounting.domain.billing.charge import charge_of, split_charges
+from accounting.domain.core.interval import Interval
+from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.reports.comparison import change
-from accounting.domain.reports.efficiency import HELD_STATES as HELD
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.relation import Relation, relation
 from accounting.queries.selection import Selection
 from accounting.queries.usage.breakdown import Mover
 from accounting.queries.usage.usage import key_columns
+from accounting.rating.charge_sql import raw_sum, unpriced_sum
+from accounting.rating.states_sql import held, sums
 
-_HELD_MS = "(u.busy_ms + u.idle_ms + u.unknown_ms)"
-_HELD_MONEY = f"coalesce(sum({_HELD_MS} * u.rate), 0)"
+_HELD_MS = held("u")
+_HELD_MONEY, _IDLE_MONEY = raw_sum(_HELD_MS), raw_sum("u.idle_ms")
 _ORDERS = {  # what is largest: money first, then time, so that unpriced rows are ranked too
     "charge": f"{_HELD_MONEY} DESC, sum({_HELD_MS}) DESC",
-    "idle": "coalesce(sum(u.idle_ms * u.rate), 0) DESC, sum(u.idle_ms) DESC",
+    "idle": f"{_IDLE_MONEY} DESC, sum(u.idle_ms) DESC",
     "unknown": "sum(u.unknown_ms) DESC",
 }
 _HAVING = {"unknown": "HAVING sum(u.unknown_ms) > 0"}  # rows that are listed at all
@@ -52,10 +53,9 @@ def largest(
     grouped = ", ".join(columns.values())
     query = f"""
         SELECT {names}, max(u.currency) AS currency,
-               {", ".join(f"sum(u.{s}_ms)::bigint AS {s}_ms" for s in HELD)},
-               {_HELD_MONEY} AS money, coalesce(sum(u.idle_ms * u.rate), 0) AS idle_money,
-               sum(CASE WHEN u.rate IS NULL THEN {_HELD_MS} ELSE 0 END)::bigint
-                   AS unpriced_ms,
+               {sums("u", HELD)},
+               {_HELD_MONEY} AS money, {_IDLE_MONEY} AS idle_money,
+               {unpriced_sum(_HELD_MS)} AS unpriced_ms,
                sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used,
@@ -68,7 +68,7 @@ def largest(
         cursor.execute(query, chosen.parameters | {"count": count})
         names_of = [column.name for column in cursor.description]
         found = [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
-    amounts = split_money(
+    amounts = split_charges(
         {
             (i, part): amount
             for i, row in enumerate(found)
@@ -78,7 +78,6 @@ def largest(
             )
         },
         places,
-        HOUR_MS,
     )
     rows = tuple(
         _row(row, list(columns), amounts[i, "held"], amounts[i, "idle"])
@@ -146,7 +145,7 @@ def moved_most(
         found = cursor.fetchall()
     movers = []
     for team, namespace, workload, was, is_now in found:
-        amounts = (half_even(Fraction(m) / HOUR_MS, places) for m in (was, is_now))
+        amounts = (charge_of(money, places) for money in (was, is_now))
         moved = change(*amounts)
         if moved is not None and moved.difference:
             movers.append(Mover(team, namespace, workload, moved))

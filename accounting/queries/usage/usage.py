@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import split_money
-from accounting.domain.reports.efficiency import HELD_STATES as HELD
+from accounting.domain.billing.charge import split_charges
+from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
+from accounting.rating.charge_sql import raw_sum, unpriced_sum
+from accounting.rating.states_sql import sums
 
 
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
@@ -57,13 +57,13 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
     money = ", ".join(
-        f"sum(u.{s}_ms * u.rate) AS {s}_money, "
-        f"sum(CASE WHEN u.rate IS NULL THEN u.{s}_ms ELSE 0 END) AS {s}_unpriced"
+        f"{raw_sum(f'u.{s}_ms')} AS {s}_money, "
+        f"{unpriced_sum(f'u.{s}_ms')} AS {s}_unpriced"
         for s in HELD
     )
     query = f"""
         SELECT {names} u.currency AS currency,
-               {", ".join(f"sum(u.{s}_ms)::bigint AS {s}_ms" for s in HELD)},
+               {sums("u", HELD)},
                {money}, sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
@@ -81,12 +81,14 @@ def _priced(found: list[dict[str, Any]], by: Sequence[str]) -> list[UsageRow]:
     """Rows with money, split over the list by largest remainder (N28)."""
     keys = list(key_columns(by))
     merged = _merge_unpriced(found, keys)
-    cells: dict[tuple[tuple[str, ...], str], Fraction] = {}
-    for key, row in merged.items():
-        for state in HELD:
-            if _has_money(row):
-                cells[key, state] = Fraction(row[f"{state}_money"]) / HOUR_MS
-    amounts = split_money(cells)
+    amounts = split_charges(
+        {
+            (key, state): row[f"{state}_money"]
+            for key, row in merged.items()
+            if _has_money(row)
+            for state in HELD
+        }
+    )
     return [
         UsageRow(
             key=dict(zip(keys, key, strict=True)),
@@ -108,7 +110,7 @@ def _priced(found: list[dict[str, Any]], by: Sequence[str]) -> list[UsageRow]:
 
 
 def _unpriced(row: dict[str, Any]) -> int:
-    return sum(int(row[f"{state}_unpriced"]) for state in HELD)
+    return sum(row[f"{state}_unpriced"] for state in HELD)
 
 
 def _has_money(row: dict[str, Any]) -> bool:
@@ -125,8 +127,6 @@ def _merge_unpriced(
     for row in found:
         key = tuple(row[name] or "" for name in keys)
         row["is_one_currency"] = True
-        for state in HELD:
-            row[f"{state}_money"] = row[f"{state}_money"] or Decimal(0)
         known = merged.get(key)
         merged[key] = row if known is None else _both(known, row)
     return merged

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES
 from accounting.domain.core.rounding import split_money
-from accounting.domain.reports.efficiency import HELD_STATES, sum_times
+from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import state_amounts
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.web.tables import team_url
-
-PLATFORM = ("free", "stranded", "stray", "dark")  # rules.md N29
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,9 @@ def earnings(
         name="Platform",
         slot=0,
         url="",
-        milliseconds=sum(ledger.milliseconds[state] for state in PLATFORM),
+        milliseconds=sum(ledger.milliseconds[state] for state in PLATFORM_STATES),
         efficiency=None,
-        charge=shown.charge_of(PLATFORM),
+        charge=shown.charge_of(PLATFORM_STATES),
     )
     lines.append(rest)
     known = [line.charge for line in lines if line.charge is not None]

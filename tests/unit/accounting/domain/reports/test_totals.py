@@ -12,7 +12,6 @@ from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import (
     ledger_groups,
     ledger_sum,
-    price_amounts,
     rounded,
     total_of,
 )
@@ -115,12 +114,6 @@ def test_money_of_a_state_without_a_price_is_unknown() -> None:
     assert [word.charge for word in alone] == [None]
     both = ledger_sum([ledger, ledger])
     assert both == {state: 2 * (i + 1) * HOUR for i, state in enumerate(STATES)}
-
-
-def test_prices_times_hours_add_up() -> None:
-    found = price_amounts([(HOUR // 3, Decimal("1.00"))] * 3 + [(HOUR, None)], 2)
-    assert found[3] is None
-    assert sum(amount for amount in found if amount is not None) == Decimal("1.00")
 
 
 def test_a_change_says_when_too_little_was_observed() -> None:

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.charts.bars import STATE_GROUPS
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.reports.efficiency import HELD_STATES
+from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES, STATES
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import ledger_groups, state_amounts
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef
-from accounting.views.gpus.gpu_money import PLATFORM, Earnings, earnings
+from accounting.views.gpus.gpu_money import Earnings, earnings
 
 HOUR = 3_600_000
 ZERO = Decimal(0)
@@ -78,7 +77,7 @@ def test_payers_and_states_agree(
     found, ledger = of_gpu(teams, states | dict(zip(names, rest, strict=True)))
     card = {state: money or ZERO for state, money in state_amounts(ledger, 2).items()}
     assert found.charge == sum(card.values())
-    assert found.lines[-1].charge == sum(card[state] for state in PLATFORM)
+    assert found.lines[-1].charge == sum(card[state] for state in PLATFORM_STATES)
     for line in found.lines[:-1]:
         exact = amount(teams[line.name if line.slot else UNMAPPED_TEAM.slug])
         assert line.charge is not None

@@ -1,0 +1,52 @@
+"""What GPU time costs: milliseconds x rate, exact until a list is rounded (rules.md N27, N28).
+
+Raw money is in currency-milliseconds: whole milliseconds times a rate per GPU-hour. It is
+divided by the milliseconds of an hour here and nowhere else.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.core.rounding import Key, half_even, split_money
+
+
+def raw_of(milliseconds: int, rate: Decimal) -> Fraction:
+    """Share-weighted time at a rate per whole GPU-hour, exact."""
+    return milliseconds * Fraction(rate)
+
+
+def difference_of(held_ms: int, rate: Decimal, own_rate: Decimal) -> Fraction:
+    """What the platform's line takes where held time is not charged the GPU's own rate (N27)."""
+    return raw_of(held_ms, own_rate) - raw_of(held_ms, rate)
+
+
+def charge_of(raw: Fraction | Decimal, places: int = 6) -> Decimal:
+    """One amount that belongs to no list, rounded half-even."""
+    return half_even(Fraction(raw) / HOUR_MS, places)
+
+
+def split_charges(
+    raw: Mapping[Key, Fraction | Decimal], places: int = 6
+) -> dict[Key, Decimal]:
+    """A list of raw amounts as money: rounded on its total, cells by largest remainder."""
+    return split_money(raw, places, HOUR_MS)
+
+
+def price_amounts(
+    quantities: Sequence[tuple[int, Decimal | None]], places: int
+) -> list[Decimal | None]:
+    """The amounts of (milliseconds, rate per GPU-hour) pairs, adding up to their total.
+
+    The total is rounded as every list of a page is: to the six places of reports, then to
+    the currency's. Rounding in one step would differ by a cent if the six places end in a half.
+    None for a pair without a rate.
+    """
+    cells: dict[int, Fraction | Decimal] = {
+        i: raw_of(milliseconds, rate)
+        for i, (milliseconds, rate) in enumerate(quantities)
+        if rate is not None
+    }
+    amounts = split_money(split_charges(cells), places)
+    return [amounts.get(i) for i in range(len(quantities))]

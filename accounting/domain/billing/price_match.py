@@ -1,0 +1,77 @@
+"""Which price applies to some GPU time (rules.md N24, N26, N27).
+
+This is the rule over values. `accounting/rating/price_sql.py` says the same in SQL, for facts
+and rollups; a test compares both on random price books.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+
+class PriceTerms(Protocol):
+    """What a price sets: "" and a missing cluster match anything. Valid in [from, to)."""
+
+    model: Any
+    cluster_id: Any
+    profile: Any
+    lifecycle: Any
+    tier: Any
+    valid_from: Any
+    valid_to: Any
+
+
+P = TypeVar("P", bound=PriceTerms)
+
+
+@dataclass(frozen=True, slots=True)
+class PricedTime:
+    """Time of a GPU, or of a part of it, that needs a price.
+
+    Attributes:
+        at: start of the window (N24).
+        profile: of the MIG instance; "" for a whole GPU.
+        tier: priority class of the pod; "" for none.
+    """
+
+    model: str
+    cluster_id: int
+    lifecycle: str
+    at: datetime
+    profile: str = ""
+    tier: str = ""
+
+
+def match_price(prices: Iterable[P], time: PricedTime) -> P | None:
+    """Of the prices that match, the most specific one; None where none matches."""
+    matching = [price for price in prices if _matches(price, time)]
+    return max(matching, key=specificity, default=None)
+
+
+def own_price(prices: Iterable[P], time: PricedTime) -> P | None:
+    """The price of the whole GPU, whoever holds a part of it: no profile and no tier."""
+    return match_price(prices, replace(time, profile="", tier=""))
+
+
+def specificity(price: PriceTerms) -> tuple[int, bool, bool, bool, bool]:
+    """How much a price sets; ties in the order cluster, profile, lifecycle, tier (N26)."""
+    sets = (
+        price.cluster_id is not None,
+        bool(price.profile),
+        bool(price.lifecycle),
+        bool(price.tier),
+    )
+    return (sum(sets), *sets)
+
+
+def _matches(price: PriceTerms, time: PricedTime) -> bool:
+    return (
+        price.model == time.model
+        and price.cluster_id in (None, time.cluster_id)
+        and price.profile in ("", time.profile)
+        and price.lifecycle in ("", time.lifecycle)
+        and price.tier in ("", time.tier)
+        and price.valid_from <= time.at
+        and (price.valid_to is None or time.at < price.valid_to)
+    )

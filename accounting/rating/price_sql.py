@@ -1,0 +1,52 @@
+"""Which price applies to a row of time, in SQL (rules.md N24, N26, N27).
+
+The only SQL that finds prices; `accounting/domain/billing/price_match.py` is the same rule over
+values. Time is a row with the columns model, cluster_id, profile, lifecycle and tier, and `at`,
+the start of its windows; a price is a row with those columns of `accounting_unitprice`.
+"""
+
+_SETS = (
+    "{p}.cluster_id IS NOT NULL",
+    "{p}.profile <> ''",
+    "{p}.lifecycle <> ''",
+    "{p}.tier <> ''",
+)
+
+
+def matches(price: str, time: str) -> str:
+    """Whether a price is one for some time, whenever it is valid.
+
+    Args:
+        price, time: aliases of the two rows.
+    """
+    same = " AND ".join(
+        f"({price}.{name} = '' OR {price}.{name} = {time}.{name})"
+        for name in ("profile", "lifecycle", "tier")
+    )
+    return f"""{price}.model = {time}.model AND {same}
+      AND ({price}.cluster_id IS NULL OR {price}.cluster_id = {time}.cluster_id)"""
+
+
+def specificity(price: str) -> str:
+    """A row value that is greater the more a price sets; ties in the order of N26."""
+    sets = [text.format(p=price) for text in _SETS]
+    count = " + ".join(f"({text})::int" for text in sets)
+    return f"({count}, {', '.join(sets)})"
+
+
+def _best(among: str = "true") -> str:
+    return f"""
+    SELECT p.id, p.rate_per_gpu_hour AS rate, p.cost_per_gpu_hour AS cost, p.currency
+    FROM accounting_unitprice p
+    WHERE {matches("p", "c")} AND {among}
+      AND p.valid_from <= c.at AND (p.valid_to IS NULL OR p.valid_to > c.at)
+    ORDER BY {specificity("p")} DESC
+    LIMIT 1
+"""
+
+
+LINE_PRICE = _best()
+"""A SELECT of the price that is charged for the row `c`."""
+
+OWN_PRICE = _best("p.profile = '' AND p.tier = ''")
+"""A SELECT of the price of the whole GPU of the row `c`, whoever holds a part of it."""
