@@ -111,10 +111,14 @@ def _sum(row: dict[str, Any], part: str) -> int:
 
 
 def _has_money(row: dict[str, Any], state: str) -> bool:
-    """Some of the state's time has a price; a state without time where some of the row has."""
+    """Some of the state's time has a price; a state without time where some of the row has.
+
+    Free time also has the difference of held time (N27), which may be all that it has.
+    """
     time, unpriced = row[f"{state}_ms"], row[f"{state}_unpriced"]
     some = _sum(row, "unpriced") < _sum(row, "ms") or not _sum(row, "ms")
-    return row["is_one_currency"] and some and (unpriced < time or not time)
+    own = unpriced < time or not time or (state == "free" and row["difference"])
+    return bool(row["is_one_currency"] and some and own)
 
 
 _ADDED = (

@@ -253,6 +253,22 @@ def test_the_platform_takes_what_a_tiers_rate_differs(
     assert row["wall_charge"] == "4.000000"
 
 
+def test_what_a_tier_differs_is_kept_beside_free_gpus_without_a_price(
+    books: Books,
+) -> None:
+    """All free time was of a model without a price: the total lost the difference."""
+    books.configure(prices(({}, "2"), ({"tier": "low"}, "1.5")))
+    books.hours(books.gpu("GPU-1"), TEN, TEN + HOUR, books.pod(tier="low"))
+    unpriced = books.gpu("GPU-2", model="NVIDIA-A10")
+    books.hours(unpriced, TEN, TEN + HOUR, state="free")
+    books.settle()
+    row = _ledger()
+    assert (row["busy_charge"], row["free_charge"]) == ("1.500000", "0.500000")
+    assert row["wall_charge"] == "2.000000"
+    by_model = report("ledger", by="model")
+    assert [one["wall_charge"] for one in by_model] == [None, "2.000000"]
+
+
 def test_what_a_tier_differs_is_in_the_row_of_its_gpu_and_hour(books: Books) -> None:
     books.configure(prices(({}, "2"), ({"tier": "low"}, "1.5")))
     pod = books.pod(tier="low")
