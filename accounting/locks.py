@@ -1,4 +1,4 @@
-"""Advisory locks of Postgres: one dictionary of keys, so that none is used twice."""
+"""Advisory locks of Postgres: one table of keys, so that no key is used twice."""
 
 from django.db import connection
 
@@ -12,11 +12,11 @@ _SPACES = {
     "drift": 7107,
     "people": 7108,
     "sign-ins": 7109,
-    "audit": 7110,  # taken by the triggers of history
+    "audit": 7110,  # taken by history triggers
 }
 
 
 def lock(space: str, number: int) -> None:
-    """Hold a named lock until the transaction ends; waits for whoever has it."""
+    """Hold a named lock until the transaction ends; waits for its current holder."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_SPACES[space], number])

@@ -1,4 +1,4 @@
-"""Rows become values and values become rows, here and nowhere else."""
+"""Conversion of rows to values and back; only here."""
 
 import zlib
 from collections.abc import Iterable
@@ -81,13 +81,13 @@ _PLACES = tuple[
 
 @dataclass(frozen=True, slots=True)
 class HoldLabels:
-    """What is kept with a hold of the labels that named it (rules.md N17).
+    """The stored counts of the labels that named a hold (rules.md N17).
 
     Attributes:
-        held: the hold when they were counted.
-        node, is_shared: of that hold; they decide which labels count.
+        held: the hold at the time of counting.
+        node, is_shared: of that hold; they determine which labels count.
         tally: of all hours.
-        places: that it was given.
+        places: the assigned GPUs and instances.
     """
 
     held: Interval
@@ -98,7 +98,7 @@ class HoldLabels:
 
 
 def labels_kept(hold: Hold, tally: Tally, places: Iterable[Place]) -> HoldLabels:
-    """What is kept with a hold: its samples, and the places that it has by them."""
+    """The stored counts of a hold: its samples, and the places that it has by them."""
     held = Interval(hold.bound_ms, max(hold.bound_ms, hold.booked_until_ms))
     return HoldLabels(held, hold.node, hold.is_shared, tally, frozenset(places))
 
@@ -118,7 +118,7 @@ def pack_labels(kept: HoldLabels) -> bytes:
 
 
 def unpack_labels(stored: bytes) -> HoldLabels:
-    """The labels of a hold from what `pack_labels` gave."""
+    """The labels of a hold, unpacked from the output of `pack_labels`."""
     found = msgspec.msgpack.decode(stored, type=_PLACES)
     start, end, node, is_shared, named, first_ms, width, packed = found
     every = [(GpuPart(uuid, n, kind), vgpu) for uuid, n, kind, vgpu, _ in named]

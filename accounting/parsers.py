@@ -1,4 +1,4 @@
-"""JSON bodies: read strictly, so that no view meets what cannot be stored or answered."""
+"""JSON request bodies: parsed strictly, so that views get only values that can be stored."""
 
 import json
 import re
@@ -10,15 +10,15 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 
 DEEPEST = 32  # levels; a change set has five
-WIDEST = 2**63  # numbers beyond are in no column of ours
-_NOT_TEXT = re.compile("[\0\ud800-\udfff]")  # PostgreSQL and UTF-8 have neither
+WIDEST = 2**63  # larger numbers fit in none of our columns
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")  # PostgreSQL and UTF-8 support neither
 
 
 class BodyError(exceptions.ParseError):
     """A body that is not acceptable JSON.
 
     Attributes:
-        pointer: the member at fault (RFC 6901, as a fragment): `#/edits/0/team`.
+        pointer: the member that is not valid (RFC 6901, as a fragment): `#/edits/0/team`.
     """
 
     def __init__(self, detail: str, pointer: str = "#") -> None:
@@ -27,7 +27,7 @@ class BodyError(exceptions.ParseError):
 
 
 class StrictJsonParser(BaseParser):
-    """UTF-8, no key twice, numbers of 64 bits, at most 32 levels, no NUL, whole characters."""
+    """UTF-8, no duplicate keys, numbers of 64 bits, at most 32 levels, no NUL, valid characters."""
 
     media_type = "application/json"
     renderer_class = JSONRenderer
@@ -41,7 +41,7 @@ class StrictJsonParser(BaseParser):
         """The body as values.
 
         Raises:
-            BodyError: what is wrong, and where.
+            BodyError: the body is not valid; with the fault and its location.
         """
         del media_type, parser_context
         try:
@@ -57,7 +57,7 @@ class StrictJsonParser(BaseParser):
             raise BodyError(f"The body is not JSON: {error.msg} ({place}).") from error
         except RecursionError as error:
             raise BodyError("The body is nested too deeply.") from error
-        except ValueError as error:  # Python reads no integer of 5,000 digits
+        except ValueError as error:  # Python reads no integers of 5,000 digits
             raise BodyError("A number in the body is too large.") from error
         for pointer, value in _walk(found):
             _check(pointer, value)
@@ -109,6 +109,6 @@ def _check(pointer: str, value: Any) -> None:
 
 
 def _shown(name: str) -> str:
-    """A name that is safe in a response and as one step of a pointer."""
+    """A name that is safe in a response and as one part of a pointer."""
     plain = _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", name)[:100]
     return plain.replace("~", "~0").replace("/", "~1")

@@ -1,6 +1,6 @@
 """Errors of the API as problem documents (RFC 9457).
 
-`errors` names each parameter, or member of the body, that is wrong and what it may be.
+`errors` lists each parameter, or member of the body, that is not valid and the allowed values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ Fault = dict[str, Any]
 
 
 class CursorExpired(exceptions.APIException):
-    """What a cursor was given for is not there any more."""
+    """The list of a cursor no longer exists."""
 
     status_code = 410
 
@@ -39,8 +39,9 @@ def document(
     Args:
         status: of HTTP.
         detail: one sentence for a person.
-        instance: the address that was asked for.
-        faults: each wrong parameter, or member of the body, with what it may be.
+        instance: the requested address.
+        faults: each parameter, or member of the body, that is not valid, with the allowed
+            values.
     """
     return {
         "type": "about:blank",
@@ -55,7 +56,7 @@ def document(
 def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn an exception of a view into a problem document.
 
-    What the asker may not see is "not found": a 403 would say that it exists.
+    A resource that the person may not read is "not found": a 403 would reveal that it exists.
     """
     response = exception_handler(_known(error), context)
     if response is None:
@@ -69,7 +70,7 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
         faults,
     )
     response.content_type = MEDIA_TYPE
-    request.accepted_renderer = JSONRenderer()  # also where CSV was asked for
+    request.accepted_renderer = JSONRenderer()  # also if CSV was requested
     request.accepted_media_type = MEDIA_TYPE
     return response
 
@@ -108,7 +109,7 @@ def _messages(error: ModelError) -> list[tuple[str, list[str]]]:
 
 
 def _members(pointer: str, detail: Any) -> Iterator[Fault]:
-    """Each message of a body that does not fit, with where it belongs."""
+    """Each message about a body that is not valid, with its location."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             is_whole = name == "non_field_errors"

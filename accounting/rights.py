@@ -1,7 +1,7 @@
-"""Who may see what: one rule for a page and for the same rows over REST.
+"""Who may see what: one rule for a page and for the same rows in REST.
 
-Rows of teams are limited by `Scope` in the queries; a right says who may ask at all. The
-table of `docs/access.md` lists every right, and a test checks pages and API for each role.
+Rows of teams are limited by `Scope` in the queries; a right defines who may open a list at all.
+The table of `docs/access.md` lists every right, and a test checks pages and API for each role.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,10 @@ class Right:
     """Who may do or see one thing.
 
     Attributes:
-        who: in words, for the page of a refusal.
-        allows: yes or no to a scope.
-        is_hidden: a page of it is 404 for others, as if it were not there. REST always
-            answers 404 for what may not be read.
+        who: as text, for the error page.
+        allows: whether a scope has the right.
+        is_hidden: its page is 404 for others, as if it did not exist. REST always returns 404 for
+            resources that may not be read.
     """
 
     who: str
@@ -39,19 +39,19 @@ def _is_admin(scope: Scope) -> bool:
 
 
 SIGNED_IN = Right("people with an account", _anybody)
-"""Everybody gets in, and sees the rows of their teams."""
+"""Everybody has access, and sees the rows of their teams."""
 
 WHOLE_FLEET = Right("finance and administrators", _sees_all)
-"""What is of no one team: capacity, queues, attribution as a whole."""
+"""Data that belongs to no single team: capacity, queues, attribution as a whole."""
 
 ONE_GPU = Right("finance and administrators", _sees_all, is_hidden=True)
-"""A GPU through time names all who held it; whether it exists is not revealed either."""
+"""A GPU through time shows all its holders; whether it exists is not revealed either."""
 
 DATA_ISSUES = Right("finance and administrators", _sees_all)
 """Faults in the data name pods and GPUs of every team."""
 
 AUDIT = Right("finance and administrators", _sees_all)
-"""Finance checks who changed prices and rules; the record holds no secret."""
+"""Finance checks who changed prices and rules; the audit log contains no secrets."""
 
 ADMINISTRATION = Right("administrators", _is_admin)
 """Changes of prices, rules and tiers, and the setup."""

@@ -1,6 +1,6 @@
-"""Celery entry points. They only wake workers: what is due is recorded in the window ledger.
+"""Celery entry points. They only wake workers: due work is recorded in the window ledger.
 
-Losing a message, running one twice or running two at once changes nothing.
+A message that is lost, or a task that runs twice or in parallel, changes nothing.
 """
 
 import structlog
@@ -13,8 +13,8 @@ from accounting.ingest.facts import retention
 from accounting.models import Cluster, SourceKind
 
 log = structlog.get_logger(__name__)
-SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
-WORK_S = 300  # of one ring: a long backfill goes on with the next one
+SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed
+WORK_S = 300  # of one task: a long backfill continues with the next one
 
 
 @shared_task(name="accounting.tasks.scrape", soft_time_limit=SOFT_S, time_limit=HARD_S)
@@ -36,7 +36,7 @@ def scrape_cluster(cluster_id: int) -> None:
 
 @shared_task(name="accounting.tasks.sweep", soft_time_limit=SOFT_S, time_limit=HARD_S)
 def sweep() -> None:
-    """Derive missing work from Postgres and ring for it (beat: every minute)."""
+    """Find due work in Postgres and start tasks for it (beat: every minute)."""
     for cluster in Cluster.objects.all():
         live_sources.find_due(cluster)
         ingest.apply_async((cluster.pk,), expires=60)
@@ -44,7 +44,7 @@ def sweep() -> None:
 
 @shared_task(name="accounting.tasks.ingest", soft_time_limit=SOFT_S, time_limit=HARD_S)
 def ingest(cluster_id: int) -> None:
-    """Compute a cluster's due windows and roll up what they changed, for some minutes."""
+    """Compute a cluster's due windows and roll up changed hours, for some minutes."""
     done = catch_up(Cluster.objects.get(pk=cluster_id), for_s=WORK_S)
     log.info(
         "ingested",
@@ -67,5 +67,5 @@ def forget_attempts() -> None:
     name="accounting.tasks.keep_partitions", soft_time_limit=SOFT_S, time_limit=HARD_S
 )
 def keep_partitions() -> None:
-    """Keep partitions ahead and drop expired ones (beat: every hour)."""
+    """Create partitions in advance and drop expired ones (beat: every hour)."""
     retention.keep()

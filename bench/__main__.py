@@ -1,6 +1,7 @@
-"""`make bench`: P1 to P8, K1, K2, attribution, backfill; named rivals, answers compared first.
+"""`make bench`: P1 to P8, K1, K2, attribution, backfill, against named alternatives.
 
-Ends with 1 when a floor is missed. `--only P7,P8` runs some; `--json FILE` keeps the figures.
+Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
+some; `--json FILE` stores the figures.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Run the benches and print one line a goal."""
+    """Run the benches and print one line for each goal."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--only", default="", help="goals, separated by commas")
     parser.add_argument("--json", type=Path)

@@ -12,7 +12,7 @@ from tests.control_plane.world import World, world_of
 
 @contextmanager
 def bench_world(goal: str) -> Iterator[World | None]:
-    """A cluster of its own for a goal; None, said by name, where it cannot run here."""
+    """A separate cluster for a goal; None, with a message, if it cannot run here."""
     if why := programs.obstacle({"api_server"}):
         print(f"skipped {goal}: {why}")
         yield None

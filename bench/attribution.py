@@ -1,11 +1,11 @@
 """P16: attribution of one window of mixed shapes, against a loop over pods and samples.
 
-The rival is the tests' oracle: the rules in plain Python, one value after another, node by
-node (of a whole fleet at once it is quadratic, which no straightforward loop has to be). Both
-get the same samples of one window of 4,096 GPUs with eight series each: whole GPUs, MIG
-instances, time-slicing with and without virtual GPUs. Answers are compared first. The oracle
-leaves GPU activity (SM, tensor, memory, power, energy) out, so the ratio is of the columns that
-both compute; the seconds with GPU activity are printed beside it.
+The alternative is the tests' oracle: the rules in plain Python, one value after another, node by
+node (for a whole fleet at once it would be quadratic, which is not a fair comparison). Both get the
+same samples of one window of 4,096 GPUs with eight series each: whole GPUs, MIG
+instances, time-slicing with and without virtual GPUs. Results are compared first. The oracle does
+not compute GPU activity (SM, tensor, memory, power, energy), so the ratio is for the columns that
+both compute; the seconds with GPU activity are also printed.
 """
 
 import statistics
@@ -48,7 +48,7 @@ KUBE = {"job": "kube-state-metrics", "instance": "kube:8080"}
 
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
-    """The figure, unless others are wanted."""
+    """The figure, unless others are requested."""
     if wanted and "P16" not in wanted:
         return
     nodes = [list(node_samples(node)) for node in range(GPUS // GPUS_A_NODE)]
@@ -59,9 +59,9 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
 
 
 def _oracle(nodes: Sequence[Sequence[Sample]]) -> tuple[dict[Key, Fact], float]:
-    """The oracle's facts, and the seconds that samples and holds took to become facts.
+    """The oracle's facts, and the seconds from samples and holds to facts.
 
-    Its holds and presences are not counted, as ours are not: both have them before.
+    Its holds and presences are not timed, and neither are ours: both have them before.
     """
     facts: dict[Key, Fact] = {}
     seconds = 0.0
@@ -111,7 +111,7 @@ def _figure(
 
 
 def node_samples(node: int) -> Iterator[Sample]:
-    """Everything that is scraped of a node in the window; shapes take turns."""
+    """All scraped samples of a node in the window; shapes alternate."""
     shape = ("whole", "whole", "mig", "vgpu", "shared")[node % 5]
     yield from _kube_samples(node, shape)
     for gpu in range(GPUS_A_NODE):
@@ -124,7 +124,7 @@ def node_samples(node: int) -> Iterator[Sample]:
 
 
 def _rows(node: int, shape: str, gpu: int) -> Iterator[dict[str, str]]:
-    """The labels of each row that the exporter writes of a GPU."""
+    """The labels of each row that the exporter writes for a GPU."""
     labels = {
         "UUID": f"GPU-{node:04d}-{gpu}",
         "gpu": str(gpu),
@@ -178,7 +178,7 @@ def _kube_samples(node: int, shape: str) -> Iterator[Sample]:
 
 
 def _pods(node: int, shape: str) -> Iterator[tuple[str, str]]:
-    """Names of pods, and what each asks for one of."""
+    """Names of pods, and the resource of which each requests one."""
     for gpu in range(GPUS_A_NODE):
         if shape == "whole":
             yield f"p{node}-{gpu}", "nvidia_com_gpu"

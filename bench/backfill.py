@@ -1,7 +1,7 @@
-"""Backfill: a day of 8,192 GPUs from files, in a process of its own, measured once.
+"""Backfill: a day of 8,192 GPUs from files, in a separate process, measured once.
 
 30 s samples of every GPU and 60 s samples of kube-state, as OpenMetrics text written hour by
-hour; what is timed is `manage.py import_metrics`, from reading the files to the rollups.
+hour; timed is `manage.py import_metrics`, from reading the files to the rollups.
 """
 
 import os
@@ -25,11 +25,11 @@ LIMIT_MIB = 1536
 
 
 def figures(wanted: set[str], hours: int = DAY_HOURS) -> Iterator[Figure]:
-    """The figures of this module that are wanted (all when none is named).
+    """The requested figures of this module (all if none is named).
 
     Args:
-        wanted: goals; "backfill" is this one's name.
-        hours: of the day that are imported; fewer than 24 are reported as such.
+        wanted: goals; this one is "backfill".
+        hours: imported hours of the day; fewer than 24 are reported.
     """
     if wanted and "backfill" not in wanted:
         return
@@ -70,7 +70,7 @@ def _import(paths: list[Path]) -> tuple[float, float, float]:
 
 
 def _check(hours: int) -> int:
-    """How many facts there are; every millisecond of every GPU is in exactly one state."""
+    """The number of facts; checks that every millisecond of every GPU is in exactly one state."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*), sum(busy_ms + idle_ms + unknown_ms + free_ms + stranded_ms

@@ -73,7 +73,7 @@ def make(gpus: int, teams: int = 200) -> None:
 
 
 def window_rows(gpus: int, window: int, seed: int = 1) -> "np.ndarray":
-    """The facts of one window: one line a GPU."""
+    """The facts of one window: one line for each GPU."""
     random = np.random.default_rng(seed + window)
     rows = np.zeros(gpus, write_facts.ROW)
     rows["cluster_id"] = 1

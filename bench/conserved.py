@@ -1,8 +1,8 @@
-"""Conservation of time and money, asked in SQL that shares nothing with the product's.
+"""Conservation of time and money, checked with SQL that shares nothing with the product's.
 
-Every query runs in one snapshot, so that it may be asked while workers write: windows that
-wait for a worker and hours that wait for their rollup are left out, and so is a cluster's
-newest window, whose end is still open.
+Every query runs in one snapshot, so that it can run while workers write: windows that wait for a
+worker, hours that wait for their rollup, and a cluster's newest window, whose end is still open,
+are excluded.
 """
 
 from collections import defaultdict
@@ -24,13 +24,13 @@ DIFFER = " OR ".join(
 
 @dataclass(frozen=True, slots=True)
 class Conserved:
-    """What was compared in one snapshot.
+    """The comparisons of one snapshot.
 
     Attributes:
         windows: computed ones.
-        facts: rows of them.
-        compared: sums that were put beside one another.
-        findings: one sentence for each pair that differs; empty when all is well.
+        facts: rows in them.
+        compared: number of compared sums.
+        findings: one sentence for each pair that differs; empty if all are equal.
     """
 
     windows: int
@@ -52,7 +52,7 @@ DONE = """
     )
 """
 
-# Of every GPU and hour (or day): the seven states beside the time that it was there.
+# For every GPU and hour (or day): the seven states, compared with its presence.
 TIME = f"""
     WITH {DONE}, had AS (
         SELECT cluster_id, gpu_id, date_trunc(%(unit)s, window_start, 'UTC') AS at,
@@ -73,7 +73,7 @@ TIME = f"""
     FROM had FULL JOIN there USING (cluster_id, gpu_id, at)
 """
 
-# Of every clean hour and model: each state beside that of its facts.
+# For every clean hour and model: each state, compared with its facts.
 HOURS = f"""
     WITH a AS (
         SELECT cluster_id, hour_start AS at, model, {EACH} FROM usage_hour GROUP BY 1, 2, 3
@@ -86,7 +86,7 @@ HOURS = f"""
     WHERE NOT EXISTS (SELECT FROM accounting_dirtyhour d WHERE d.hour_start = at)
 """
 
-# Of every clean day and model: each state and the money beside those of its hours.
+# For every clean day and model: each state and the money, compared with its hours.
 MONEY = f"sum(({ALL}) * rate + (busy_ms + idle_ms + unknown_ms) * (gpu_rate - rate))"
 DAYS = f"""
     WITH a AS (
@@ -123,7 +123,7 @@ LIVES = "SELECT node_id, valid_from, lifecycle FROM accounting_nodefact ORDER BY
 
 
 def conserved(url: str) -> Conserved:
-    """Compare all that is stored, in one snapshot of the database."""
+    """Compare everything that is stored, in one snapshot of the database."""
     with psycopg.connect(url) as database:
         database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         counts = (
@@ -140,7 +140,7 @@ def conserved(url: str) -> Conserved:
     return Conserved(windows, facts, len(compared), tuple(findings))
 
 
-Pair = tuple[str, Any, Any]  # what, found, wanted
+Pair = tuple[str, Any, Any]  # what, found, expected
 
 
 def _compared(database: psycopg.Connection) -> Iterator[Pair]:
@@ -156,10 +156,10 @@ def _rows(database: psycopg.Connection, query: str, **values: str) -> list[Any]:
 
 
 def _money(database: psycopg.Connection) -> Iterator[Pair]:
-    """Of every clean hour and model: the lines beside the price of the GPUs' time.
+    """For every clean hour and model: the lines, compared with the price of the GPUs' time.
 
-    The price of each window is looked up here once more (rules.md N24, N26), by the model
-    and by the lifecycle of the node when the window began.
+    The price of each window is looked up here separately (rules.md N24, N26), by the model
+    and by the lifecycle of the node at the start of the window.
     """
     prices = _rows(database, PRICES)
     lives: dict[int, list[tuple[datetime, str]]] = defaultdict(list)

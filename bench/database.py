@@ -11,7 +11,7 @@ NAME = "gpu_ledger_bench"
 
 @contextmanager
 def database() -> Iterator[None]:
-    """Django set up on a database that is dropped in the end."""
+    """Django set up on a database that is dropped at the end."""
     home = None
     if not os.environ.get("DATABASE_URL"):
         from portal.embedded import lease

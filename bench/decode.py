@@ -1,4 +1,4 @@
-"""P4, P5: a Prometheus answer into arrays, against prometheus-api-client and a DataFrame."""
+"""P4, P5: a Prometheus response into arrays, against prometheus-api-client and a DataFrame."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ START_S = 1_790_812_800
 
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
-    """The figures of this module that are wanted (all when none is named)."""
+    """The requested figures of this module (all if none is named)."""
     if not wanted or "P4" in wanted:
         yield _speed()
     if not wanted or "P5" in wanted:
@@ -23,7 +23,7 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
 
 
 def answer(series: int = SERIES) -> bytes:
-    """What a server says to a range selector over exporter series."""
+    """A server's response to a range selector over exporter series."""
     random = np.random.default_rng(7)
     parts = []
     for i in range(series):
@@ -74,7 +74,7 @@ def _speed() -> Figure:
 
 
 def _memory() -> Figure:
-    """Peak memory a point, each in a fresh process."""
+    """Peak memory per point, each in a new process."""
     peaks = {name: _peak(name) - _peak("nothing") for name in ("ours", "rival")}
     points = SERIES * POINTS
     return Figure(
@@ -88,7 +88,7 @@ def _memory() -> Figure:
 
 
 def _peak(what: str) -> int:
-    """Peak bytes of a process that decodes one answer (or only makes it)."""
+    """Peak bytes of a process that decodes one response (or only creates it)."""
     words = [sys.executable, "-m", "bench.decode", what]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     return int(done.stdout)

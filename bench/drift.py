@@ -1,6 +1,6 @@
 """K2: a drift check of 5,000 quotas on a real API server, against a bare paged list.
 
-Skipped by name where the control plane is not installed (`make provision`).
+Skipped with a message if the control plane is not installed (`make provision`).
 """
 
 import json
@@ -27,12 +27,12 @@ from tests.control_plane.server import ADMIN
 from tests.control_plane.world import World
 
 NAMESPACES, TIERS = 500, 10
-AT_ONCE = 16  # writes beside each other, to make the cluster
+AT_ONCE = 16  # parallel writes that create the cluster's objects
 KINDS = (QUOTA, CLASS)
 
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
-    """The figures of this module that are wanted (all when none is named)."""
+    """The requested figures of this module (all if none is named)."""
     if wanted and "K2" not in wanted:
         return
     with bench_world("K2") as world:
@@ -97,7 +97,7 @@ def want(cluster: Cluster) -> None:
 
 
 def check(cluster: Cluster, client: ClusterClient) -> int:
-    """What the clock does every five minutes for quotas and classes."""
+    """The periodic check of quotas and classes."""
     seen = observe(cluster, client, KINDS)
     assert not seen.errors, seen.errors
     find_drift(cluster, seen.changed, timezone.now())
@@ -105,7 +105,7 @@ def check(cluster: Cluster, client: ClusterClient) -> int:
 
 
 def bare(world: World) -> int:
-    """The pages as JSON, and nothing done with them."""
+    """The pages as JSON, without further processing."""
     count = 0
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {ADMIN}"

@@ -1,7 +1,7 @@
-"""P3: a real Prometheus to Postgres, against the stack that everybody would write first.
+"""P3: a real Prometheus to Postgres, against an obvious first implementation.
 
-The rival: prometheus-api-client, its DataFrame, Django's bulk_create with update_conflicts.
-It is given the ids of GPUs and pods, and knows nothing of holds: it books a sample's step to
+The alternative: prometheus-api-client, its DataFrame, Django's bulk_create with update_conflicts.
+It gets the ids of GPUs and pods, and does not derive holds: it books a sample's step to
 the pod that the sample names. Jobs here change on the grid of kube-state's scrapes, where
 that is exact.
 """
@@ -34,7 +34,7 @@ Answer = set[tuple[Any, ...]]
 
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
-    """The figures of this module that are wanted (all when none is named)."""
+    """The requested figures of this module (all if none is named)."""
     if wanted and "P3" not in wanted:
         return
     found = {2: programs.prometheus2(), 3: programs.prometheus3()}
@@ -90,7 +90,7 @@ def _end_to_end(address: str, version: int) -> Iterator[Figure]:
 
 
 def _empty(address: str) -> Cluster:
-    """A database that has only a cluster and its source."""
+    """A database with only a cluster and its source."""
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE accounting_cluster, usage_window, intensity_window CASCADE"
@@ -112,7 +112,7 @@ def _ours(cluster: Cluster) -> None:
 
 
 def _ours_again(cluster: Cluster) -> None:
-    """The re-read of windows that are done, as each live source's (rules.md N1)."""
+    """The re-read of computed windows, as for every live source (rules.md N1)."""
     schedule.read_again(cluster.pk, PERIOD)
     _compute(cluster)
 
@@ -136,7 +136,7 @@ _FIELDS = (
 def _answer(
     uuids: dict[int, str] | None = None, pods: dict[int, str] | None = None
 ) -> Answer:
-    """What is in the table: by window, GPU and pod."""
+    """The content of the table: by window, GPU and pod."""
     if uuids is None or pods is None:
         uuids = dict(Gpu.objects.values_list("pk", "uuid"))
         pods = dict(Pod.objects.values_list("pk", "name"))
@@ -153,7 +153,7 @@ def _difference(ours: Answer, theirs: Answer) -> str:
 
 
 class Rival:
-    """The obvious stack; ids by UUID and pod name are given to it."""
+    """The alternative implementation; it gets ids by UUID and pod name."""
 
     def __init__(self, address: str, *, is_left_open: bool) -> None:
         from prometheus_api_client import PrometheusConnect
@@ -225,7 +225,7 @@ class Rival:
         )
 
     def answer(self) -> Answer:
-        """What it wrote."""
+        """Its result."""
         return _answer(
             {pk: uuid for uuid, pk in self.gpus.items()},
             {pk: name for name, pk in self.pods.items()},

@@ -11,9 +11,9 @@ import numpy as np
 
 START_S = 1_790_812_800  # 1 October 2026, 00:00 UTC
 GPUS_A_NODE = 8
-SIZES = (1, 1, 1, 2, 4, 8)  # GPUs of a job; each fits into one node
-EMPTY_SHARE = 0.1  # of the places in which no job starts
-SHOWN_FOR_S = 300  # how long kube-state still shows a job that ended
+SIZES = (1, 1, 1, 2, 4, 8)  # GPUs of a job; each job fits into one node
+EMPTY_SHARE = 0.1  # of the slots in which no job starts
+SHOWN_FOR_S = 300  # how long kube-state still shows a job after its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of the pod."""
+        """The pod's name."""
         return f"train-{self.number}-0"
 
     @property
     def namespace(self) -> str:
-        """One of 200."""
+        """The namespace, one of 200."""
         return f"team-{self.number % 200}"
 
 
@@ -50,7 +50,7 @@ class Fleet:
     seed: int = 5
 
     def jobs(self) -> list[Job]:
-        """Every job: places of a node are filled again as they become free."""
+        """Every job: GPUs of a node are used again as they become free."""
         random = np.random.default_rng(self.seed)
         end_s = START_S + self.hours * 3600
         found: list[Job] = []
@@ -70,7 +70,7 @@ class Fleet:
         return found
 
     def write(self, folder: Path) -> list[Path]:
-        """One file an hour."""
+        """Write one file for each hour."""
         jobs = self.jobs()
         paths = [folder / f"hour-{hour:02d}.om" for hour in range(self.hours)]
         for hour, path in enumerate(paths):

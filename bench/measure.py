@@ -1,4 +1,4 @@
-"""Interleaved rounds, medians and floors: how every figure of the bench is made."""
+"""Interleaved rounds, medians and floors: how every figure of the bench is computed."""
 
 import gc
 import statistics
@@ -12,11 +12,11 @@ ROUNDS = 5
 
 @dataclass
 class Figure:
-    """One goal: ours against a named rival or limit, as a ratio.
+    """One goal: our time against a named alternative or limit, as a ratio.
 
     Attributes:
         floor: the ratio (or, with `limit_s`, the seconds) that must be met.
-        at_most: True when smaller is better.
+        at_most: True if smaller is better.
     """
 
     goal: str
@@ -29,7 +29,7 @@ class Figure:
 
     @property
     def met(self) -> bool:
-        """True when the floor is met."""
+        """True if the floor is met."""
         return self.value <= self.floor if self.at_most else self.value >= self.floor
 
     def line(self) -> str:
@@ -49,7 +49,7 @@ def interleaved(
     before: Callable[[str], object] | None = None,
     rounds: int = ROUNDS,
 ) -> dict[str, list[float]]:
-    """Seconds of each candidate, round by round in turn, after one warm-up round.
+    """Seconds of each candidate, in alternating rounds, after one warm-up round.
 
     `before` prepares a candidate's run and is not timed.
     """
@@ -67,15 +67,14 @@ def interleaved(
 
 
 def ratio(rival: list[float], ours: list[float]) -> float:
-    """How many times faster we are: median of the rounds' own ratios."""
+    """The speedup: median of the ratios of all rounds."""
     return statistics.median(a / b for a, b in zip(rival, ours, strict=True))
 
 
 def peak_rss() -> int:
     """Peak resident bytes of this program alone.
 
-    `ru_maxrss` would not do: Linux lets it begin with the size of the process that
-    started us.
+    `ru_maxrss` cannot be used: on Linux it starts with the size of the parent process.
     """
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))

@@ -1,7 +1,7 @@
-"""K1: the plan of 500 quotas on a real API server, against 500 bare dry runs of the same.
+"""K1: the plan of 500 quotas on a real API server, against 500 bare dry runs.
 
-Both send as many at once. Ours also lists, compares, says what the change does and keeps it.
-Skipped by name where the control plane is not installed (`make provision`).
+Both send the same number of requests in parallel. Ours also lists, compares, computes effects and
+stores the plan. Skipped with a message if the control plane is not installed (`make provision`).
 """
 
 import json
@@ -30,7 +30,7 @@ REASON = "the plan of many quotas"
 
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
-    """The figures of this module that are wanted (all when none is named)."""
+    """The requested figures of this module (all if none is named)."""
     if wanted and "K1" not in wanted:
         return
     with bench_world("K1") as world:
@@ -79,7 +79,7 @@ def _figures(world: World) -> Iterator[Figure]:
 
 
 def _draft(cluster: Cluster, edits: Sequence[QuotaEdit]) -> ChangeSet:
-    """What a person asked for; the time of a plan begins after it."""
+    """A change set to plan; its creation is not timed."""
     draft = Draft(edits, REASON)
     return create(cluster=cluster, draft=draft, actor="bench", at=timezone.now())
 
@@ -94,7 +94,7 @@ def ours(change_set: ChangeSet) -> int:
 
 
 def bare(world: World, bodies: Sequence[Any]) -> int:
-    """The same dry runs, and nothing done with the answers."""
+    """The same dry runs, without further processing."""
     with requests.Session() as session, ThreadPoolExecutor(AT_ONCE) as pool:
         session.headers["Authorization"] = f"Bearer {ADMIN}"
         session.headers["Content-Type"] = "application/apply-patch+yaml"

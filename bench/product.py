@@ -1,4 +1,4 @@
-"""The whole product for a soak: started as a person starts it, looked at from outside."""
+"""The whole product for a soak test: started as a person starts it, and checked from outside."""
 
 import os
 import signal
@@ -32,35 +32,35 @@ WAITING = """
 
 
 class Finding(Exception):
-    """Something that must never be; the message says what."""
+    """A violation; the message describes it."""
 
 
 @dataclass(slots=True)
 class Demo:
-    """The product, as a person starts it, in a home of its own."""
+    """The product, as a person starts it, in a separate home."""
 
     home: Path
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def environment(self) -> dict[str, str]:
-        """Ours, without what would lead to other services than the home's."""
+        """The environment, without variables that select other services than the home's."""
         hidden = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "PUBLIC_URL"}
         ours = {name: value for name, value in os.environ.items() if name not in hidden}
         return ours | {
             "DJANGO_SETTINGS_MODULE": "portal.settings",
             "GPU_LEDGER_HOME": str(self.home),
-            "TMPDIR": str(self.temporary),  # what is killed leaves things there
+            "TMPDIR": str(self.temporary),  # killed processes leave files there
         }
 
     @property
     def temporary(self) -> Path:
-        """Where its processes put what they need for a moment."""
+        """The folder of its processes' temporary files."""
         return self.home / "tmp"
 
     @property
     def log(self) -> Path:
-        """What the demo says."""
+        """The output of the demo."""
         return self.home / "soak.log"
 
     @property
@@ -69,10 +69,10 @@ class Demo:
         return places_of(self.home).database_url
 
     def start(self) -> None:
-        """Start it; returns when its first page is there.
+        """Start it; returns when its first page responds.
 
         Raises:
-            Finding: it does not come up.
+            Finding: it does not start.
         """
         self.temporary.mkdir()
         words = [
@@ -101,11 +101,11 @@ class Demo:
 
     @property
     def last_words(self) -> str:
-        """The end of what it said."""
+        """The end of its output."""
         return " / ".join(self.log.read_text().splitlines()[-3:])
 
     def workers(self) -> tuple[list[int], list[int]]:
-        """The worker, and the children of its pool."""
+        """The worker, and the child processes of its pool."""
         if self.process is None:
             return [], []
         parents = {
@@ -116,7 +116,7 @@ class Demo:
         return sorted(parents), sorted(children_of(parents))
 
     def verify(self) -> bool:
-        """What `manage.py verify` says of all that is stored; prints what is broken."""
+        """Run `manage.py verify` on all stored data; prints violations."""
         done = subprocess.run(
             [sys.executable, "manage.py", "verify"],
             cwd=ROOT,
@@ -130,13 +130,13 @@ class Demo:
         return done.returncode == 0
 
     def waiting(self) -> int:
-        """Windows whose time has come, and hours, that are not done."""
+        """Windows and hours that are due and not done."""
         with psycopg.connect(self.url) as database:
             found = database.execute(WAITING).fetchone()
         return int(found[0]) if found else 0
 
     def newest_s(self) -> float:
-        """How long ago the newest computed window began, in seconds."""
+        """The age of the newest computed window's start, in seconds."""
         with psycopg.connect(self.url) as database:
             found = database.execute(NEWEST).fetchone()
         return float(found[0] or 0.0) if found else 0.0
@@ -164,7 +164,7 @@ class Demo:
 
 
 def processes() -> Iterator[tuple[int, int, str]]:
-    """Every living process: its id, its parent's and its command line."""
+    """All running processes: id, id of the parent and command line."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]

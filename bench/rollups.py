@@ -17,7 +17,7 @@ ROWS_P7 = 10_000_000
 
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
-    """The figures of this module that are wanted (all when none is named)."""
+    """The requested figures of this module (all if none is named)."""
     if not wanted or "P8" in wanted:
         yield from _dirty_hour()
     if not wanted or "P7" in wanted:
@@ -65,10 +65,10 @@ _OURS = """
 
 
 def _whole() -> Figure:
-    """All facts to (hour, team), against DuckDB on its own table, at equal threads.
+    """All facts to (hour, team), against DuckDB on its own table, with the same number of threads.
 
-    Both select and return the rows, and write none. Both stores are at rest: what was loaded
-    is vacuumed here and checkpointed there, so that no cleaning runs within the rounds.
+    Both select and return the rows, and write none. Loaded data is vacuumed here and checkpointed
+    there first, so that no cleanup runs within the rounds.
     """
     gpus = 8192
     count = -(-ROWS_P7 // gpus)
@@ -120,7 +120,7 @@ def _ours() -> list[tuple[int, int, int, int]]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             "SET LOCAL jit = off; SET LOCAL work_mem = '256MB';"
-            "SET LOCAL max_parallel_workers_per_gather = 1;"  # and the leader: two
+            "SET LOCAL max_parallel_workers_per_gather = 1;"  # plus the leader: two
             "SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0"
         )
         cursor.execute(_OURS.replace("%%", "%"))

@@ -1,11 +1,11 @@
 """`make soak`: the real demo, a worker killed every 30 s, every sum checked every minute.
 
-The demo runs in a home of its own (one week of 24 GPUs, which it imports meanwhile, and the
-live cluster). The pool's children and the worker itself are killed in turns by SIGKILL.
-Each minute, and at the end when no window waits any more, `manage.py verify` must be green
-and `bench.conserved` must find an error of 0 ms and 0 money. Ends with 1 on a finding, and
-keeps the home for a look. `SOAK_SECONDS` says how long (3600); a soak of less than two minutes
-kills after each quarter of its time, and checks in the middle and at the end.
+The demo runs in a separate home (one week of 24 GPUs, which it imports in the meantime, and the
+live cluster). The pool's child processes and the worker itself are killed in turns by SIGKILL.
+Each minute, and at the end when no window waits any more, `manage.py verify` must pass
+and `bench.conserved` must find an error of 0 ms and 0 money. Exits with 1 on a finding, and
+keeps the home for analysis. `SOAK_SECONDS` sets the duration (3600); a soak of less than two
+minutes kills after each quarter of its time, and checks in the middle and at the end.
 """
 
 import os
@@ -28,19 +28,19 @@ from portal.embedded.supervisor import Stopped, stopping_signals
 SECONDS = 3600.0  # without SOAK_SECONDS
 KILL_EVERY = 30.0  # seconds
 CHECK_EVERY = 60.0  # seconds
-OLDEST_S = 1200.0  # of the newest window: it began, ended and waited its turn
+OLDEST_S = 1200.0  # of the newest window: it started, ended and waited for a worker
 SETTLE_S = 300.0  # after the last kill, until no window waits
 POLL = 0.5  # seconds
 
 
 def say(text: str) -> None:
-    """One line, at once, with the time."""
+    """Print one line with the time."""
     print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True)
 
 
 @dataclass(slots=True)
 class Soak:
-    """The kills and the checks, and what came of them."""
+    """The kills and the checks, and their results."""
 
     demo: Demo
     began: float = field(default_factory=time.monotonic)
@@ -52,7 +52,7 @@ class Soak:
     whom: Iterator[str] = field(default_factory=lambda: cycle(("child", "worker")))
 
     def run(self, seconds: float) -> None:
-        """Kill and check until the time is over, then once more when all is done."""
+        """Kill and check until the time is over, then once more when all work is done."""
         check_every = min(CHECK_EVERY, seconds / 2)
         end, next_check = self.began + seconds, self.began + check_every
         with self.killing(min(KILL_EVERY, seconds / 4)):
@@ -73,7 +73,7 @@ class Soak:
 
     @contextmanager
     def killing(self, every_s: float) -> Iterator[None]:
-        """Within, somebody is killed every so often, also while sums are being checked."""
+        """A context in which processes are killed periodically, also while sums are checked."""
         ended = threading.Event()
 
         def kill_all_along() -> None:
@@ -89,7 +89,7 @@ class Soak:
             thread.join()
 
     def kill(self) -> None:
-        """Kill a child of the pool or the worker, in turns; who is not there is spared."""
+        """Kill a child of the pool or the worker, in turns; a missing process is skipped."""
         parents, pool = self.demo.workers()
         whom = next(self.whom)
         chosen = parents if whom == "worker" else pool
@@ -101,10 +101,10 @@ class Soak:
             self.kills[whom] += 1
 
     def check(self) -> None:
-        """Both judges on what is stored now.
+        """Run both checks on the stored data.
 
         Raises:
-            Finding: one of them is not content.
+            Finding: one of them fails.
         """
         is_green = self.demo.verify()
         found = conserved(self.demo.url)
@@ -122,10 +122,10 @@ class Soak:
         )
 
     def settle(self) -> float:
-        """Wait until nothing waits; returns for how long.
+        """Wait until no work is due; returns the seconds.
 
         Raises:
-            Finding: something waits for ever, or nothing new comes.
+            Finding: work stays due, or nothing new is computed.
         """
         began = time.monotonic()
         while left := self.demo.waiting():
@@ -139,7 +139,7 @@ class Soak:
 
 @contextmanager
 def home() -> Iterator[Path]:
-    """A folder for the demo; kept when something was found."""
+    """A folder for the demo; kept if there is a finding."""
     path = Path(mkdtemp(prefix="gpu-ledger-soak-"))
     try:
         yield path
@@ -153,7 +153,7 @@ def home() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Soak; 0 when all was well, 1 on a finding, 130 when it was stopped."""
+    """Run the soak; 0 on success, 1 on a finding, 130 if it was stopped."""
     seconds = float(os.environ.get("SOAK_SECONDS") or SECONDS)
     try:
         with stopping_signals(), home() as place:

@@ -19,11 +19,11 @@ from bench.measure import Figure, interleaved, ratio
 GPUS = 8192
 WINDOWS = 24
 _NONE = np.zeros(0, write_facts.INTENSITY_ROW)
-SMALL = 4096  # rows for the rival that is slow
+SMALL = 4096  # rows for the slow alternative
 
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
-    """The figures of this module that are wanted (all when none is named)."""
+    """The requested figures of this module (all if none is named)."""
     if not wanted or wanted & {"P1", "P2"}:
         yield from _copies()
     if not wanted or "P6" in wanted:
@@ -84,7 +84,7 @@ def _copies() -> Iterator[Figure]:
 
 
 def _server_file(rows: "np.ndarray") -> str:
-    """A binary COPY file where the server can read it."""
+    """A binary COPY file that the server can read."""
     with connection.cursor() as cursor:
         write_facts.copy_rows(rows)
         names = ", ".join(name for name, _ in write_facts.COLUMNS)
@@ -137,7 +137,7 @@ def _against_bulk_create(rows: "np.ndarray") -> Figure:
 
 
 def _repeat(count: int, what: str) -> Figure:
-    """The write stage of windows that did not change, against their first load."""
+    """The write stage of unchanged windows, against their first load."""
     cluster.reset()
     cluster.make(GPUS)
     partitions.ensure(
@@ -197,7 +197,7 @@ def _repeat(count: int, what: str) -> Figure:
 
 
 def _fact_writes() -> int:
-    """Rows that were ever written to or deleted from the fact partitions."""
+    """Rows ever written to or deleted from the fact partitions."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_stat_force_next_flush()")
         cursor.execute(

@@ -1,10 +1,9 @@
-"""Makes the virtual environment from the lock, or renews it; needs nothing but Python.
+"""Creates or updates the virtual environment from the lock; needs only Python.
 
     environment.py runtime|development FOLDER
 
-`deploy/with-venv` and the Dockerfile run it. With `--check` it only says by its exit code
-whether the environment is as the lock wants it; then it must be run by the environment's
-own Python.
+`deploy/with-venv` and the Dockerfile run it. With `--check` it only reports by its exit code
+whether the environment matches the lock; then it must be run by the environment's own Python.
 """
 
 import argparse
@@ -23,14 +22,14 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOCKS = {"runtime": "requirements.txt", "development": "requirements-dev.txt"}
 LOCK_FILE = "making.lock"  # `.lock` is uv's own
-STAMP = "installed.json"  # what was installed, and where; written last
+STAMP = "installed.json"  # the installed lock and folder; written last
 PIP = ("-m", "pip", "install", "--quiet", "--require-hashes", "-r")
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CANNOT_RUN = 3  # as `manage.py`
 
 
 class CannotMake(Exception):
-    """The environment cannot be made; the message says why and what to do."""
+    """The environment cannot be created; the message explains why and what to do."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -52,16 +51,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def is_current(kind: str, folder: Path) -> bool:
-    """Whether all of a lock is installed, and programs in the folder find their Python."""
+    """True if all of a lock is installed, and programs in the folder find their Python."""
     found = read_stamp(folder)
     return found.get("place") == place(folder) and found.get(kind) == digest(kind)
 
 
 def make(kind: str, folder: Path) -> None:
-    """Install what the lock of a kind names; alone, and only where something is missing.
+    """Install the lock of a kind, under a lock file, if something is missing.
 
     Raises:
-        CannotMake: says why.
+        CannotMake: with the reason.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,10 +83,10 @@ def make(kind: str, folder: Path) -> None:
 
 
 def require_own(folder: Path) -> None:
-    """Refuse to write into somebody else's environment: that person could not renew it.
+    """Refuse to write into another user's environment: that user could not update it.
 
     Raises:
-        CannotMake: says whose it is.
+        CannotMake: names the owner.
     """
     owner = folder.stat().st_uid
     if owner != os.geteuid():
@@ -99,14 +98,14 @@ def require_own(folder: Path) -> None:
 
 
 def install(kind: str, folder: Path) -> None:
-    """Make the environment where there is none for this Python, then install a lock."""
+    """Create the environment if there is none for this Python, then install a lock."""
     python = folder / "bin" / "python"
     if not is_usable(folder):
         clear(folder)
         say(f"making the virtual environment {folder} with {sys.executable}")
         (folder / STAMP).write_text(
             "{}"
-        )  # the next try may clear what is left of this one
+        )  # the next run may clear an incomplete environment
         run(sys.executable, "-m", "venv", folder)
     if not (folder / "bin" / "uv").exists():
         install_uv(folder)
@@ -114,8 +113,8 @@ def install(kind: str, folder: Path) -> None:
     lock = CHECKOUT / LOCKS[kind]
     uv: list[str | Path] = [folder / "bin" / "uv", "pip", "install", "--quiet"]
     uv += cache_options()
-    # The system's certificates, as there may be a proxy with one of its own. Where pip is
-    # configured for an index that uv does not know, pip installs.
+    # Uses the system's certificates, because a proxy may have its own. If pip is configured for an
+    # index that uv does not know, pip installs.
     uv += ["--system-certs", "--python", python, "--require-hashes", "-r", lock]
     if subprocess.run(uv, check=False).returncode:
         run(python, *PIP, lock)
@@ -138,7 +137,7 @@ def install_uv(folder: Path) -> None:
 
 
 def is_usable(folder: Path) -> bool:
-    """Whether there is an environment of this Python, made for this folder."""
+    """True if there is an environment of this Python, created for this folder."""
     code = "import sys; print(*sys.version_info[:2], sep='.')"
     try:
         command: list[str | Path] = [folder / "bin" / "python", "-c", code]
@@ -152,10 +151,10 @@ def is_usable(folder: Path) -> bool:
 
 
 def clear(folder: Path) -> None:
-    """Empty the folder of an environment that cannot be used any more.
+    """Empty the folder of an unusable environment.
 
     Raises:
-        CannotMake: somebody else has made what is in it.
+        CannotMake: another user created its content.
     """
     inside = [path for path in folder.iterdir() if path.name != LOCK_FILE]
     if inside and not (folder / STAMP).exists():
@@ -171,7 +170,7 @@ def clear(folder: Path) -> None:
 
 
 def cache_options() -> list[str]:
-    """`--no-cache` for an account without a folder of its own for uv's cache."""
+    """`--no-cache` for an account without a writable folder for uv's cache."""
     try:
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         cache = Path(os.environ.get("UV_CACHE_DIR") or home / "uv")
@@ -183,17 +182,17 @@ def cache_options() -> list[str]:
 
 
 def place(folder: Path) -> str:
-    """Folder and Python: the first lines of its programs name both."""
+    """Folder and Python: the shebang lines of its programs contain both."""
     return f"{folder} {VERSION}"
 
 
 def digest(kind: str) -> str:
-    """What names the content of a lock."""
+    """A digest of the content of a lock."""
     return hashlib.sha256((CHECKOUT / LOCKS[kind]).read_bytes()).hexdigest()
 
 
 def read_stamp(folder: Path) -> dict[str, str]:
-    """What is installed; nothing where that is not known."""
+    """The installed lock; empty if not known."""
     with suppress(OSError, ValueError):
         found = json.loads((folder / STAMP).read_text())
         if isinstance(found, dict):
@@ -202,7 +201,7 @@ def read_stamp(folder: Path) -> dict[str, str]:
 
 
 def name_of(uid: int) -> str:
-    """A user, in words."""
+    """The name of a user."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -210,15 +209,15 @@ def name_of(uid: int) -> str:
 
 
 def say(text: str) -> None:
-    """One line for a person."""
+    """Print one line."""
     sys.stderr.write(f"gpu-ledger: {text}\n")
 
 
 def run(*command: str | Path) -> None:
-    """One step.
+    """Run one step.
 
     Raises:
-        subprocess.CalledProcessError: it failed, and has said why.
+        subprocess.CalledProcessError: it failed, and has printed why.
     """
     subprocess.run(command, check=True)
 

@@ -1,7 +1,7 @@
 """The Celery application and its schedule: tasks only wake workers.
 
-The truth is in PostgreSQL. Losing every message costs a minute: the sweeper derives
-missing work from the window ledger. So no results are kept, and any task may run twice.
+All state is in PostgreSQL. If every message is lost, work is delayed by a minute: the sweep finds
+due work in the window ledger. So results are not stored, and any task may run twice.
 """
 
 import os
@@ -23,47 +23,47 @@ app.steps["worker"].add(DjangoStructLogInitStep)  # request ids in the logs of t
 app.conf.redbeat_redis_url = settings.REDIS_URL
 app.conf.redbeat_lock_timeout = 60  # seconds until a second beat takes over
 
-# A tick that nobody took before the next one is dropped: after an outage there is one
-# of each, not a queue of them.
+# A task that is not started before the next one is due is dropped: after an outage there is one
+# of each, not a queue.
 app.conf.beat_schedule = {
-    # Windows that are due or were lost: a minute is the longest that a fault hides.
+    # Windows that are due or were lost: after a lost message, within a minute.
     "sweep": {
         "task": "accounting.tasks.sweep",
         "schedule": 60.0,
         "options": {"expires": 60},
     },
-    # Sources of kind scrape, at the step that exporters usually have.
+    # Sources of kind scrape, at the usual interval of exporters.
     "scrape": {
         "task": "accounting.tasks.scrape",
         "schedule": 30.0,
         "options": {"expires": 30},
     },
-    # What clusters have: a watch (`manage.py observe --follow`) sees a change at once,
-    # and this finds it within minutes where none runs.
+    # State of clusters: a watch (`manage.py observe --follow`) sees changes at once; without one,
+    # this finds them within minutes.
     "look_at_clusters": {
         "task": "scheduler_view.tasks.observe_clusters",
         "schedule": 300.0,
         "options": {"expires": 300},
     },
-    # Change sets to plan, apply, end or expire, if a wake-up was lost or a time has come.
+    # Change sets to plan, apply, end or expire, if a wakeup was lost or a time was reached.
     "find_changes": {
         "task": "scheduler_view.tasks.find_changes",
         "schedule": 15.0,
         "options": {"expires": 15},
     },
-    # Counts of sign-in attempts are small; hourly keeps a flood of them from staying.
+    # Counts of sign-in attempts are small; removing them hourly limits their number.
     "forget_attempts": {
         "task": "accounting.tasks.forget_attempts",
         "schedule": crontab(minute="47"),
         "options": {"expires": 3600},
     },
-    # Partitions ahead of time, expired ones away: hourly, for a failure has a day.
+    # Partitions in advance, and dropping expired ones: hourly, because a failure may last a day.
     "keep_partitions": {
         "task": "accounting.tasks.keep_partitions",
         "schedule": crontab(minute="17"),
         "options": {"expires": 3600},
     },
-    # Rows of people who did not sign out; nothing else removes them.
+    # Sessions of people who did not sign out; nothing else removes them.
     "remove_expired_sessions": {
         "task": "portal.tasks.remove_expired_sessions",
         "schedule": crontab(hour="3", minute="47"),

@@ -1,4 +1,4 @@
-"""Checks of `manage.py check`, which `collectstatic` runs when the image is built."""
+"""Checks of `manage.py check`; `collectstatic` runs them when the image is built."""
 
 import importlib.util
 import re
@@ -13,21 +13,21 @@ from django.core.checks import CheckMessage, Error, Tags, register
 BUNDLE = Path("vendor", "plotly", "plotly-cartesian.min.js")
 NAMED = re.compile(r"plotly\.js \(cartesian - minified\) v(\d+\.\d+\.\d+)")
 SHIPPED = re.compile(r'__plotlyjs_version__ = "(\d+\.\d+\.\d+)"')
-HEAD = 500  # characters; the bundle names itself in its first comment
+HEAD = 500  # characters; the bundle has its name in its first comment
 
 
 @register(Tags.staticfiles)
 def vendored_charts(
     app_configs: Sequence[AppConfig] | None, **_options: Any
 ) -> list[CheckMessage]:
-    """The vendored chart script is of the version that the package `plotly` ships."""
+    """The vendored chart script has the version that the package `plotly` ships."""
     del app_configs
     bundle = Path(settings.BASE_DIR) / "static" / BUNDLE
     return compare(bundle, shipped_version())
 
 
 def compare(bundle: Path, shipped: str) -> list[CheckMessage]:
-    """An error where the bundle is of another version than the one shipped."""
+    """An error if the bundle has another version than the shipped one."""
     with bundle.open() as file:
         found = NAMED.search(file.read(HEAD))
     version = found[1] if found else "an unknown version"
@@ -45,10 +45,10 @@ def compare(bundle: Path, shipped: str) -> list[CheckMessage]:
 def shipped_version() -> str:
     """The version of plotly.js in the installed package.
 
-    It is read, not imported: every command runs the checks.
+    It is read, not imported, because every command runs the checks.
 
     Raises:
-        LookupError: plotly is not installed, or keeps its version elsewhere.
+        LookupError: plotly is not installed, or has its version in another place.
     """
     spec = importlib.util.find_spec("plotly")
     if spec is None or not spec.submodule_search_locations:

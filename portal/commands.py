@@ -1,4 +1,4 @@
-"""Runs one management command: services up, database migrated, errors in words."""
+"""Runs one management command: services started, database migrated, errors as sentences."""
 
 import sys
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from django.db import Error, InterfaceError, OperationalError
 from portal.embedded.errors import ServicesError
 from portal.env import ConfigurationError
 
-# Commands that need no database. Any other one may be the first that a person runs.
+# Commands that need no database. Any other command may be a person's first one.
 WITHOUT_DATABASE = frozenset(
     {"check", "collectstatic", "compilemessages", "diffsettings", "help", "version"}
 )
-CANNOT_RUN = 3  # beside 0 success, 1 a finding, 2 wrong use
+CANNOT_RUN = 3  # other codes: 0 success, 1 a finding, 2 wrong use
 # They run migrations, or only compare or print them.
 MIGRATING = frozenset(
     {"migrate", "prepare_database", "makemigrations", "showmigrations", "sqlmigrate"}
@@ -23,7 +23,7 @@ AGAIN = "Completed work is kept. Run the command again"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `manage.py <arguments>`; returns the exit code where Django does not exit."""
+    """Run `manage.py <arguments>`; returns the exit code if Django does not exit."""
     try:
         django.setup()
         if needs_database(arguments):
@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _prepare(arguments: Sequence[str]) -> None:
-    """Have the database ready; a demo of a version before the first release begins again.
+    """Prepare the database; a demo from before the first release starts again.
 
     Raises:
         ServicesError: the command cannot run.
@@ -61,7 +61,7 @@ def _prepare(arguments: Sequence[str]) -> None:
 
 
 def first_reason(error: BaseException) -> str:
-    """What the database said first, in one line; then all it says is "closed"."""
+    """The database's first message, in one line; its later ones are only "closed"."""
     chain = [error]
     while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
         chain.append(before)
@@ -70,7 +70,7 @@ def first_reason(error: BaseException) -> str:
 
 
 def needs_database(arguments: Sequence[str]) -> bool:
-    """False when the command, or a plea for help, works without a database."""
+    """False if the command, or a request for help, works without a database."""
     words = list(arguments[1:])
     if not words or words[0].startswith("-") or {"-h", "--help"} & set(words):
         return False

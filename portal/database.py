@@ -1,4 +1,4 @@
-"""Makes sure that there is a database with our tables before a command begins."""
+"""Makes sure that there is a database with our tables before a command starts."""
 
 import sys
 
@@ -11,19 +11,18 @@ from portal.embedded import lease
 from portal.embedded.errors import ServicesError
 from portal.old_database import refuse
 
-MIGRATION_LOCK = 0x6770756C  # "gpul": two first commands at once migrate once
+MIGRATION_LOCK = 0x6770756C  # "gpul": two first commands in parallel migrate once
 
 
 def ready(*, migrate: bool = True) -> None:
-    """Start or join the embedded services where needed, and bring the tables up.
+    """Start or join the embedded services if needed, and migrate the tables.
 
-    An empty database is migrated, and so is the embedded one after an upgrade. A
-    database of somebody's own that has tables of an older version is left alone: when
-    it changes is for its owner to say.
+    An empty database is migrated, and so is the embedded one after an upgrade. An external database
+    with tables of an older version is not changed: its owner decides when to migrate it.
 
     Raises:
-        OldDatabaseError: when it was made before the first release; it is left alone.
-        ServicesError: when it cannot be reached or must be migrated by hand.
+        OldDatabaseError: it was created before the first release; it is not changed.
+        ServicesError: it cannot be reached or must be migrated manually.
     """
     environment = settings.ENVIRONMENT
     is_embedded = environment.database_url is None

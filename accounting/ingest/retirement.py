@@ -37,22 +37,22 @@ from accounting.models import Cluster, PendingRetirement
 from accounting.queries.data_health.retirement import retired_ms, stored
 from accounting.queries.database_clock import database_now
 
-Progress = Callable[[int, int], None]  # days done, of how many
+Progress = Callable[[int, int], None]  # days done, total
 
 NOTHING = hashlib.sha256(b"").digest()  # `facts.Facts.content_hash` of no facts
 
 
 class RetirementError(ValueError):
-    """A cluster cannot end at that time; the message says why and what to choose."""
+    """A cluster cannot end at that time; the message explains why and what to choose."""
 
 
 def retire(cluster: Cluster, at: datetime | None, *, actor: Actor, reason: str) -> bool:
-    """Let a cluster end at a time, or go on (`at` None); True when that is another time.
+    """Set the end of a cluster, or clear it (`at` None); True if that changes it.
 
-    All presence and holds end there. What it changes is brought about by `work_off`.
+    All presence and holds end there. `work_off` applies the change.
 
     Raises:
-        RetirementError: the facts or samples of that time are gone, and it is on no border.
+        RetirementError: the facts or samples of that time are gone, and it is not on a boundary.
     """
     with act(actor, reason):
         row = Cluster.objects.select_for_update().get(pk=cluster.pk)
@@ -68,7 +68,7 @@ def retire(cluster: Cluster, at: datetime | None, *, actor: Actor, reason: str) 
 
 
 def _check(cluster_id: int, at: datetime) -> None:
-    """Refuse a time inside what cannot be divided any more."""
+    """Reject a time inside an hour that can no longer be divided."""
     shown = f"{at:%Y-%m-%dT%H:%M:%SZ}"
     at_ms = to_ms(at)
     if stored(cluster_id).has_expired(at) and at_ms % HOUR_MS:
@@ -108,13 +108,13 @@ def work_off(
     for_s: float = float("inf"),
     on_progress: Progress | None = None,
 ) -> Interval | None:
-    """Bring about what setting, moving or taking back a cluster's end changes.
+    """Apply the change of a cluster's end.
 
-    Days, newest first, until none is left or `for_s` seconds have passed; what is left is
-    done by whoever comes next.
+    Days, newest first, until none is left or `for_s` seconds have passed; the next call
+    continues.
 
     Returns:
-        The time that was looked at; None where nothing was to be done.
+        The processed time; None if nothing was to be done.
     """
     until = monotonic() + for_s
     done: list[Interval] = []
@@ -130,7 +130,7 @@ def work_off(
 
 
 def _next_day(cluster: Cluster) -> tuple[Interval, int] | None:
-    """Do the newest day that is left; returns it and how many are left then."""
+    """Process the newest remaining day; returns it and the number of remaining days."""
     with transaction.atomic():
         waiting = PendingRetirement.objects.select_for_update(skip_locked=True)
         row = waiting.filter(cluster=cluster).first()
@@ -143,7 +143,7 @@ def _next_day(cluster: Cluster) -> tuple[Interval, int] | None:
             row.save()
         else:
             row.delete()
-        end_ms = retired_ms(cluster.pk)  # as far as it is brought about with this day
+        end_ms = retired_ms(cluster.pk)  # the progress after this day
         end_ms = FAR_MS if end_ms is None else end_ms
         if day.start_ms < end_ms:
             _bring_back(cluster, Interval(day.start_ms, min(day.end_ms, end_ms)))
@@ -155,7 +155,7 @@ def _next_day(cluster: Cluster) -> tuple[Interval, int] | None:
 
 
 def _start_of_step(cluster_id: int, row: PendingRetirement) -> int:
-    """A day back; all that is left, where it goes away and no hour of it is kept."""
+    """A day back; all remaining time if it is removed and no hour of it is stored."""
     first = stored(cluster_id).first_hour
     at = row.cluster.retired_at
     goes_away = at is not None and to_ms(at) <= row.start_ms + WINDOW_MS
@@ -201,9 +201,9 @@ _CUT = (
 
 
 def _empty(cluster_id: int, period: Interval) -> None:
-    """Take the facts and hours of a period away; nothing is read for it.
+    """Remove the facts and hours of a period; no source is queried.
 
-    An hour whose facts have expired is put aside as a whole.
+    An hour whose facts have expired is stored separately as a whole.
     """
     start_ms = -(-period.start_ms // WINDOW_MS) * WINDOW_MS  # windows that are in it
     values: dict[str, Any] = {
@@ -269,7 +269,7 @@ _EMPTY = (
 
 
 def _bring_back(cluster: Cluster, period: Interval) -> None:
-    """Give a period of a cluster that goes on (again) its holds, hours and windows."""
+    """Restore the holds, hours and windows of a period that is no longer after the end."""
     values: dict[str, Any] = {
         "cluster": cluster.pk,
         "start": to_instant(period.start_ms - period.start_ms % HOUR_MS),

@@ -1,8 +1,8 @@
-"""Names of metrics that no catalogue knows, and what time they may have cost.
+"""Metric names that are not in the catalogue, and the time that they may affect.
 
-A file and a scrape show all their names; Prometheus is asked for those of the catalogue, so
-those outside it need a question of their own. At stake is the held time without any metric
-on the nodes that such a name is shown of: a metric of another name reads as none.
+A file and a scrape contain all names; Prometheus is queried for the names of the catalogue, so
+others need a separate query. At stake is the held time without any metric on the nodes of such a
+name's series, because a metric under an unknown name is not used.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -19,14 +19,14 @@ from accounting.queries.data_health.unmeasured import unmeasured_ms
 from accounting.sources.errors import SourceError
 
 log = structlog.get_logger(__name__)
-MOST = 100  # names of one period; more say nothing more
+MOST = 100  # names of one period; more would add no information
 
 
 def look_for_unknown(cluster: Cluster, reader: ClusterReader, period: Interval) -> None:
-    """Name what looks like a GPU's metric in a period and is in no table.
+    """Report names that look like a GPU metric in a period and are not in the catalogue.
 
-    What a day of data has passed without is resolved. A source that does not answer this
-    question keeps no window waiting: its next window is asked again.
+    Issues are resolved after a day of data without them. If a source does not respond to this
+    query, windows do not wait: the query is repeated with the next window.
     """
     if not reader.is_asked:
         return
@@ -63,14 +63,14 @@ def record_unknown(
     period: Interval,
     weighed: Interval,
 ) -> None:
-    """Keep the names that a source showed, with what is at stake.
+    """Store the unknown names of a source, with the time at stake.
 
     Args:
-        cluster: whose source.
-        where: the source, in words.
-        nodes_of: by name, the nodes that it is shown of.
+        cluster: of the source.
+        where: the source, as text.
+        nodes_of: the nodes of its series, by name.
         period: when it was seen.
-        weighed: the facts that may lack it.
+        weighed: the period whose facts may lack it.
     """
     lost = unmeasured_ms(cluster.pk, weighed) if nodes_of else {}
     shown = dict.fromkeys(sorted(nodes_of)[:MOST], where)
@@ -78,6 +78,6 @@ def record_unknown(
 
 
 def hours_of(period: Interval) -> Interval:
-    """The UTC hours that a period touches."""
+    """The UTC hours that a period overlaps."""
     end = period.end_ms + -period.end_ms % HOUR_MS
     return Interval(period.start_ms - period.start_ms % HOUR_MS, end)

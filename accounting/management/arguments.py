@@ -14,14 +14,14 @@ LONGEST_S = MAX_STEP_MS // 1000
 
 
 class WrongUse(ValueError):
-    """A command was called with arguments that do not fit; the message says what to do."""
+    """A command was called with arguments that are not valid; the message explains what to do."""
 
 
 def clusters_named(name: str | None) -> Sequence[Cluster]:
-    """The cluster of a name; all without one.
+    """The cluster with a name; all clusters without a name.
 
     Raises:
-        WrongUse: no such cluster, or none is configured.
+        WrongUse: the cluster does not exist, or none is configured.
     """
     every = list(Cluster.objects.all())
     if not every:
@@ -43,8 +43,8 @@ def ended_range(start: str | None, end: str | None) -> Interval | None:
         start, end: ISO 8601 with offset, or a date (midnight in the billing time zone).
 
     Raises:
-        WrongUse: only one of the two, not times on five-minute boundaries, or a range that has
-            not begun.
+        WrongUse: only one of the two, not times on five-minute boundaries, or a range that has not
+            started.
     """
     if start is None and end is None:
         return None
@@ -64,10 +64,10 @@ def ended_range(start: str | None, end: str | None) -> Interval | None:
 
 
 def interval_of(text: str | None) -> int | None:
-    """Seconds between two samples (rules.md N4); None where nothing is said.
+    """Seconds between two samples (rules.md N4); None if not given.
 
     Raises:
-        WrongUse: not a whole number from 1 to 300.
+        WrongUse: not an integer from 1 to 300.
     """
     if text is None:
         return None

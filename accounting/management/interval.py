@@ -1,4 +1,4 @@
-"""The interval of a source in words: declared, or concluded from its samples (rules.md N4)."""
+"""The interval of a source as text: declared, or derived from its samples (rules.md N4)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ def interval_line(
     """One line for a person.
 
     Args:
-        declared_s: what rules where it is set, in seconds.
-        concluded: by sampler, in milliseconds; None where too few samples tell.
+        declared_s: the declared interval in seconds, which is used if set.
+        concluded: by sampler, in milliseconds; None with too few samples.
     """
     shown = _by_job(concluded)
     if declared_s is None:

@@ -1,4 +1,4 @@
-"""Rows as a table for people, JSON or CSV for programs; and how commands end."""
+"""Rows as a table for people, JSON or CSV for programs; and exit codes of commands."""
 
 import csv
 import json
@@ -14,9 +14,9 @@ from rich.table import Table
 
 from accounting.serializers.csv_text import csv_lines
 
-DONE, FINDING, WRONG_USE = 0, 1, 2  # how commands end
-INTERRUPTED = 130  # by Ctrl-C, as shells have it
-HIDDEN = {  # Django's own options: they work, and are not in the way of `--help`
+DONE, FINDING, WRONG_USE = 0, 1, 2  # exit codes
+INTERRUPTED = 130  # Ctrl-C, as in shells
+HIDDEN = {  # Django's own options: they work, but are not shown in `--help`
     "--version",
     "--verbosity",
     "--settings",
@@ -29,7 +29,7 @@ HIDDEN = {  # Django's own options: they work, and are not in the way of `--help
 
 @contextmanager
 def until_closed() -> Iterator[None]:
-    """End quietly when whoever reads the output has seen enough, as `head` has."""
+    """End without an error when the reader of the output closes it, as `head` does."""
     try:
         yield
         sys.stdout.flush()
@@ -43,8 +43,8 @@ def write_rows(
 ) -> None:
     """Print rows in a format: table, json or csv.
 
-    JSON and CSV are written row by row: of a large report only a row is text at a time. JSON
-    is one document with a row on each line.
+    JSON and CSV are written row by row, so that a large report needs little memory. JSON is one
+    document with a row on each line.
     """
     if kind == "json":
         _json(rows, out)
@@ -55,7 +55,7 @@ def write_rows(
 
 
 def _json(rows: Iterable[Mapping[str, Any]], out: OutputWrapper) -> None:
-    """`out` ends each piece with a line feed: so a piece is a line."""
+    """`out` ends each piece with a line feed, so a piece is a line."""
     before = '{"rows": ['
     for row in rows:
         out.write(before)

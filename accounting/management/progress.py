@@ -1,4 +1,4 @@
-"""How far a long command is: a bar on a terminal, a line every five seconds elsewhere."""
+"""The progress of a long command: a bar on a terminal, a line every five seconds elsewhere."""
 
 import time
 from collections import deque
@@ -18,11 +18,11 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 EVERY_S = 5.0
-RATE_OVER_S = 60.0  # the rate is that of the last minute: hours are not equally large
+RATE_OVER_S = 60.0  # the rate is that of the last minute, because hours differ in size
 
 
 class Progress:
-    """Shows what is being done; use as a context.
+    """Shows progress; use as a context manager.
 
     Steps follow each other. A step whose name is repeated starts again.
     """
@@ -64,7 +64,7 @@ class Progress:
             self._bar.stop()
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """Show how far one step is; the total may grow."""
+        """Show the progress of one step; the total may grow."""
         if self._is_terminal:
             if what not in self._tasks:
                 self._tasks[what] = self._bar.add_task(what, total=total)
@@ -93,7 +93,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for a person: `0:05`, `12:30`, `3:05:00`."""
+    """Seconds as text: `0:05`, `12:30`, `3:05:00`."""
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)

@@ -1,4 +1,4 @@
-"""Accounts of people: what is on record of them, and the counters that slow guessing down."""
+"""Accounts of people: their sign-in records, and the counters that limit guessing."""
 
 import pghistory
 import pgtrigger
@@ -27,9 +27,9 @@ from django.db import models
     obj_field=pghistory.ObjForeignKey(related_name="events"),
 )
 class Account(User):  # type: ignore[django-manager-missing]  # knox's is untyped
-    """Django's user, with its history: made, renamed, deactivated, given a new password.
+    """Django's user with its history: created, renamed, deactivated, password changed.
 
-    The history never holds a password or its hash. Written by `actions.people`.
+    The history never contains a password or its hash. Written by `actions.people`.
     """
 
     class Meta:
@@ -37,20 +37,20 @@ class Account(User):  # type: ignore[django-manager-missing]  # knox's is untype
 
 
 class SignInOutcome(models.TextChoices):
-    """What happened at the sign-in of an account."""
+    """The result of a sign-in attempt, or another event of an account."""
 
     SIGNED_IN = "signed-in"
     FAILED = "failed"
-    LINK = "link"  # a link to choose a password was made
+    LINK = "link"  # a link to choose a password was created
 
 
 @pghistory.track(exclude=["last_at", "count"])
 class SignInRecord(models.Model):
-    """A sign-in, a burst of failed attempts at one account, or a link that was made.
+    """A sign-in, a burst of failed attempts at one account, or a link that was created.
 
     Attempts that fail within `actions.sign_in.BURST` of each other are one row and one
-    entry of the audit log; `count` and `last_at` go on in the row. Attempts at names that
-    no account has share the account "": what was typed there may be a password.
+    entry of the audit log; the row's `count` and `last_at` increase. Attempts for names without an
+    account share the account "": the typed text may be a password.
     """
 
     account = models.CharField(max_length=150, blank=True)
@@ -71,9 +71,9 @@ class SignInRecord(models.Model):
 
 
 class SignInLimit(models.Model):
-    """How many attempts one key has made since a time (`actions.sign_in`).
+    """The number of attempts of one key since a time (`actions.sign_in`).
 
-    `key` is a digest: it holds neither names nor addresses in clear text.
+    `key` is a digest: it contains neither names nor addresses in clear text.
     """
 
     key = models.CharField(primary_key=True, max_length=64)

@@ -1,16 +1,16 @@
-"""The chain over everything that people changed."""
+"""The hash chain over all changes by people."""
 
 import pgtrigger
 from django.db import models
 
 
 class AuditLink(models.Model):
-    """One row of history, sealed: its hash covers its body and the hash before it.
+    """One row of history, sealed: its hash covers its body and the previous hash.
 
-    Made by a deferred trigger of each history table, in the transaction of the change and
-    in the order of commits; nobody updates or deletes it (I17). `body` holds the table
-    (`source`), the object's id, the kind of change, when, the context (actor, reason,
-    request id) and the row as it became.
+    Written by a deferred trigger of each history table, in the transaction of the change and
+    in the order of commits; never updated or deleted (I17). `body` contains the table
+    (`source`), the object's id, the kind of change, the time, the context (actor, reason,
+    request id) and the row after the change.
     """
 
     at = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""Clusters, their metric sources, nodes and GPUs, and where each GPU was when."""
+"""Clusters, their metric sources, nodes and GPUs, and where each GPU was at which time."""
 
 from fractions import Fraction
 
@@ -12,11 +12,11 @@ class Cluster(models.Model):
     """One Kubernetes cluster.
 
     `retired_at`: all presence and holds end then (rules.md N38); null while it is in use.
-    `kube_state_jobs`: scrape jobs of kube-state that a person accepted beside those that the
-    data show first (N40). `is_confirmed`: `configure` named it, or a person said that it is
-    new (N39). `data_end_ms`: where its data end (N1); null without data.
-    `kube_jobs_in_force`: the jobs that people named, as far as that is brought about
-    (`queries.data_health.known_kube_state_jobs`); null before any sample.
+    `kube_state_jobs`: scrape jobs of kube-state that a person accepted in addition to those of the
+    first hour (N40). `is_confirmed`: it is in the setup file, or a person confirmed it as new
+    (N39). `data_end_ms`: where its data end (N1); null without data. `kube_jobs_in_force`: the
+    accepted and listed jobs that are already applied (`queries.data_health.known_kube_state_jobs`);
+    null before any sample.
     """
 
     id = models.SmallAutoField(primary_key=True)
@@ -47,10 +47,10 @@ class SharePolicyName(models.TextChoices):
 
 @pghistory.track()
 class SharePolicy(models.Model):
-    """Which share of a part of a GPU counts in a cluster from an instant on.
+    """The share policy of a cluster from an instant on.
 
-    Compute before the first. Windows take the one valid at their start; one that has begun
-    is never changed. Written by `configuration.apply`.
+    Compute before the first row. Windows use the policy that is valid at their start; a policy that
+    has started is never changed. Written by `configuration.apply`.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -69,9 +69,9 @@ class SharePolicy(models.Model):
 
 @pghistory.track()
 class AddedResource(models.Model):
-    """A resource of GPUs that an administrator named, and the share of one GPU of a unit.
+    """A GPU resource that an administrator added, and the share of one GPU of a unit.
 
-    Beside those that the product knows (`domain.units.resources`). Written by
+    In addition to those that the product knows (`domain.units.resources`). Written by
     `actions.resources`; the share is an exact fraction, above 0 and at most 1.
     """
 
@@ -94,7 +94,7 @@ class AddedResource(models.Model):
 
     @property
     def share(self) -> Fraction:
-        """Of one GPU, of one unit."""
+        """The share of one GPU that a unit represents."""
         return Fraction(self.share_numerator, self.share_denominator)
 
 
@@ -110,10 +110,10 @@ class SourceKind(models.TextChoices):
     exclude=["last_read_at", "last_sample_at", "last_error", "file_from", "file_to"]
 )
 class Source(models.Model):
-    """One place that a cluster's metrics are read from.
+    """One source of a cluster's metrics.
 
-    `settings` holds the non-secret settings of the kind (url, targets, headers, ...);
-    secrets are named there as files or environment variables, never stored.
+    `settings` contains the non-secret settings of the kind (url, targets, headers, ...);
+    secrets are referenced as files or environment variables, never stored.
     """
 
     cluster = models.ForeignKey(
@@ -123,7 +123,7 @@ class Source(models.Model):
     kind = models.CharField(max_length=11, choices=SourceKind.choices)
     settings = models.JSONField(default=dict, blank=True)
     interval_s = models.PositiveIntegerField(null=True, blank=True)  # rules.md N4
-    scales = models.JSONField(default=dict, blank=True)  # name -> ratio | percent (N8)
+    scales = models.JSONField(default=dict, blank=True)  # ratio | percent, by name (N8)
     is_active = models.BooleanField(default=True)
     last_read_at = models.DateTimeField(null=True, blank=True)
     last_sample_at = models.DateTimeField(null=True, blank=True)
@@ -142,7 +142,7 @@ class Source(models.Model):
 
 
 class Node(models.Model):
-    """One node name of one cluster; node objects under it come and go (`NodeSpan`)."""
+    """One node name of one cluster; several node objects may have it over time (`NodeSpan`)."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="nodes")
     name = models.CharField(max_length=253)
@@ -157,10 +157,10 @@ class Node(models.Model):
 
 
 class NodeFact(models.Model):
-    """What a node said of itself from one sample on, until the next row of that node.
+    """Capacity and labels of a node from one sample on, until the next row of that node.
 
-    `capacity` is Kubernetes resource -> units (sanitised spelling of kube-state);
-    `labels` are kube-state's `label_*` keys. The derived columns are what reports use.
+    `capacity` is units by Kubernetes resource (as kube-state spells it); `labels` are kube-state's
+    `label_*` keys. Reports use the derived columns.
     """
 
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="facts")
@@ -239,7 +239,7 @@ class GpuSpan(models.Model):
 class GpuGeometry(models.Model):
     """Evidence: how a GPU was divided, from one sample on until the next row.
 
-    See rules.md "MIG". `instances` is [[number, profile], ...]; empty while it is whole.
+    See rules.md "MIG". `instances` is [[number, profile], ...]; empty while it is undivided.
     """
 
     gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="geometries")
@@ -255,9 +255,9 @@ class GpuGeometry(models.Model):
 
 
 class GpuPresence(models.Model):
-    """Derived: one GPU was there, on one node, in [start_ms, end_ms) (rules.md N14-N16).
+    """Derived: one GPU was present on one node in [start_ms, end_ms) (rules.md N14-N16).
 
-    `end_ms` null: still there. Replaced by `ingest.pipeline` when evidence changes.
+    `end_ms` null: still present. Replaced by `ingest.pipeline` when evidence changes.
     """
 
     gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="presences")

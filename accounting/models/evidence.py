@@ -1,6 +1,6 @@
-"""Evidence kept per hour so that holds, presence and labels can be derived again.
+"""Evidence stored per hour so that holds, presence and labels can be derived again.
 
-None of it is a raw metric value: only *when* something was sampled. `times` is a
+It contains no metric values, only *when* something was sampled. `times` is a
 zlib-compressed little-endian int32 array of milliseconds since the hour's start, `steps`
 such an array of the step of each of these samples (rules.md N4).
 """
@@ -30,7 +30,7 @@ class Scraper(models.Model):
 
 
 class ScrapeHour(models.Model):
-    """When one kube-state scraper was read, in one hour (rules.md N9)."""
+    """When one kube-state scraper was scraped, in one hour (rules.md N9)."""
 
     scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()
@@ -45,8 +45,9 @@ class ScrapeHour(models.Model):
 
 
 class ScrapeSpan(models.Model):
-    """One kube-state scraper was read from `first_ms` to `last_ms` without a gap of more than
-    1.5 steps: what is known of its scrapes far away from the loaded hours."""
+    """One kube-state scraper was scraped from `first_ms` to `last_ms` without a gap of more than
+    1.5 steps: represents its scrapes far from the loaded hours.
+    """
 
     scraper = models.ForeignKey(Scraper, on_delete=models.CASCADE, related_name="spans")
     first_ms = models.BigIntegerField()
@@ -88,7 +89,8 @@ class GpuLabelHour(models.Model):
     namespace = models.CharField(max_length=63)
     pod = models.CharField(max_length=253)
     pod_uid = models.CharField(max_length=64, blank=True)
-    is_plain = models.BooleanField()  # by plain labels, which may be the scraper's own
+    # by plain labels, which may name the scraper's own pod
+    is_plain = models.BooleanField()
     times = models.BinaryField()
     steps = models.BinaryField()
 
@@ -137,8 +139,8 @@ class OwnPod(models.Model):
 class KubeJob(models.Model):
     """Evidence: a scrape job of kube-state (rules.md N40).
 
-    `is_late`: as files show it that came when a live source had been read; they say nothing
-    of the windows that it computed.
+    `is_late`: as in files that were imported after a live source was read; they do not affect the
+    windows that it computed.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -171,9 +173,9 @@ class KubeJobRun(models.Model):
 
 
 class KubeJobObject(models.Model):
-    """Evidence: a job showed an object first at `first_ms`, or something that refers to it.
+    """Evidence: a job first showed an object, or something that refers to it, at `first_ms`.
 
-    Kept only where a cluster has several jobs: of one alone it is asked nowhere.
+    Stored only if a cluster has several jobs; not needed for a single one.
     """
 
     kube_job = models.ForeignKey(
@@ -195,7 +197,7 @@ class KubeJobObject(models.Model):
 
 
 class KubeJobOverlap(models.Model):
-    """Derived: since when a job has shown an object that another one knows, and which."""
+    """Derived: since when two jobs have shown the same object, and which one."""
 
     kube_job = models.ForeignKey(
         KubeJob, on_delete=models.CASCADE, related_name="overlaps"

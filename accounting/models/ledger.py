@@ -1,5 +1,6 @@
-"""What has been ingested, and what must be computed again. The truth about work to do
-lives here; Celery and Redis only wake workers."""
+"""The window ledger, and what must be computed again. All due work is recorded here; Celery and
+Redis only wake workers.
+"""
 
 from django.db import models
 
@@ -7,9 +8,9 @@ from accounting.models.cluster import Cluster, Source
 
 
 class WindowState(models.TextChoices):
-    """Life of one window of one shard."""
+    """The state of one window of one shard."""
 
-    PENDING = "pending"  # due, or dirty: its facts are missing or out of date
+    PENDING = "pending"  # due, or its facts are missing or outdated
     CLAIMED = "claimed"  # a worker has it until `lease_until`
     DONE = "done"
     PARTIAL = "partial"  # done, but the source's response was incomplete
@@ -19,8 +20,8 @@ class WindowState(models.TextChoices):
 class IngestWindow(models.Model):
     """One five-minute window of one shard of one cluster: the window ledger.
 
-    Claims are conditional updates that raise `fence`; a commit whose fence is not the
-    row's is refused (invariant I13).
+    Claims are conditional updates that raise `fence`; a commit whose fence is not the row's is
+    rejected (invariant I13).
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -39,7 +40,7 @@ class IngestWindow(models.Model):
     last_error = models.TextField(blank=True)
     reason = models.CharField(max_length=40, blank=True)  # why pending: new, late, ...
     content_hash = models.BinaryField(null=True)  # of the facts written
-    # of the samples that gave them; null where something else may change the facts
+    # of their samples; null if something else may change the facts
     reading_hash = models.BinaryField(null=True)
     rows = models.PositiveIntegerField(default=0)
     samples_expected = models.PositiveIntegerField(default=0)
@@ -61,7 +62,7 @@ class IngestWindow(models.Model):
 
 
 class DirtyHour(models.Model):
-    """An hour of a cluster whose rollup is out of date; cleared by `ingest.facts.rollup`."""
+    """An hour of a cluster whose rollup is outdated; cleared by `ingest.facts.rollup`."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()
@@ -77,10 +78,10 @@ class DirtyHour(models.Model):
 
 
 class PendingRetirement(models.Model):
-    """What is still to be done after a cluster's end was set, moved or taken back (N38).
+    """Remaining work after a cluster's end was set, changed or cleared (N38).
 
-    Windows and hours of [start_ms, end_ms), newest first: `ingest.retirement` takes a day
-    at a time and moves `end_ms` down in the same transaction.
+    Windows and hours of [start_ms, end_ms), newest first: `ingest.retirement` processes a day
+    at a time and lowers `end_ms` in the same transaction.
     """
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE)
@@ -89,7 +90,7 @@ class PendingRetirement(models.Model):
 
 
 class RetiredHour(models.Model):
-    """An hour of a retired cluster whose facts have expired, kept so that it can come back.
+    """An hour of a retired cluster whose facts have expired, stored so that it can be restored.
 
     `usage` and `intensity` are its rows of `usage_hour` and `intensity_hour`.
     """
@@ -108,7 +109,7 @@ class RetiredHour(models.Model):
 
 
 class BufferSeries(models.Model):
-    """One series of a source that cannot be asked again (a scrape, a file)."""
+    """One series of a source that cannot be queried again (a scrape, a file)."""
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE)
     digest = models.BinaryField()  # sha-256 of name and sorted labels
@@ -124,10 +125,11 @@ class BufferSeries(models.Model):
 
 
 class BufferBlock(models.Model):
-    """Samples of one source and hour, as they came: the short memory of sources that
-    cannot be asked again, so that a late sample can still change its windows.
+    """Samples of one source and hour, unchanged: a buffer for sources that cannot be queried
+    again, so that a late sample can still change its windows.
 
-    Dropped with the facts of its time (docs/decisions/0006). Not the ledger: nothing reports it.
+    Dropped with the facts of its time (docs/decisions/0006). Not part of the ledger: no report
+    reads it.
     """
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE)
@@ -139,7 +141,7 @@ class BufferBlock(models.Model):
     payload = models.BinaryField()  # zlib of series ids, times, values
     folded_as = models.BinaryField(
         null=True
-    )  # how it went into the evidence; null: not yet
+    )  # how it was merged into the evidence; null: not yet
 
     class Meta:
         constraints = [
@@ -151,7 +153,7 @@ class BufferBlock(models.Model):
 
 
 class IssueSeverity(models.TextChoices):
-    """How much a data issue matters to a bill."""
+    """How much a data issue affects a bill."""
 
     INFO = "info"
     WARNING = "warning"
@@ -161,7 +163,7 @@ class IssueSeverity(models.TextChoices):
 class DataIssue(models.Model):
     """One fault in the data: what, where, how much is at stake, what to do.
 
-    Keyed by (cluster, code, subject); `resolved_at` is set when the cause is gone.
+    The key is (cluster, code, subject); `resolved_at` is set when the cause is gone.
     """
 
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)

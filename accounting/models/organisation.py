@@ -1,4 +1,4 @@
-"""Who the organization is: billing settings, people, teams, and what maps to a team."""
+"""The organization: billing settings, people, teams, and the rules that map usage to teams."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from knox.models import AbstractAuthToken
 
 
 def validity() -> Func:
-    """`tstzrange(valid_from, valid_to)`: half-open, as every period here.
+    """`tstzrange(valid_from, valid_to)`: half-open, as all periods.
 
     An expression of Django's own, so that no migration imports this module.
     """
@@ -28,8 +28,8 @@ def validity() -> Func:
 class Billing(models.Model):
     """Currency and time zone of all bills, from a date on (rules.md N31).
 
-    One row per change; the one with the latest `valid_from` not after an instant rules it.
-    Written by `configuration.schema`; never deleted.
+    One row for each change; the row with the latest `valid_from` up to an instant applies.
+    Written by `configuration.apply`; never deleted.
     """
 
     currency = models.CharField(max_length=3)  # ISO 4217
@@ -44,7 +44,7 @@ class Billing(models.Model):
 
 
 class LabelPurpose(models.TextChoices):
-    """What a configured label spells (`labels` of the setup)."""
+    """The meaning of a configured label (`labels` of the setup file)."""
 
     WORKLOAD_TYPE = "workload_type"
     LIFECYCLE = "lifecycle"
@@ -53,7 +53,7 @@ class LabelPurpose(models.TextChoices):
 
 @pghistory.track()
 class LabelSpelling(models.Model):
-    """One pod or node label whose value spells a workload type, a lifecycle or an owner."""
+    """One pod or node label whose value is a workload type, a lifecycle or an owner."""
 
     purpose = models.CharField(max_length=16, choices=LabelPurpose.choices)
     label = models.CharField(max_length=317)  # Kubernetes: prefix 253 + "/" + name 63
@@ -73,7 +73,7 @@ class LabelSpelling(models.Model):
 
 @pghistory.track()
 class Team(models.Model):
-    """One payer. Its color slot is stored, so that it keeps its color for good."""
+    """One payer. Its color slot is stored, so that its color never changes."""
 
     slug = models.SlugField(max_length=63, unique=True)
     name = models.CharField(max_length=200)
@@ -89,7 +89,7 @@ class Team(models.Model):
 
 
 class OrganisationRole(models.TextChoices):
-    """What a person may see beyond the teams they belong to."""
+    """What a person may read beyond their own teams."""
 
     NONE = "none"  # only their teams
     FINANCE = "finance"  # reads every team, prices and exports
@@ -98,7 +98,7 @@ class OrganisationRole(models.TextChoices):
 
 @pghistory.track()
 class Person(models.Model):
-    """A user's organization-wide role and display choices. Missing row = no role."""
+    """A user's organization-wide role and display preferences. No row means no role."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="person"
@@ -143,7 +143,7 @@ class Membership(models.Model):
 
 
 class BindingKind(models.TextChoices):
-    """What a binding looks at."""
+    """What a binding matches."""
 
     NAMESPACE = "namespace"
     NAMESPACE_LABEL = "namespace_label"
@@ -152,9 +152,9 @@ class BindingKind(models.TextChoices):
 
 @pghistory.track()
 class Binding(models.Model):
-    """A rule that gives usage to a team, from a time on.
+    """A rule that assigns usage to a team, from a time on.
 
-    The first matching rule by `position` wins. Two rows with the same rule may not
+    The first matching rule by `position` applies. Two rows with the same rule may not
     overlap in time. Written by `actions.teams`; ended, never deleted.
     """
 
@@ -192,8 +192,8 @@ class Binding(models.Model):
 class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # untyped
     """A bearer token of one person; only its digest is stored.
 
-    A token never can do more than its owner; `scopes` narrows it further. Its history
-    says when it was made and revoked, and never holds the digest.
+    A token never has more permissions than its owner; `scopes` limits it further. Its history
+    shows when it was created and revoked, and never contains the digest.
     """
 
     id: "models.BigAutoField[int, int]" = models.BigAutoField(primary_key=True)
@@ -201,7 +201,7 @@ class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # untyped
     name: "models.CharField[str, str]" = models.CharField(max_length=100)
     scopes = models.JSONField(
         default=list
-    )  # e.g. ["read:usage"]; see accounting.access
+    )  # such as ["read:usage"]; see accounting.access
     last_used_at: "models.DateTimeField[datetime | None, datetime | None]" = (
         models.DateTimeField(null=True, blank=True)
     )

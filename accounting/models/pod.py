@@ -1,4 +1,4 @@
-"""Pods as kube-state shows them, the workloads they belong to, and what they held."""
+"""Pods as kube-state shows them, their workloads, and their holds."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -78,10 +78,10 @@ class Owner(models.Model):
 
 
 class Pod(models.Model):
-    """One pod uid and everything that all samples of it showed so far.
+    """One pod uid and what all its samples so far showed.
 
     The evidence columns (`*_ms`, `containers`, ...) mirror `domain.inventory.records.PodRecord`;
-    merging them is order-free, so that a pod is a function of the samples alone.
+    merging them is independent of order, so that a pod is a function of the samples alone.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="pods")
@@ -114,8 +114,9 @@ class Pod(models.Model):
 
 
 class PodAttribution(models.Model):
-    """Resolved: to which team (null = unmapped), tier and workload type a pod counted in
-    [valid_from, valid_to) (rules.md N24). Rebuilt by `actions.teams.resolve_pods`."""
+    """Resolved: the team (null = unmapped), tier and workload type of a pod in
+    [valid_from, valid_to) (rules.md N24). Rebuilt by `ingest.evidence.workloads.resolve_pods`.
+    """
 
     pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="attributions")
     team = models.ForeignKey(Team, null=True, on_delete=models.PROTECT)
@@ -124,7 +125,7 @@ class PodAttribution(models.Model):
     valid_from = models.DateTimeField()
     valid_to = (
         models.DateTimeField()
-    )  # "infinity" as year 9999, so that joins are plain
+    )  # "infinity" as year 9999, so that joins are simple
 
     class Meta:
         constraints = [
@@ -135,8 +136,8 @@ class PodAttribution(models.Model):
 
 
 class ResourceClaim(models.Model):
-    """Evidence: which devices a claim of dynamic resource allocation was given, and to which
-    pods (rules.md N13). From the API where it may be read, else from an exporter's labels.
+    """Evidence: the devices of a claim of dynamic resource allocation, and its pods
+    (rules.md N13). From the API if it may be read, else from an exporter's labels.
 
     `devices` is [[driver, node, device, uuid, instance, profile, pod], ...]; `pods` are uids.
     """
@@ -147,7 +148,7 @@ class ResourceClaim(models.Model):
     devices = models.JSONField(default=list)
     pods = models.JSONField(default=list)
     is_observed = models.BooleanField(default=False)  # by the API
-    is_extended = models.BooleanField(default=False)  # behind an extended resource
+    is_extended = models.BooleanField(default=False)  # backs an extended resource
     is_shown = models.BooleanField(default=False)  # kube-state shows it of a pod
 
     class Meta:
@@ -171,12 +172,11 @@ class EndedBy(models.TextChoices):
 
 
 class PodHold(models.Model):
-    """Derived: one pod keeping units of one resource on one node.
+    """Derived: one pod with units of one resource on one node.
 
-    Replaced by `ingest.pipeline` when evidence changes. `booked_until_ms` is where its
-    time ends so far when `ended_ms` is null (N11). The `total_*` columns are filled when
-    its facts expire, so that a receipt outlives them (N32). `label_counts` are the samples
-    that named it, by GPU and hour (N17), until its facts expire.
+    Replaced by `ingest.pipeline` when evidence changes. `booked_until_ms` is where its time ends so
+    far if `ended_ms` is null (N11). The `total_*` columns are filled when its facts expire (N32).
+    `label_counts` are the samples that named it, by GPU and hour (N17), until its facts expire.
     """
 
     pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="holds")
@@ -191,7 +191,7 @@ class PodHold(models.Model):
     booked_until_ms = models.BigIntegerField(null=True)
     inferred_from_ms = models.BigIntegerField(
         null=True
-    )  # only labels say so then (N13)
+    )  # from then on only labels show it (N13)
     ended_by = models.CharField(max_length=9, blank=True, choices=EndedBy.choices)
     is_inferred = models.BooleanField(default=False)
     label_counts = models.BinaryField(null=True)  # domain.tally, as mapping.py packs it

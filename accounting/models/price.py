@@ -1,4 +1,4 @@
-"""Prices: what a team is charged and what a GPU costs us, per GPU-hour, from a time on."""
+"""Prices per GPU-hour from a time on: charged to teams, and paid by the organization."""
 
 import pghistory
 from django.contrib.postgres.constraints import ExclusionConstraint
@@ -14,13 +14,15 @@ from accounting.models.organisation import validity
 class UnitPrice(models.Model):
     """One price of one GPU model (rules.md N26-N28).
 
-    Empty `profile`, `lifecycle`, `tier` and a missing cluster match anything; of the rows
-    that match, the one that sets most wins, ties in the order cluster, profile,
-    lifecycle, tier. Written by `actions.prices`; ended, never deleted.
+    Empty `profile`, `lifecycle`, `tier` and a missing cluster match anything; if several rows
+    match, the one that sets the most applies, with ties in the order cluster, profile, lifecycle,
+    tier. Written by `actions.prices`; ended, never deleted.
     """
 
-    model = models.CharField(max_length=200)  # normalized, e.g. NVIDIA-A100-SXM4-80GB
-    profile = models.CharField(max_length=64, blank=True)  # MIG profile, e.g. 1g.10gb
+    # normalized, such as NVIDIA-A100-SXM4-80GB
+    model = models.CharField(max_length=200)
+    # MIG profile, such as 1g.10gb
+    profile = models.CharField(max_length=64, blank=True)
     lifecycle = models.CharField(max_length=16, blank=True)  # spot, on-demand, reserved
     cluster = models.ForeignKey(
         "accounting.Cluster", null=True, blank=True, on_delete=models.PROTECT

@@ -1,4 +1,4 @@
-"""What batch schedulers say of their queues, and Jobs that they held back."""
+"""Metrics of batch schedulers' queues, and Jobs that they held back."""
 
 from django.db import models
 
@@ -8,8 +8,8 @@ from accounting.models.cluster import Cluster
 class QueueSample(models.Model):
     """The newest value of one metric of one queue (`domain.inventory.scheduler_queues.QueueKey`).
 
-    Written by `ingest.batch_queues`: a newer sample replaces an older one, in whatever order
-    they are read. `value` null: no limit is set (Kueue says +Inf).
+    Written by `ingest.batch_queues`: a newer sample replaces an older one, regardless of the order
+    of reading. `value` null: no limit is set (Kueue reports +Inf).
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -34,10 +34,10 @@ class QueueSample(models.Model):
 
 
 class QueuedJob(models.Model):
-    """Evidence: a Job that was made and held back before it began (trap T30).
+    """Evidence: a Job that was held back before it started (trap T30).
 
-    Written by `ingest.batch_queues` for Jobs that were seen suspended, or that began later than
-    they were made. Of a name that was used twice the newer Job counts.
+    Written by `ingest.batch_queues` for Jobs that were seen suspended, or that started later than
+    they were created. For a name that was used twice, the newer Job counts.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -45,7 +45,8 @@ class QueuedJob(models.Model):
     name = models.CharField(max_length=253)
     created_ms = models.BigIntegerField()
     started_ms = models.BigIntegerField(null=True)  # the first time
-    suspended_ms = models.BigIntegerField(null=True)  # last sample that says so
+    # last sample that shows it suspended
+    suspended_ms = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [

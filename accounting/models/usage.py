@@ -7,9 +7,9 @@ from django.db import models
 class FactFlag(models.IntegerChoices):
     """Bits of `UsageWindow.flags` (rules.md N19, N21)."""
 
-    ESTIMATED = 1  # the division of a GPU's time over holds is by rule
-    INFERRED = 2  # which GPU was concluded
-    SUSPECT = 4  # the metric's zeros were not believed
+    ESTIMATED = 1  # a GPU's time was divided over holds by a rule
+    INFERRED = 2  # the GPU was inferred
+    SUSPECT = 4  # other metrics contradict the metric's zeros
 
 
 class UtilizationMetric(models.IntegerChoices):
@@ -26,7 +26,7 @@ class UtilizationMetric(models.IntegerChoices):
 
 
 class StateMilliseconds(models.Model):
-    """The seven states; their sum is the time the GPU (part) was there."""
+    """The seven states; their sum is the time in which the GPU (part) was present."""
 
     busy_ms = models.BigIntegerField(default=0)
     idle_ms = models.BigIntegerField(default=0)
@@ -43,7 +43,7 @@ class StateMilliseconds(models.Model):
 class UsageWindow(StateMilliseconds):
     """One five-minute fact: (window, GPU, instance, pod); no team, no money.
 
-    `pod_id` 0 is the line of what nobody held; `instance` -1 is the whole GPU.
+    `pod_id` 0 is the line of unallocated time; `instance` -1 is the whole GPU.
     Daily partitions by `window_start`, kept for the days of the setting `FACT_DAYS`.
     """
 
@@ -60,7 +60,8 @@ class UsageWindow(StateMilliseconds):
     metric = models.SmallIntegerField(default=0, choices=UtilizationMetric.choices)
     samples_expected = models.IntegerField(default=0)
     samples_used = models.IntegerField(default=0)
-    over_share_ms = models.BigIntegerField(default=0)  # kept beside the states (N22)
+    # stored separately from the states (N22)
+    over_share_ms = models.BigIntegerField(default=0)
 
     class Meta:
         managed = False
@@ -68,10 +69,10 @@ class UsageWindow(StateMilliseconds):
 
 
 class UsageBucket(StateMilliseconds):
-    """Columns that usage hours and days share. Ids are 0 where there is none.
+    """Columns that usage hours and days share. An id of 0 means none.
 
     Money of a state is `ms * rate`, exact; divide by 3,600,000 for the amount (N28).
-    `gpu_rate` is the whole GPU's own price where a profile or tier gives the line another (N27).
+    `gpu_rate` is the whole GPU's own price if a profile or tier has another one (N27).
     """
 
     billing_on = models.DateField()  # the billing day that this row belongs to
@@ -98,8 +99,9 @@ class UsageBucket(StateMilliseconds):
 
 
 class UsageHour(UsageBucket):
-    """One UTC hour (two rows where a billing day cuts it), by all dimensions but GPU,
-    node and pod. Monthly partitions by `hour_start`, kept 13 months."""
+    """One UTC hour (two rows if a billing day divides it), by all dimensions except GPU,
+    node and pod. Monthly partitions by `hour_start`, kept 13 months.
+    """
 
     pk = models.CompositePrimaryKey(
         "cluster_id",
@@ -124,7 +126,7 @@ class UsageHour(UsageBucket):
 
 
 class UsageDay(UsageBucket):
-    """One billing day; sums of its hours; kept for good."""
+    """One billing day; sums of its hours; kept indefinitely."""
 
     pk = models.CompositePrimaryKey(
         "cluster_id",

@@ -1,4 +1,4 @@
-"""The database's clock and the bounds of what is stored."""
+"""The database's clock."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from django.db import connection
 
 
 def database_now() -> datetime:
-    """The database's clock: the one that all workers share."""
+    """The database's clock, which all workers share."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]

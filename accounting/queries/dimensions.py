@@ -1,11 +1,11 @@
-"""The registry of dimensions: what reports can be grouped and filtered by.
+"""The registry of dimensions: properties by which reports can be grouped and filtered.
 
 Everything else derives from an entry: the values of `by` and the filters of REST, commands and
 pages; the joins and SQL of a report; the fields of its rows in JSON, CSV and OpenAPI; labels,
-chips and menus of pages. To add a dimension, add an entry to DIMENSIONS. Only one that rollups
-do not store yet needs more: a column there (`rating/charge_sql`, `ingest/rollup`).
+chips and menus of pages. To add a dimension, add an entry to DIMENSIONS. Only a dimension that
+rollups do not store yet needs more: a column there (`rating/charge_sql`, `ingest/facts/rollup`).
 
-SQL names the tables of `relation`: `u` is the rollup or the facts, the others are joined.
+SQL uses the table names of `relation`: `u` is the rollup or the facts, the others are joined.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ class StoredIn(Enum):
 
 
 class KeyType(Enum):
-    """What the values of a key are in JSON; all are text."""
+    """The JSON type of a key's values; all are strings."""
 
     TEXT = auto()
     DATE = auto()  # `2026-10-01`
@@ -32,10 +32,10 @@ class KeyType(Enum):
 
 
 class PageUse(Flag):
-    """What pages do with a dimension."""
+    """How pages use a dimension."""
 
     FILTER = auto()  # keep it in the address and show it as a chip
-    MENU = auto()  # offer its values in the filter menu: there are few
+    MENU = auto()  # offer its values in the filter menu; for dimensions with few values
     SPLIT = auto()  # split the range by it in a small table
 
 
@@ -44,7 +44,7 @@ NO_PAGE = PageUse(0)
 
 @dataclass(frozen=True, slots=True)
 class DimensionKey:
-    """A field that a dimension gives each row.
+    """A field that a dimension adds to each row.
 
     Attributes:
         sql: its value, over the tables that the dimension joins.
@@ -63,16 +63,16 @@ class Dimension:
 
     Attributes:
         name: in `by`, as a filter, as an option of commands and in addresses of pages.
-        label: for people.
-        keys: the fields that it gives a row; one of them has its name.
-        joins: the tables that its SQL needs beside `u`.
+        label: on pages.
+        keys: the fields that it adds to a row; one of them has its name.
+        joins: the tables that its SQL needs in addition to `u`.
         stored: the coarsest table that can answer it.
-        column: of the facts, to keep its values apart; only for `StoredIn.FACTS`.
+        column: of the facts, to group by; only for `StoredIn.FACTS`.
         is_filter: rows can be restricted to some of its values.
-        has_unheld: time that no pod held has a value too, so the ledger can be split by it.
-        values: all that there are, where they are fixed; empty where any text may be one.
-        page: what pages do with it.
-        empty_label: what pages call the empty value.
+        has_unheld: unallocated time has a value too, so the ledger can be split by it.
+        values: all possible values, if they are fixed; empty if any text is possible.
+        page: how pages use it.
+        empty_label: on pages, for the empty value.
     """
 
     name: str
@@ -225,7 +225,7 @@ FILTERS = tuple(one.name for one in DIMENSIONS if one.is_filter)
 
 
 def named(names: Iterable[str]) -> tuple[Dimension, ...]:
-    """The dimensions of some names, each once, in their order."""
+    """The dimensions with some names, each once, in their order."""
     return tuple(BY_NAME[name] for name in dict.fromkeys(names))
 
 
@@ -236,6 +236,6 @@ def keys_of(by: Sequence[str]) -> tuple[DimensionKey, ...]:
 
 
 def of_pages(use: PageUse) -> tuple[Dimension, ...]:
-    """The dimensions that pages use so; those of the menu come first."""
+    """The dimensions with this use on pages; those of the menu come first."""
     found = (one for one in DIMENSIONS if use in one.page)
     return tuple(sorted(found, key=lambda one: PageUse.MENU not in one.page))

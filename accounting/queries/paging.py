@@ -1,9 +1,9 @@
-"""Pages of a list of rows, and their signed cursors, each of which fits one question.
+"""Pages of a list of rows, and their signed cursors, each valid for one query.
 
-A list of independent rows is cut by the database: its cursor holds the key of the last row
-(`Seek`), and no change of other rows makes it stale. Lists of money are cut here: an amount is
-split over all rows (rules.md N28), so pages of two states would neither sum nor line up. Their
-cursor carries what the list was; when the list has changed, it is refused (decision 29).
+A list of independent rows is paged by the database: its cursor contains the key of the last row
+(`Seek`), and changes of other rows do not make it stale. Lists of money are paged here: an amount
+is split over all rows (rules.md N28), so pages of two versions would not add up. Their cursor
+identifies the list; if the list has changed, the cursor is rejected (decision 29).
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from django.db.models import Model, Q, QuerySet
 
 from accounting.queries.selection import SelectionError
 
-LIMIT, LARGEST = 500, 5000  # rows a page
+LIMIT, LARGEST = 500, 5000  # rows per page
 _SALT = "accounting.paging"
 
 M = TypeVar("M", bound=Model)
 Row = Mapping[str, Any]
-Key = Sequence[Any]  # of a row: what its list is ordered by; whole numbers and texts
+Key = Sequence[Any]  # the order of a row in its list; integers and texts
 
 
 class StaleError(SelectionError):
@@ -31,7 +31,7 @@ class StaleError(SelectionError):
 
 @dataclass(frozen=True, slots=True)
 class CursorPage:
-    """Some rows of a list, and the cursor of those after them; None at the end."""
+    """Some rows of a list, and the cursor of the next rows; None at the end."""
 
     rows: Sequence[Row]
     next: str | None
@@ -43,14 +43,14 @@ def page_of(
     """One page of a list.
 
     Args:
-        rows: the whole list, in its order.
-        question: what was asked, without limit and cursor; a cursor fits one question.
-        limit: rows a page.
-        cursor: `next` of the page before; None for the first.
+        rows: the complete list, in its order.
+        question: the query without limit and cursor; a cursor is valid for one query.
+        limit: rows per page.
+        cursor: `next` of the previous page; None for the first.
 
     Raises:
-        SelectionError: a cursor that we did not give, or gave for another question.
-        StaleError: the list is not what it was when the cursor was given.
+        SelectionError: a cursor that was not issued by us, or for another query.
+        StaleError: the list changed after the cursor was issued.
     """
     start = 0 if cursor is None else _start(cursor, question, rows)
     end = start + limit
@@ -61,11 +61,11 @@ def page_of(
 
 @dataclass(frozen=True, slots=True)
 class Seek:
-    """Which rows of a list the database is to read.
+    """The rows of a list that the database reads.
 
     Attributes:
-        after: the key of the row before the first; None for the beginning.
-        limit: how many; None for all.
+        after: the key of the previous row; None for the start.
+        limit: number of rows; None for all.
     """
 
     after: Key | None = None
@@ -76,25 +76,25 @@ ALL_ROWS = Seek()
 
 
 def seek_of(question: str, limit: int, cursor: str | None) -> Seek:
-    """The rows of one page, and one more that tells whether another page follows.
+    """The rows of one page, and one more that shows whether another page follows.
 
     Raises:
-        SelectionError: a cursor that we did not give, or gave for another question.
+        SelectionError: a cursor that was not issued by us, or for another query.
     """
     after = None if cursor is None else _opened(cursor, question)
     return Seek(after, limit + 1)
 
 
 def keyset_cursor(question: str, key: Key) -> str:
-    """The cursor of the rows after the one with a key."""
+    """The cursor of the rows after the row with a key."""
     return _cursor(question, list(key))
 
 
 def seek_rows(rows: QuerySet[M], order: Sequence[str], seek: Seek) -> QuerySet[M]:
-    """The rows of a table that a page asks for.
+    """The rows of a table for a page.
 
     Args:
-        rows: all that there are.
+        rows: all rows.
         order: columns as for `order_by`, unique together; descending ones with `-`.
         seek: with a value for each of them.
     """
@@ -114,7 +114,7 @@ def _later(order: Sequence[str], key: Key) -> Q:
 
 
 def limit_of(text: str | None) -> int:
-    """How many rows a page has.
+    """The number of rows per page.
 
     Raises:
         SelectionError: not a number from 1 to LARGEST.
@@ -145,7 +145,7 @@ def _cursor(question: str, found: Sequence[Any]) -> str:
 
 
 def _opened(cursor: str, question: str) -> Sequence[Any]:
-    """What a cursor holds of a question; its signature tells that we wrote it."""
+    """The content of a cursor for a query; the signature shows that it was issued by us."""
     try:
         asked, *found = list[Any](signing.loads(cursor, salt=_SALT))
     except (signing.BadSignature, ValueError, TypeError) as error:

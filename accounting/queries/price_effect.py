@@ -1,4 +1,4 @@
-"""What a price would change in hours that are already rolled up, before it is saved."""
+"""The effect of a price on hours that are already rolled up, before it is saved."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -62,7 +62,7 @@ _GPUS = """
 
 @dataclass(frozen=True, slots=True)
 class TeamEffect:
-    """How much more (or less) a team would be charged."""
+    """The difference in a team's charge."""
 
     team: str
     difference: Decimal
@@ -70,7 +70,7 @@ class TeamEffect:
 
 @dataclass(frozen=True, slots=True)
 class PriceEffect:
-    """What a price would change: days touched, and money by team, the largest first."""
+    """The effect of a price: changed days, and money by team, the largest first."""
 
     days: int
     teams: tuple[TeamEffect, ...]
@@ -93,11 +93,11 @@ def price_effect(
     lifecycle: str = "",
     tier: str = "",
 ) -> PriceEffect:
-    """Compare a price with those that hours used from an instant on.
+    """Compare a price with the prices that hours used from an instant on.
 
-    Hours whose price goes before the new one (N26) keep theirs. Hours do not tell profiles
-    apart: for one, the five-minute facts of the GPUs that have it are read, as far as they
-    are kept (N32).
+    Hours whose price has precedence over the new one (N26) do not change. Hours do not distinguish
+    profiles: for a profile, the five-minute facts of the GPUs that have it are read, as far back as
+    they are stored (N32).
     """
     values = {
         "unmapped": UNMAPPED,

@@ -21,7 +21,7 @@ class QueueRow:
 
 
 def queue_rows(*, cluster: str = "") -> list[QueueRow]:
-    """Every queue, by cluster, scheduler, name and resource; for those who see all teams."""
+    """Every queue, by cluster, scheduler, name and resource; for people who see all teams."""
     clusters = Cluster.objects.order_by("name")
     if cluster:
         clusters = clusters.filter(name=cluster)

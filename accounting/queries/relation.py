@@ -1,7 +1,7 @@
-"""Which table answers a selection, as one SELECT with the columns that reports sum.
+"""The table that answers a selection, as one SELECT with the columns that reports sum.
 
-Days where they can, else hours, else the five-minute facts: cost grows with what is asked
-for, never with history.
+Days if possible, else hours, else the five-minute facts: the cost depends on the requested range,
+not on the length of the history.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,8 +29,8 @@ class Relation:
 
     Attributes:
         body: a SELECT whose rows have the rollup's columns, and those of `finer`.
-        finer: columns of the facts beside them: gpu_id, node_id, pod_id.
-        joins: of the names that dimensions and filters need.
+        finer: additional columns of the facts: gpu_id, node_id, pod_id.
+        joins: the tables with names that dimensions and filters need.
         where: conditions over the joined names.
     """
 
@@ -47,7 +47,7 @@ class Relation:
 
     @property
     def condition(self) -> str:
-        """What its rows have to meet."""
+        """The conditions of its rows."""
         return " AND ".join(self.where) or "true"
 
     @property
@@ -64,13 +64,13 @@ def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
     """The table for some dimensions, restricted to a selection and its scope.
 
     Raises:
-        SelectionError: the five-minute facts are asked for where they have expired (N32).
+        SelectionError: five-minute facts are needed and have expired (N32).
     """
     return _chosen(selection, dimensions, USAGE)
 
 
 def hard_relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
-    """The same of the second column.
+    """The same for GPU activity.
 
     Raises:
         SelectionError: as `relation`.
@@ -80,7 +80,7 @@ def hard_relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The tables of one column of the ledger."""
+    """The tables of usage or of GPU activity."""
 
     hours: str
     days: str
@@ -135,7 +135,7 @@ def _hours(period: Interval | None, table: str) -> Relation:
     )
     if is_on_hours(period):
         return Relation(text, parameters={"start": period.start, "end": period.end})
-    first, after = billing_days(period)  # a day that begins within an hour (N31)
+    first, after = billing_days(period)  # a day that starts within an hour (N31)
     return Relation(
         f"{text} AND billing_on >= %(first)s AND billing_on < %(after)s",
         parameters={
@@ -172,7 +172,7 @@ def _facts(
 
 
 def _gpu_ids(selection: Selection) -> list[int] | None:
-    """The GPUs that are asked for, so that no other's facts are read; None for all."""
+    """The selected GPUs, so that facts of others are not read; None for all."""
     uuids = selection.filters.get("gpu")
     if uuids is None:
         return None

@@ -1,4 +1,4 @@
-"""Resources of GPUs that an administrator named, beside those that the product knows."""
+"""GPU resources that an administrator added to the ones that the product knows."""
 
 from fractions import Fraction
 
@@ -6,5 +6,5 @@ from accounting.models import AddedResource
 
 
 def added_resources() -> dict[str, Fraction]:
-    """The share of one GPU that a unit stands for, by Kubernetes' spelling."""
+    """The share of one GPU that a unit represents, by Kubernetes' spelling."""
     return {row.resource: row.share for row in AddedResource.objects.all()}

@@ -1,4 +1,4 @@
-"""Which five-minute facts are kept, and whether a range asks for some that have expired (N32)."""
+"""Which five-minute facts are stored, and whether a range needs expired ones (N32)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.db import connection
 
 from accounting.domain.core.interval import WINDOW_MS, Interval
 
-# An hour without facts at its place had some: they have expired, cluster by cluster.
+# An hour without facts in its period had some: they have expired, cluster by cluster.
 _KEPT = """
     SELECT min(oldest), max(newest), bool_or(has_expired),
            max(oldest) FILTER (WHERE has_expired)
@@ -36,12 +36,12 @@ _KEPT = """
 
 @dataclass(frozen=True, slots=True)
 class StoredFacts:
-    """The facts that are stored, and what is missing of a range.
+    """The stored facts, and the missing part of a range.
 
     Attributes:
         period: from the first to the last stored fact; None without any.
-        has_expired: the range begins before facts that were there once.
-        complete_from: where it would have to begin; None where no fact is left.
+        has_expired: facts at the start of the range have expired.
+        complete_from: the earliest possible start; None if no facts are left.
     """
 
     period: Interval | None
@@ -50,10 +50,10 @@ class StoredFacts:
 
 
 def kept_facts(asked: Interval | None, clusters: Sequence[str] | None) -> StoredFacts:
-    """What is kept of some clusters (None: of all); one query.
+    """The stored facts of some clusters (None: of all); one query.
 
     Args:
-        asked: the range; None, or one that is open at its start, asks for what is kept.
+        asked: the range; None, or a range with an open start, means all stored facts.
     """
     is_open = asked is None or asked.start_ms == 0
     values = {

@@ -32,7 +32,7 @@ _QUERY = """
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something found: `kind` is team, workload or gpu; `team` the slug it belongs to."""
+    """A search result: `kind` is team, workload or gpu; `team` the slug it belongs to."""
 
     kind: str
     key: str
@@ -42,7 +42,7 @@ class Hit:
 
 
 def find(scope: Scope, words: str) -> list[Hit]:
-    """At most six of each kind; nothing for less than two characters."""
+    """At most six of each kind; empty for less than two characters."""
     if len(words) < 2:
         return []
     pattern = (

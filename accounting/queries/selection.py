@@ -1,4 +1,4 @@
-"""What a report is about: a period, filters, and what the asker may see."""
+"""The selection of a report: a period, filters, and the person's scope."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class SelectionError(ValueError):
-    """Wrong use of a report: the message says what is wrong and what to write.
+    """A request that is not valid: the message explains the fault and how to correct it.
 
     Attributes:
-        parameter: the name of what is wrong (`from`, `by`, `lifecycle`); "" where several are.
-        allowed: what it may be, where that can be listed.
+        parameter: the parameter that is not valid (`from`, `by`, `lifecycle`); "" for several.
+        allowed: its possible values, if they can be listed.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A period (None: all that is stored), filters by dimension, and a scope."""
+    """A period (None: all stored time), filters by dimension, and a scope."""
 
     scope: Scope
     period: Interval | None = None
@@ -43,15 +43,15 @@ class Selection:
 def parse_selection(
     scope: Scope, start: str | None, end: str | None, filters: Mapping[str, Any]
 ) -> Selection:
-    """A selection from texts as a person or program gives them.
+    """A selection from the texts of a request.
 
     Args:
-        scope: what the asker may see.
+        scope: of the person.
         start, end: ISO 8601 with offset, or a date (midnight in the billing time zone).
-        filters: dimension -> value or values.
+        filters: value or values by dimension.
 
     Raises:
-        SelectionError: a time or dimension that cannot be understood (rules.md N30).
+        SelectionError: a time or dimension that is not valid (rules.md N30).
     """
     for name in filters:
         check_word("filter", name, FILTERS)
@@ -66,10 +66,10 @@ def parse_selection(
 
 
 def check_word(parameter: str, word: str, allowed: Sequence[str]) -> None:
-    """Refuse a word that is not one of those allowed.
+    """Reject a value that is not allowed.
 
     Raises:
-        SelectionError: names the parameter and what it may be.
+        SelectionError: names the parameter and its possible values.
     """
     if word not in allowed:
         raise SelectionError(
@@ -80,10 +80,10 @@ def check_word(parameter: str, word: str, allowed: Sequence[str]) -> None:
 
 
 def refuse_others(selection: Selection, allowed: Sequence[str], what: str) -> None:
-    """Refuse filters that some rows cannot have: ignored, they would show too much.
+    """Reject filters that these rows do not support: if ignored, they would show too much.
 
     Raises:
-        SelectionError: names the filter and the ones that work.
+        SelectionError: names the filter and the supported ones.
     """
     for name in selection.filters:
         if name not in allowed:
@@ -99,7 +99,7 @@ def _check_values(name: str, values: Sequence[str]) -> None:
     for value in values:
         if allowed:
             check_word(name, value, allowed)
-        if "\0" in value:  # PostgreSQL knows no such text
+        if "\0" in value:  # PostgreSQL cannot store such text
             raise SelectionError(f"{name} {value!r} is not a text", parameter=name)
 
 
@@ -119,7 +119,7 @@ def parse_time(text: str, parameter: str = "") -> datetime:
     """An instant on a five-minute boundary (rules.md N30).
 
     Raises:
-        SelectionError: no ISO time, no offset, or not on a border.
+        SelectionError: not an ISO time, no offset, or not on a boundary.
     """
     instant = parse_instant(text, parameter)
     if (instant - FIRST) % timedelta(milliseconds=WINDOW_MS):
@@ -130,10 +130,10 @@ def parse_time(text: str, parameter: str = "") -> datetime:
 
 
 def parse_instant(text: str, parameter: str = "") -> datetime:
-    """An instant from ISO 8601 with offset, or from a date: its midnight in bills.
+    """An instant from ISO 8601 with offset, or from a date: its midnight in the billing zone.
 
     Raises:
-        SelectionError: no ISO time, no offset, before 1970 or after 9998.
+        SelectionError: not an ISO time, no offset, before 1970 or after 9998.
     """
     try:
         instant = _read_instant(text)
@@ -161,7 +161,7 @@ def _read_instant(text: str) -> datetime:
 
 
 def is_on_days(period: Interval) -> bool:
-    """True when both ends are billing-day borders (or open)."""
+    """True if both ends are boundaries of billing days (or open)."""
     return all(_is_day(to_instant(ms)) for ms in (period.start_ms, period.end_ms))
 
 
@@ -172,20 +172,20 @@ def _is_day(instant: datetime) -> bool:
 
 
 def is_on_hours(period: Interval) -> bool:
-    """True when both ends are UTC hours."""
+    """True if both ends are full UTC hours."""
     return period.start_ms % HOUR_MS == 0 and period.end_ms % HOUR_MS == 0
 
 
 def billing_days(period: Interval) -> tuple[date, date]:
-    """First billing day and the first one after a period on day borders."""
+    """First billing day, and the first day after a period on day boundaries."""
     return billing_day(period.start), billing_day(period.end)
 
 
 def stored_period(cluster: str | None = None) -> Interval | None:
-    """From the first to the last stored fact; None without any.
+    """From the first to the last stored fact; None without facts.
 
-    Cluster by cluster, in the order of their key: two rows are read, however long the
-    history is.
+    Cluster by cluster, in the order of their key: two rows are read, regardless of the length of
+    the history.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STORED, {"cluster": cluster})

@@ -1,4 +1,4 @@
-"""Which share of a part of a GPU counts, and since when (`domain.units.share_policy`)."""
+"""The share policies of clusters over time (`domain.units.share_policy`)."""
 
 from datetime import datetime
 
@@ -12,19 +12,19 @@ from accounting.queries.selection import FIRST, LAST, Selection
 
 
 def share_policies(cluster_id: int) -> Policies:
-    """The policies of a cluster, each from when on (ms)."""
+    """The policies of a cluster, each with its start (ms)."""
     rows = SharePolicy.objects.filter(cluster_id=cluster_id).order_by("valid_from")
     return [(to_ms(row.valid_from), Policy(row.policy)) for row in rows]
 
 
 def policies_now() -> dict[int, str]:
-    """The policy of each cluster that ever set one, by the database's clock; one query."""
+    """The current policy of each cluster that ever set one, by the database's clock; one query."""
     rows = SharePolicy.objects.filter(valid_from__lte=Now()).order_by("valid_from")
-    return dict(rows.values_list("cluster_id", "policy"))  # the last one stays
+    return dict(rows.values_list("cluster_id", "policy"))  # the last one remains
 
 
 def policies_in(selection: Selection) -> tuple[str, ...]:
-    """The ids of the policies in effect in a selection's clusters and period."""
+    """The ids of the policies that apply in a selection's clusters and period."""
     clusters = Cluster.objects.all()
     if names := selection.filters.get("cluster"):
         clusters = clusters.filter(name__in=names)

@@ -1,7 +1,7 @@
-"""Currency and time zone of bills, as they were at an instant, and the days that follow.
+"""Currency and time zone of bills at an instant, and billing days.
 
-Days are those of the time zone in effect (rules.md N31). Where the zone changes, days stay in
-order and none overlaps another: the first of the new one is longer or shorter.
+Days are those of the time zone at the time (rules.md N31). If the zone changes, days stay in
+order without overlap: the first day of the new zone is longer or shorter.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from accounting.models import Billing
 
 @dataclass(frozen=True, slots=True)
 class BillingSettings:
-    """What every bill of a time is in."""
+    """The settings of all bills at a time."""
 
     currency: str = "USD"
     timezone: str = "UTC"
@@ -32,7 +32,7 @@ _remembered: ContextVar[Sequence[Billing] | None] = ContextVar("billing", defaul
 
 @contextmanager
 def billing_remembered() -> Iterator[None]:
-    """Read the settings once for all that happens inside, such as one page."""
+    """Read the settings once for a context, such as one page."""
     token = _remembered.set(_rows())
     try:
         yield
@@ -46,7 +46,7 @@ def _rows() -> Sequence[Billing]:
 
 
 def billing_at(instant: datetime) -> BillingSettings:
-    """The settings in effect at an instant; the first ones before them; else defaults."""
+    """The settings at an instant; the first ones before them; else defaults."""
     rows = _rows()
     known = [row for row in rows if row.valid_from <= instant] or list(rows[:1])
     if not known:
@@ -55,14 +55,14 @@ def billing_at(instant: datetime) -> BillingSettings:
 
 
 def billing_day(instant: datetime) -> date:
-    """The day of bills that an instant is in."""
+    """The billing day of an instant."""
     return instant.astimezone(billing_at(instant).zone).date()
 
 
 def midnight(day: date) -> datetime:
-    """Where a billing day begins: the first instant of it, or of a day after it.
+    """Where a billing day starts: its first instant, or the first instant of a later day.
 
-    That is midnight in a time zone of bills, or the moment at which another one began.
+    This is midnight in a billing time zone, or the moment at which another zone started.
     """
     with billing_remembered():
         rows = _rows()

@@ -4,9 +4,9 @@ Money is milliseconds x rate, exact and in currency-milliseconds ("raw"), wherev
 for; `accounting/domain/billing/charge.py` rounds it. Rows of facts and rollups that are priced
 have `rate` and `gpu_rate`, NULL where no price matches.
 
-Team, tier, lifecycle and price are those valid when a window began (rules.md N24, N26). They
+Team, tier, lifecycle and price are those valid when a window started (rules.md N24, N26). They
 change rarely: time is cut where any of them changes (and at midnight), and facts are summed
-between the cuts before anything is joined to them.
+between the cuts before they are joined.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ KEY_COLUMNS = (
     "price_id",
     "gpu_price_id",
 )
-HARD_KEY_COLUMNS = KEY_COLUMNS[:-2]  # the second column has no price
+HARD_KEY_COLUMNS = KEY_COLUMNS[:-2]  # GPU activity has no price
 
 HAS_RATE = "u.rate IS NOT NULL"
 HAS_RATES = f"{HAS_RATE} AND u.gpu_rate IS NOT NULL"
@@ -76,10 +76,10 @@ def parameters(
     gpu_ids: Sequence[int] | None = None,
     priced_model: str | None = None,
 ) -> dict[str, Any]:
-    """What `priced_facts` needs to know of [start, end), or of some GPUs there; one query.
+    """The parameters of `priced_facts` for [start, end), or for some GPUs there; one query.
 
-    Windows between two cuts share every price, team, tier, lifecycle and billing day. Profiles
-    are distinguished of the models that have a price by profile, and of `priced_model`.
+    Windows between two cuts share every price, team, tier, lifecycle and billing day. Profiles are
+    distinguished for models with a price by profile, and for `priced_model`.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CUTS, {"start": start, "end": end})
@@ -137,13 +137,13 @@ INTENSITY_COLUMNS = ("flags", *MEASURES)
 
 
 def over(column: str, name: str = "") -> str:
-    """How rows of the second column become one; `name` where the column has a prefix."""
+    """How rows of GPU activity are summed; `name` if the column has a prefix."""
     if column.endswith("flags"):
         return f"bit_or({column})"
     return f"max({column})" if (name or column) in PEAKS else f"sum({column})::bigint"
 
 
-_KEPT = {  # what `gathered` keeps apart, beside finer columns
+_KEPT = {  # the columns by which `gathered` groups, in addition to finer ones
     "cluster_id": "s.cluster_id",
     "hour_start": "s.hour_start",
     "at": "t.at",
@@ -168,14 +168,14 @@ def _gathered(
     *,
     by_profile: bool = False,
 ) -> str:
-    """Common table expressions: facts summed between cuts, with what holds there.
+    """Common table expressions: facts summed between cuts, with the values valid there.
 
     Args:
         table: of facts by (window, GPU, pod, node).
-        parts: column -> its sum over windows.
+        parts: the sum over windows, by column.
         again: the columns, summed over GPUs and pods.
-        finer: further columns to keep apart: gpu_id, node_id, pod_id.
-        by_profile: keep `profile` apart too, where a price asks for it.
+        finer: further columns to group by: gpu_id, node_id, pod_id.
+        by_profile: also group by `profile` if a price needs it.
     """
     profile = "coalesce(d.profile, '')" if by_profile else "''"
     kept = _KEPT | {name: f"s.{name}" for name in finer}
@@ -214,7 +214,7 @@ WITH piece AS MATERIALIZED (
 
 
 def with_prices(finer: tuple[str, ...] = ()) -> str:
-    """Common table expressions: facts (`gathered`) and what prices each (`priced`).
+    """Common table expressions: facts (`gathered`) and their prices (`priced`).
 
     Args:
         finer: as for `priced_facts`.
@@ -238,7 +238,7 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
     """A SELECT of facts summed by the rollup's key, with rates.
 
     Args:
-        finer: further columns of `usage_window` to keep apart: gpu_id, node_id, pod_id.
+        finer: further columns of `usage_window` to group by: gpu_id, node_id, pod_id.
     """
     outer = "".join(f", g.{name}" for name in finer)
     return f"""{with_prices(finer)}
@@ -258,7 +258,7 @@ GROUP BY {_LINE}, coalesce(p.price_id, 0), coalesce(p.gpu_price_id, 0){outer}
 
 
 def hard_facts(finer: tuple[str, ...] = ()) -> str:
-    """A SELECT of the second column summed by its rollup's key: no price in it.
+    """A SELECT of GPU activity summed by its rollup's key, without prices.
 
     Args:
         finer: as for `priced_facts`.

@@ -16,7 +16,7 @@ class _AtField(serializers.DateTimeField):
 
 
 class AuditSerializer(RowSerializer):
-    """One change of one row that somebody made."""
+    """One change of one row by a person."""
 
     id = serializers.IntegerField(help_text="position in the audit chain")
     at = _AtField()

@@ -1,4 +1,4 @@
-"""CSV files of rows: cells that no spreadsheet runs, and lines one by one."""
+"""CSV files of rows: cells without formulas, and lines one by one."""
 
 import csv
 import io
@@ -11,9 +11,9 @@ DANGEROUS = (*"=+-@＝＋－＠", "\t", "\n", "\0")  # noqa: RUF001  # spreadshe
 
 
 def csv_cell(value: Any) -> str:
-    """A CSV cell: text that a spreadsheet would run as a formula is quoted with `'`.
+    """A CSV cell: text that a spreadsheet would execute as a formula is quoted with `'`.
 
-    A carriage return becomes a line feed, which the writer quotes: alone it would end the row.
+    A carriage return becomes a line feed, which the writer quotes; otherwise it would end the row.
     """
     if value is None:
         return ""
@@ -40,7 +40,7 @@ def _is_number(text: str) -> bool:
 def csv_stream(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
 ) -> Iterator[str]:
-    """A CSV file line by line, however long: a head, then each row in its columns."""
+    """A CSV file line by line, of any length: a header, then each row in its columns."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -49,11 +49,11 @@ def csv_stream(
         yield out.getvalue()
         out.seek(0)
         out.truncate()
-    yield out.getvalue()  # the head, where there is no row
+    yield out.getvalue()  # the header, if there are no rows
 
 
 def csv_lines(rows: list[Mapping[str, Any]]) -> list[list[str]]:
-    """Head and rows of a CSV file."""
+    """Header and rows of a CSV file."""
     if not rows:
         return []
     return [

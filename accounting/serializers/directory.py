@@ -1,4 +1,4 @@
-"""Teams, the rules that give usage to them, and clusters: rows, and bodies that change them."""
+"""Teams, the rules that assign usage to them, and clusters: rows and request bodies."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class TeamSerializer(RowSerializer):
 
 
 class TeamBodySerializer(serializers.Serializer[Any]):
-    """A team to make, or to change: what is left out stays."""
+    """A team to create or change; missing members do not change."""
 
     slug = serializers.SlugField(max_length=63)
     name = serializers.CharField(max_length=200)
@@ -42,7 +42,7 @@ class InstantField(serializers.CharField):
     """ISO 8601 time with offset, or a billing day: its midnight."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """An aware instant; never a guess at a time zone."""
+        """An aware instant; a time zone is never guessed."""
         try:
             return parse_instant(super().to_internal_value(data))
         except SelectionError as error:
@@ -50,7 +50,7 @@ class InstantField(serializers.CharField):
 
 
 class BindingSerializer(RowSerializer):
-    """A rule that gives usage to a team."""
+    """A rule that assigns usage to a team."""
 
     id = serializers.IntegerField()
     position = serializers.IntegerField()
@@ -80,7 +80,7 @@ class BindingBodySerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=200)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """The label kinds need a label; a rule over names has none."""
+        """The label kinds need a label; a namespace rule has none."""
         needs_label = attrs["kind"] != BindingKind.NAMESPACE
         if needs_label != bool(attrs.get("label")):
             raise serializers.ValidationError(
@@ -94,7 +94,7 @@ class BindingBodySerializer(serializers.Serializer[Any]):
 
 
 class ClusterSerializer(RowSerializer):
-    """A cluster and what it has now."""
+    """A cluster and its current resources."""
 
     name = serializers.CharField()
     is_demo = serializers.BooleanField()

@@ -17,7 +17,7 @@ from accounting.serializers.row import (
 
 
 class _HolderField(serializers.CharField):
-    """Who holds a GPU: `namespace/pod`."""
+    """The holder of a GPU: `namespace/pod`."""
 
     def to_representation(self, value: Any) -> str:
         """Its namespace and its pod."""
@@ -25,15 +25,15 @@ class _HolderField(serializers.CharField):
 
 
 class _TeamsField(serializers.ListField):
-    """The teams of those who hold a GPU."""
+    """The teams of a GPU's holders."""
 
     def to_representation(self, data: Iterable[GpuHolder]) -> list[Any]:
-        """Each once, sorted."""
+        """Distinct, sorted."""
         return sorted({one.team for one in data})
 
 
 class GpuRowSerializer(RowSerializer):
-    """One row of `gpus`: where it is now, and what it did and earned in the period."""
+    """One row of `gpus`: its current location and holder, and its use and charges in the period."""
 
     cluster = serializers.CharField(source="row.cluster")
     node = serializers.CharField(source="row.node")
@@ -99,7 +99,7 @@ class _InstanceField(serializers.IntegerField):
 
 
 class GpuHolderSerializer(RowSerializer):
-    """One row of `gpu-holders`: a pod had a GPU without a break, to the five minutes."""
+    """One row of `gpu-holders`: a pod held a GPU without a gap, to five minutes."""
 
     cluster = serializers.CharField()
     node = serializers.CharField()
@@ -122,7 +122,7 @@ class GpuHolderSerializer(RowSerializer):
 
 
 class GpuStepSerializer(RowSerializer):
-    """One row of `gpu-steps`: a GPU from `start` on; what was not measured is null."""
+    """One row of `gpu-steps`: a GPU from `start` on; a value that was not measured is null."""
 
     gpu = serializers.CharField()
     start = MomentField(source="at")

@@ -16,7 +16,7 @@ SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
 
 
 class PriceSerializer(RowSerializer):
-    """A price; what a GPU costs us is shown to finance and admins only."""
+    """A price; only finance and admins see what a GPU costs."""
 
     id = serializers.IntegerField()
     model = serializers.CharField()
@@ -32,7 +32,7 @@ class PriceSerializer(RowSerializer):
 
 
 class PriceBodySerializer(serializers.Serializer[Any]):
-    """A price from a time on; the one before it ends there."""
+    """A price from a time on; the previous price ends there."""
 
     model = serializers.CharField(max_length=200)
     profile = serializers.CharField(max_length=64, required=False, allow_blank=True)
@@ -55,7 +55,7 @@ class PriceBodySerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=200)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A profile that the model has; the billing currency: sums know no exchange rate."""
+        """The model must have the profile, and the currency must be that of bills."""
         profile = attrs.get("profile", "")
         if profile and (fault := fault_of(profile, normal_model(attrs["model"]))):
             raise serializers.ValidationError({"profile": fault})

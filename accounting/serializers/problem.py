@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 
 class FaultSerializer(serializers.Serializer[Any]):
-    """One thing that is wrong: a query parameter, or a member of the body."""
+    """One fault: a query parameter, or a member of the body, that is not valid."""
 
     parameter = serializers.CharField(required=False)
     pointer = serializers.CharField(

@@ -1,7 +1,7 @@
-"""What serializers of rows share: from a frozen row to the members of a JSON object.
+"""The base of row serializers: from a frozen row to the members of a JSON object.
 
-A serializer is the only place that says how a row is shown: its fields name the members, in
-order, and where in the row each comes from; the schema, JSON, CSV and commands derive from it.
+A serializer is the only place that defines how a row is shown: its fields name the members, in
+order, and their source in the row; the schema, JSON, CSV and commands derive from it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,10 +19,10 @@ _Read = Callable[[Any], Any]
 
 
 class RowSerializer(serializers.Serializer[Any]):
-    """Serializes rows; it reads no body.
+    """Serializes rows; does not parse request bodies.
 
-    A report has tens of thousands of rows. So how each field is read is found out once, not
-    for every row as the framework does: 5,000 rows of `usage` take 60 ms instead of 370 ms.
+    A report has tens of thousands of rows. So the reader of each field is determined once, not for
+    every row as in the framework: 5,000 rows of `usage` take 60 ms instead of 370 ms.
     """
 
     @cached_property
@@ -37,7 +37,7 @@ class RowSerializer(serializers.Serializer[Any]):
         )
 
     def measures(self) -> dict[str, Any]:
-        """The fields that are read of a row: all, but for the keys of a report."""
+        """The fields that are read from a row: all except the keys of a report."""
         return dict(self.fields.items())
 
     def to_representation(self, instance: Any) -> Members:
@@ -60,7 +60,7 @@ class RowSerializer(serializers.Serializer[Any]):
 
 
 def _reader(field: serializers.Field[Any, Any, Any, Any]) -> _Read:
-    """How the value of a field is read of a row; None on the way is None at its end."""
+    """A function that reads the value of a field from a row; None along the path gives None."""
     path: list[str] = field.source_attrs  # set by bind()
     if not path:
         return _itself
@@ -84,14 +84,14 @@ def _through(first: _Read, rest: Sequence[str], row: Any) -> Any:
 
 
 class NumberField(serializers.FloatField):
-    """A number as it is: a whole one stays whole."""
+    """A number, unchanged: an integer stays an integer."""
 
     def to_representation(self, value: Any) -> Any:
         """The number itself."""
         return value
 
 
-# Rows are typed: to turn a whole number into a whole number again would only take time.
+# Rows are typed: converting an integer to an integer would only take time.
 _AS_THEY_ARE = frozenset(
     {serializers.IntegerField, serializers.BooleanField, NumberField}
 )
@@ -106,7 +106,7 @@ class GpuHoursField(serializers.CharField):
 
 
 class MoneyField(serializers.CharField):
-    """An amount of money; null where it is not known."""
+    """An amount of money; null if not known."""
 
     def to_representation(self, value: Any) -> str:
         """Six places."""
@@ -114,7 +114,7 @@ class MoneyField(serializers.CharField):
 
 
 class TextOrNullField(serializers.CharField):
-    """A text; null where it is empty."""
+    """A text; null if it is empty."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_null=True, **options)

@@ -1,6 +1,6 @@
 """How values are written in JSON and CSV.
 
-Milliseconds, counts and ratios are numbers; GPU-hours and money are text (rules.md N36).
+Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (rules.md N36).
 """
 
 from decimal import Decimal
@@ -12,8 +12,8 @@ from accounting.domain.core.rounding import half_even
 def gpu_hours(milliseconds: int) -> str:
     """GPU-hours with six places, half-even, each separately (N34).
 
-    A decimal, not a fraction, of which a row has five: 28 digits decide every half, for
-    six places are multiples of 3.6 ms.
+    A decimal is faster than a fraction, and a row has five of them. 28 digits are enough for every
+    half, because six places are multiples of 3.6 ms.
     """
     return str(half_even(Decimal(milliseconds) / HOUR_MS, 6))
 

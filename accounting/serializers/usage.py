@@ -27,12 +27,12 @@ _UNPRICED = "time without a price, not included in any amount of the row"
 
 
 class _GroupedSerializer(RowSerializer):
-    """A row of a report by dimensions: the keys of those asked for, then its measures."""
+    """A row of a report by dimensions: the requested keys, then its measures."""
 
     dimensions: ClassVar[Sequence[str]] = ()
 
     def get_fields(self) -> dict[str, Any]:
-        """Its measures after the keys of dimensions; those not asked for are not there."""
+        """Its measures after the keys of dimensions; keys that were not requested are left out."""
         keys = {key.name: _key_field(key) for key in keys_of(self.dimensions)}
         return {**keys, **super().get_fields()}
 
@@ -42,7 +42,7 @@ class _GroupedSerializer(RowSerializer):
         return {n: field for n, field in self.fields.items() if n not in keys}
 
     def to_representation(self, instance: Any) -> Members:
-        """The keys as the report has them, in the order asked for, and the measures."""
+        """The requested keys in their order, and the measures."""
         return {**instance.key, **super().to_representation(instance)}
 
 
@@ -55,7 +55,7 @@ def _key_field(key: DimensionKey) -> serializers.Field[Any, Any, Any, Any]:
 
 
 class UsageRowSerializer(_GroupedSerializer):
-    """One row of `usage`; the dimensions asked for come first, by name."""
+    """One row of `usage`; the requested dimensions come first, by name."""
 
     dimensions = USAGE_DIMENSIONS
 
@@ -87,7 +87,7 @@ USAGE_MEASURES: tuple[str, ...] = tuple(UsageRowSerializer().measures())
 
 
 class LedgerRowSerializer(_GroupedSerializer):
-    """One row of `ledger`; the dimensions asked for come first, by name."""
+    """One row of `ledger`; the requested dimensions come first, by name."""
 
     dimensions = LEDGER_DIMENSIONS
 

@@ -1,4 +1,4 @@
-"""Addresses of sources: http and https only, and never the machine's own metadata service."""
+"""Addresses of sources: http and https only, and never the machine's metadata service."""
 
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -6,8 +6,8 @@ from urllib.parse import SplitResult, urlsplit
 
 IpAddress = IPv4Address | IPv6Address
 
-# What cloud providers answer credentials at. All are link-local, or stand for one machine only;
-# no exporter or Prometheus is there. Loopback and private networks are where sources usually are.
+# Where cloud providers serve credentials. All are link-local, or belong to one machine;
+# no exporter or Prometheus uses them. Loopback and private networks are usual for sources.
 METADATA = (
     ip_network("100.100.100.200/32"),  # Alibaba Cloud
     ip_network("fd00:ec2::254/128"),  # AWS, IPv6
@@ -18,9 +18,9 @@ EXAMPLE = "write http://prometheus:9090 or https://prometheus.example.org"
 
 
 def fault_of(url: str) -> str:
-    """What is wrong with the address of a source; "" where nothing is.
+    """The fault of a source's address; "" if it is valid.
 
-    Names are not looked up: what a name means may change after the check.
+    Names are not resolved: their addresses may change after the check.
     """
     if not url.isprintable() or " " in url:
         return f"{url!r} contains a space or a control character; {EXAMPLE}"
@@ -55,7 +55,7 @@ def _is_metadata(host: str) -> bool:
 
 
 def _as_address(host: str) -> IpAddress | None:
-    """A host that is an address in any spelling that the resolver takes: 0xA9FEA9FE too."""
+    """A host that is an address in any spelling that the resolver accepts, such as 0xA9FEA9FE."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

@@ -1,6 +1,6 @@
-"""Answers of Prometheus' HTTP API, decoded: samples as arrays, series by their labels.
+"""Responses of Prometheus' HTTP API, decoded: samples as arrays, series by their labels.
 
-Typed decoding is 6x a plain JSON decode (measured). Source: Prometheus HTTP API.
+Typed decoding is 6 times as fast as a plain JSON decoder (measured). Source: Prometheus HTTP API.
 """
 
 import re
@@ -32,7 +32,7 @@ class _Result(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """A whole answer, as Prometheus spells it."""
+    """A complete response, as Prometheus spells it."""
 
     status: str
     data: _Result | None = None
@@ -44,18 +44,18 @@ class Answer(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(Answer, strict=False).decode  # values are in quotes
 _labels = msgspec.json.Decoder(dict[str, str]).decode
-# The decoder takes numbers as Prometheus writes them, but for one. Labels are objects, so
-# that no label's value is followed by a bracket.
+# The decoder accepts numbers as Prometheus writes them, with one exception. Labels are objects,
+# so that no label's value is followed by a bracket.
 _INFINITE = re.compile(rb'"\+Inf"(?=\s*\])')
 _VALUE = re.compile(rb',\s*"([^"\\]*)"\s*\]')
 
 
 def checked(body: bytes, address: str, kind: str) -> Answer:
-    """A body as a good answer of one kind.
+    """A body, decoded as a successful response of one kind.
 
     Raises:
-        TooMuch: the server gave up; a smaller question may be answered.
-        WrongAnswer: it is none, or says of an error.
+        TooMuch: the server gave up; a smaller query may succeed.
+        WrongAnswer: it is not such a response, or reports an error.
     """
     try:
         answer = _decoded(body)
@@ -86,7 +86,7 @@ def _decoded(body: bytes) -> Answer:
         return _decode(body)
     except msgspec.ValidationError:
         for value in _VALUE.finditer(body):
-            float(value[1].decode())  # says which one is not a valid number
+            float(value[1].decode())  # names the number that is not valid
         if not _INFINITE.search(body):
             raise
     return _decode(_INFINITE.sub(b'"Inf"', body))
@@ -106,18 +106,18 @@ def labels_of(metric: bytes | msgspec.Raw) -> dict[str, str]:
         ) from error
 
 
-@lru_cache(maxsize=250_000)  # series; some 150 MB
+@lru_cache(maxsize=250_000)  # series; about 150 MB
 def _raw_series(metric: bytes) -> RawSeries:
-    """The series of labels as they are written; a server writes them alike for hours."""
+    """The series of labels in raw form; a server writes them in the same way for hours."""
     labels = labels_of(metric)
     name = labels.pop("__name__", "")
     cleaned = ((k, v.replace("\0", "\ufffd")) for k, v in labels.items())
-    return RawSeries(name, tuple(sorted(cleaned)))  # PostgreSQL stores no NUL
+    return RawSeries(name, tuple(sorted(cleaned)))  # PostgreSQL cannot store NUL
 
 
 @dataclass(slots=True)
 class CollectedSamples:
-    """Samples of several answers."""
+    """Samples of several responses."""
 
     series: list[RawSeries] = field(default_factory=list)
     warnings: set[str] = field(default_factory=set)
@@ -128,7 +128,7 @@ class CollectedSamples:
     )
 
     def add(self, answer: Answer, period: Interval) -> None:
-        """Take over an answer's samples; those outside the period are dropped."""
+        """Add a response's samples; those outside the period are dropped."""
         self.warnings.update(answer.warnings)
         assert answer.data is not None  # checked  # noqa: S101
         found = answer.data.result
@@ -154,7 +154,7 @@ class CollectedSamples:
             )
 
     def batch(self, period: Interval) -> SampleBatch:
-        """Everything collected."""
+        """All collected samples."""
         if not self._blocks:
             empty = np.empty(0, np.int64)
             return SampleBatch(

@@ -1,12 +1,12 @@
-"""Typed errors of sources. The docstring of each says what a caller can do."""
+"""Typed errors of sources. The docstring of each explains what a caller can do."""
 
 
 class SourceError(Exception):
-    """A source did not give a usable answer. The message is fit for a person.
+    """A source did not return a usable response. The message can be shown to people.
 
     Attributes:
-        is_temporary: asking again may help.
-        retry_after_s: how long the source wants to be left alone, where it says so.
+        is_temporary: a retry may help.
+        retry_after_s: the source's waiting time, if it sets one.
     """
 
     is_temporary = False
@@ -14,7 +14,7 @@ class SourceError(Exception):
 
 
 class Unavailable(SourceError):
-    """Down or overloaded: try again later."""
+    """The source is down or overloaded: retry later."""
 
     is_temporary = True
 
@@ -24,14 +24,14 @@ class Unavailable(SourceError):
 
 
 class TooMuch(SourceError):
-    """The question was too large (422, a time-out, a limit): ask for less."""
+    """The query was too large (422, a timeout, a limit): request less."""
 
     is_temporary = True
 
 
 class AccessRefused(SourceError):
-    """The source does not let us in (401, 403): the settings must change."""
+    """The source denies access (401, 403): the settings must change."""
 
 
 class InvalidSourceResponse(SourceError):
-    """Not what a source of this kind says: HTML, half a JSON, a bad request."""
+    """Not a response of such a source: HTML, incomplete JSON, a bad request."""

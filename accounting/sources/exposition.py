@@ -2,7 +2,7 @@
 
 A text that ends in `# EOF` is OpenMetrics (times in seconds), any other is Prometheus text
 (milliseconds); times are rounded half-even to milliseconds (rules.md N2). Lines
-come from a stream: memory does not grow with the text. Every fault names its line.
+are read from a stream: memory does not grow with the text. Every error names its line.
 Sources: Prometheus text format 0.0.4; OpenMetrics 1.0 specification.
 """
 
@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
 
-MAX_KNOWN = 100_000  # words of numbers that are remembered (about 15 MB)
-MAX_LINE = 1_048_576  # bytes; labels of 64 KiB fit several times
-REMEMBERED = 10_000  # unwanted series that are not checked again; memory stays bounded
-EARLIEST_MS = 946_684_800_000  # 2000; clocks that nobody set begin at 1970
-FIRST_TEXT_MS = 100_000_000_000  # 1973; smaller "milliseconds" are really seconds
+MAX_KNOWN = 100_000  # numbers that are cached (about 15 MB)
+MAX_LINE = 1_048_576  # bytes; enough for several labels of 64 KiB
+# ignored series that are not checked again; bounded, to limit memory
+REMEMBERED = 10_000
+EARLIEST_MS = 946_684_800_000  # year 2000; clocks that were never set start at 1970
+FIRST_TEXT_MS = 100_000_000_000  # year 1973; smaller "milliseconds" are really seconds
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\\n]|\\.)*)"\s*(,|$)')
 _HEAD = re.compile(r'[^\s{]+(?:\s*\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?')
@@ -31,12 +32,12 @@ Number = TypeVar("Number", int, float)
 
 
 class ExpositionError(ValueError):
-    """A text is not what it should be; the message says where, what and what to do."""
+    """A text that is not valid; the message says where, why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawSeries:
-    """A series as the text spells it: name and labels, in the text's order."""
+    """A series as spelled in the text: name and labels, in the text's order."""
 
     name: str
     labels: tuple[tuple[str, str], ...]
@@ -48,10 +49,10 @@ class Parser:
 
     Attributes:
         series: the wanted ones, by id.
-        default_ms: the time of samples that carry none; None refuses such samples.
-        latest_ms: later times are a fault; None allows any.
-        keep: names that are wanted; others are checked for form only.
-        look_at: called with each series as it appears, wanted or not.
+        default_ms: the time of samples without a timestamp; None rejects such samples.
+        latest_ms: later times are errors; None allows any.
+        keep: the wanted names; others are only checked for their syntax.
+        look_at: called with each new series, wanted or not.
     """
 
     keep: Callable[[str], bool] | None = None
@@ -65,24 +66,26 @@ class Parser:
     line: int = 0
     _values: dict[str, float] = field(default_factory=dict)
     _times: dict[str, int] = field(default_factory=dict)
-    _before: str = "\n"  # what the line before began with; no line begins so at first
-    _before_id: int | None = None  # its series
+    # the start of the previous line; the initial value matches no line
+    _before: str = "\n"
+    _before_id: int | None = None  # the series of the previous line
 
-    def samples(  # once for each line: a call more is a tenth of its time
+    # called once for each line: one more call would take a tenth of the time
+    def samples(
         self, lines: Iterable[str], *, is_openmetrics: bool
     ) -> Iterator[tuple[int, int, float]]:
         """Every wanted sample, in the order of the text.
 
         Raises:
-            ExpositionError: at the first line that is wrong.
+            ExpositionError: at the first line that is not valid.
         """
         ended = False
         values, times = self._values, self._times
-        times.clear()  # the other format means other times
+        times.clear()  # the other format has other time units
         for text in lines:
             self.line += 1
             if text.startswith(self._before) and self._before_id is not None:
-                # mostly one more sample of the same series, at a time that is known
+                # usually another sample of the same series, at a known time
                 word, _, time = text[len(self._before) :].partition(" ")
                 value = values.get(word)
                 if value is None:
@@ -150,7 +153,7 @@ class Parser:
         return head, rest
 
     def _new(self, head: str) -> int | None:
-        """The id of a series that has not been seen; None when nobody wants it."""
+        """The id of a new series; None if it is not wanted."""
         name, brace, body = head.partition("{")
         if not _NAME.fullmatch(name):
             raise self._fault(
@@ -197,7 +200,7 @@ class Parser:
         raise self._fault(f"{word[:40]!r} is not a valid number", "expected a value")
 
     def _plain(self, word: str) -> float | None:
-        """What a word means that is a plain number; None where it may be anything else."""
+        """The value of a word that is a plain number; None if it may be something else."""
         if not _NUMBER.fullmatch(word):
             return None
         return _remember(self._values, word, self._value(word))
@@ -242,7 +245,7 @@ class Parser:
 
 
 def _remember(known: dict[str, Number], word: str, number: Number) -> Number:
-    """Keep what a word means: a scrape has one time, and values come again."""
+    """Cache the value of a word: a scrape has one time, and values repeat."""
     if len(known) >= MAX_KNOWN:
         known.clear()
     known[word] = number
@@ -250,7 +253,7 @@ def _remember(known: dict[str, Number], word: str, number: Number) -> Number:
 
 
 def to_milliseconds(seconds: str) -> int:
-    """A decimal text of seconds in whole milliseconds, half-even.
+    """Whole milliseconds of a decimal text in seconds, half-even.
 
     Raises:
         ExpositionError: it is not a valid number.
@@ -268,7 +271,7 @@ def to_milliseconds(seconds: str) -> int:
 
 
 def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    """Decode bytes into lines, refusing what is not text, and lines without an end.
+    """Decode bytes into lines, rejecting bytes that are not text, and lines without an end.
 
     Raises:
         ExpositionError: not UTF-8, NUL bytes, or a line of more than MAX_LINE bytes.
@@ -286,7 +289,7 @@ def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:
         if feed:
             try:
                 yield from whole.decode().split("\n")
-            except UnicodeDecodeError:  # say which line it was
+            except UnicodeDecodeError:  # add the line number
                 for i, line in enumerate(whole.split(b"\n"), start=number + 1):
                     _decoded(line, i)
         number += count

@@ -1,4 +1,4 @@
-"""Outgoing HTTP of sources: deadlines, no redirects, bounded responses."""
+"""Outgoing HTTP requests of sources: deadlines, no redirects, bounded responses."""
 
 import re
 import time
@@ -19,7 +19,7 @@ from accounting.sources.errors import (
 )
 
 CONNECT_TIMEOUT_S = 5.0
-CHUNK = 64 * 1024  # bytes read at most between two looks at the clock
+CHUNK = 64 * 1024  # bytes read at most between two checks of the deadline
 _QUERY_TIMEOUT = re.compile(rb'"errorType":\s*"timeout"')
 
 
@@ -28,11 +28,11 @@ class HttpAccess:
     """How a source is reached. Secrets are read from files, at every use.
 
     Attributes:
-        headers: sent with every request, e.g. a tenant header.
+        headers: sent with every request, such as a tenant header.
         bearer_token_file, password_file: paths; never the secret itself.
-        ca_file: a certificate authority of one's own; "" is the system's.
-        timeout_s: for one answer, from the first byte sent to the last byte read.
-        max_bytes: larger answers are refused.
+        ca_file: a private certificate authority; "" for the system's.
+        timeout_s: for one response, from the first byte sent to the last byte read.
+        max_bytes: larger responses are rejected.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -70,12 +70,12 @@ def _secret(path: str) -> str:
 def fetch(
     session: requests.Session, url: str, access: HttpAccess, **options: object
 ) -> bytes:
-    """The body of a successful answer, read within the deadline.
+    """The body of a successful response, read within the deadline.
 
     Raises:
-        SourceError: one of its kinds, by what happened.
+        SourceError: one of its subclasses, depending on the error.
     """
-    if fault := fault_of(url):  # of a source that was stored before this was checked
+    if fault := fault_of(url):  # for a source that was stored before this check existed
         raise InvalidSourceResponse(f"{fault}; run `manage.py configure` again")
     deadline = time.monotonic() + access.timeout_s
     timeout = (min(CONNECT_TIMEOUT_S, access.timeout_s), access.timeout_s)
@@ -115,7 +115,7 @@ def _read(
 ) -> bytes:
     parts: list[bytes] = []
     size = 0
-    # read1 gives what has come: single bytes, too, are held against the deadline
+    # read1 returns the available bytes, so that slow single bytes cannot exceed the deadline
     while part := answer.raw.read1(CHUNK, decode_content=True):
         parts.append(part)
         size += len(part)
@@ -159,7 +159,7 @@ def _retry_after(answer: requests.Response) -> float | None:
 
 
 def _root(error: BaseException) -> str:
-    """The root cause of an error of these libraries, in a few words."""
+    """The root cause of an error of these libraries, as a short text."""
     for _ in range(10):
         inner = (getattr(error, "reason", None), *error.args[:1], error.__cause__)
         deeper = next((e for e in inner if isinstance(e, BaseException)), None)

@@ -1,4 +1,4 @@
-"""At which interval samples come, as they show it themselves (rules.md N4)."""
+"""The interval of samples, derived from the samples (rules.md N4)."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from accounting.sources.samples import SampleBatch, in_order, meaning_of
 
 
 class Sampler(NamedTuple):
-    """Who takes samples: a scraper, its kube-state objects apart from its GPUs."""
+    """The origin of samples: a scraper, with its kube-state objects separate from its GPUs."""
 
     job: str
     is_kube: bool
@@ -20,24 +20,24 @@ class Sampler(NamedTuple):
     replica: str
 
 
-FEWEST_GAPS = 2  # of one series: with fewer than three samples nothing is concluded
-_SHIFT = 1 << 40  # more than any gap in milliseconds
+FEWEST_GAPS = 2  # of one series: with fewer than three samples nothing is derived
+_SHIFT = 1 << 40  # larger than any gap in milliseconds
 
 
 @dataclass(slots=True)
 class Intervals:
     """The gaps between the samples of each sampler, over all batches of a source.
 
-    What is said to a person: each window concludes its own step, from its own samples. The
-    two differ only where an interval changed on the way.
+    Shown to people only: each window derives its own step, from its own samples. The two differ
+    only if an interval changed in the meantime.
     """
 
     _samplers: list[Sampler] = field(default_factory=list)
     _gaps: dict[int, Counter[int]] = field(default_factory=dict)
-    _whose: list[int] = field(default_factory=list)  # by series; -1: counts for nothing
+    _whose: list[int] = field(default_factory=list)  # by series; -1: not counted
 
     def add(self, batch: SampleBatch) -> None:
-        """Take note of a batch; batches of one source share their list of series."""
+        """Add a batch; batches of one source share their list of series."""
         self._learn(batch)
         order = in_order(batch)
         ids, times = batch.ids[order], batch.times[order]
@@ -52,14 +52,14 @@ class Intervals:
             self._gaps.setdefault(number, Counter())[gap] += count
 
     def concluded(self) -> Mapping[Sampler, int | None]:
-        """The lower median gap of each sampler in milliseconds; None where too few tell."""
+        """The lower median gap of each sampler in milliseconds; None with too few samples."""
         return {
             sampler: _lower_median(self._gaps.get(number, Counter()))
             for number, sampler in enumerate(self._samplers)
         }
 
     def _learn(self, batch: SampleBatch) -> None:
-        """Whose the series are that came since the last batch."""
+        """Determine the samplers of the new series in a batch."""
         numbers = {sampler: n for n, sampler in enumerate(self._samplers)}
         for raw in batch.series[len(self._whose) :]:
             meaning = meaning_of(raw, ())

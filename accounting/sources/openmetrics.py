@@ -1,7 +1,7 @@
 """Files with timestamps, plain or gzipped: the source for backfill and air-gapped sites.
 
-A file is read once, checked to its end, and spooled to disk by the hour; nothing is handed
-on before every line was right. Memory stays bounded whatever the size of the file.
+A file is read once, checked to its end, and spooled to disk by hour; nothing is used before every
+line was checked. Memory is bounded for files of any size.
 """
 
 import errno
@@ -32,11 +32,11 @@ ROW = np.dtype([("id", "<i4"), ("time", "<i8"), ("value", "<f8")])
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
-Progress = Callable[[int, int], None]  # bytes read, bytes in all
+Progress = Callable[[int, int], None]  # bytes read, total bytes
 
 
 class FileError(ValueError):
-    """A file cannot be imported; the message names the file, the place and what to do."""
+    """A file cannot be imported; the message names the file, the location and what to do."""
 
 
 @dataclass(slots=True)
@@ -46,9 +46,9 @@ class Spool:
     Attributes:
         folder: one file for each hour; removed by `close`.
         series: by id, over all files.
-        samples: how many were kept.
-        unknown: names that look like a GPU's and are in no catalogue, with their nodes.
-        first_ms, last_ms: of the kept samples; None when there are none.
+        samples: the number of stored samples.
+        unknown: names that look like GPU metrics and are not in the catalogue, with their nodes.
+        first_ms, last_ms: of the stored samples; None if there are none.
     """
 
     folder: Path
@@ -61,7 +61,7 @@ class Spool:
     _hours: set[int] = field(default_factory=set)
 
     def hours(self) -> list[int]:
-        """Starts of the hours that have samples, in milliseconds, ascending."""
+        """Starts of the hours with samples, in milliseconds, ascending."""
         return sorted(self._hours)
 
     def hour(self, start_ms: int) -> SampleBatch:
@@ -87,7 +87,7 @@ class Spool:
         hours = times - times % HOUR_MS
         for start_ms in np.unique(hours).tolist():
             with self._path(start_ms).open("ab") as file:
-                # tofile() would not say that the disk is full
+                # tofile() does not report a full disk
                 file.write(rows[hours == start_ms].tobytes())
             self._hours.add(start_ms)
         self.samples += len(rows)
@@ -106,16 +106,16 @@ def spool(
     latest_ms: int,
     on_progress: Progress | None = None,
 ) -> Spool:
-    """Read and check files, and keep what the ledger needs on disk.
+    """Read and check files, and store the samples that the ledger needs on disk.
 
     Args:
         paths: OpenMetrics or timestamped Prometheus text, also .gz.
         folder: an empty folder for the spool.
-        latest_ms: later sample times are refused as lying in the future.
+        latest_ms: later sample times are rejected as future times.
         on_progress: called with bytes read and bytes in total (compressed, for .gz).
 
     Raises:
-        FileError: the first fault of the first wrong file; the spool is removed.
+        FileError: the first error of the first file that is not valid; the spool is removed.
     """
     result = Spool(folder)
     total = sum(_size(path) for path in paths)
@@ -179,7 +179,7 @@ def _is_gzip(path: Path) -> bool:
 
 
 def _ends_in_eof(path: Path) -> bool:
-    """True when the text's last line is `# EOF` (rules.md N2)."""
+    """True if the text's last line is `# EOF` (rules.md N2)."""
     tail = b""
     if _is_gzip(path):
         for chunk in _chunks(path):

@@ -1,12 +1,12 @@
 """The only client of Prometheus (also Thanos, Mimir, VictoriaMetrics).
 
-Raw samples by instant query with a range selector that reaches from a millisecond before the
-period to its last one: so it holds the whole period on Prometheus 2 (closed at both ends) and
-3 (open on the left), whatever version a server claims; what is outside is dropped.
-Built on `PrometheusConnect` for address, session and credentials; with deadlines, warnings and
-splitting of what is too much.
-A server that is asked in plain HTTP is near: it is asked not to compress, which would take it
-longer than the way does (measured: twice the time).
+Raw samples are read by an instant query with a range selector from a millisecond before the
+period to its last one: so it contains the whole period on Prometheus 2 (closed at both ends) and
+3 (open on the left), whatever version a server reports; samples outside are dropped.
+Built on `PrometheusConnect` for address, session and credentials; adds deadlines, warnings and
+splitting of queries that are too large.
+A server with plain HTTP is assumed to be near: compression is not requested, because it takes
+longer than the transfer (measured: twice the time).
 Sources: Prometheus HTTP API; migration guide of version 3.
 """
 
@@ -42,8 +42,8 @@ from accounting.sources.samples import UnknownNames, build_reading
 ATTEMPTS = 4
 LONGEST_WAIT_S = 8.0
 LONGEST_QUERY_MS = HOUR_MS
-SHORTEST_QUERY_MS = 60_000  # below it a question is not split any more
-NAMES_TIMEOUT_S = 10.0  # of a question that no number waits for
+SHORTEST_QUERY_MS = 60_000  # shorter queries are not split any more
+NAMES_TIMEOUT_S = 10.0  # of a query that no result depends on
 MOST_NAMES = 1_000
 MOST_NODES = 50_000  # nodes of names
 
@@ -55,8 +55,8 @@ class Prometheus:
     Attributes:
         url: without `/api/v1`; a trailing slash does not matter.
         access: credentials, tenant headers and deadlines.
-        matchers: further label matchers, e.g. `{"cluster": "north"}`.
-        parameters: sent with every query, e.g. Thanos' `dedup`.
+        matchers: further label matchers, such as `{"cluster": "north"}`.
+        parameters: sent with every query, such as Thanos' `dedup`.
         scales, interval_ms: what the source declares (rules.md N4, N8).
     """
 
@@ -73,7 +73,7 @@ class Prometheus:
         """Every sample of the catalogue's metrics in a period.
 
         Raises:
-            SourceError: nothing usable could be had.
+            SourceError: no usable response.
         """
         collected = CollectedSamples()
         for names in (
@@ -94,13 +94,13 @@ class Prometheus:
         )
 
     def unknown_names(self, period: Interval) -> set[tuple[str, str]]:
-        """(name, job) of what looks like a GPU's metric in a period and is in no table.
+        """(name, job) of unknown metrics in a period that look like GPU metrics.
 
-        One question, asked once, of a few seconds and a bounded answer: the server filters
-        the names, and sends no samples.
+        One query without retries, with a short deadline and a bounded response: the server filters
+        the names, and returns no samples.
 
         Raises:
-            SourceError: nothing usable could be had.
+            SourceError: no usable response.
         """
         wanted = [f"__name__=~{quoted(GPU_LOOKING)}", f"__name__!~{quoted(NO_UNKNOWN)}"]
         every = self._grouped(wanted, ("job",), period, MOST_NAMES)
@@ -108,10 +108,10 @@ class Prometheus:
         return {(name, job) for name, job in found if is_unknown_gpu_metric(name)}
 
     def nodes_of_names(self, names: Sequence[str], period: Interval) -> UnknownNames:
-        """The nodes of series with these names in a period; asked in the same way.
+        """The nodes of series with these names in a period; queried in the same way.
 
         Raises:
-            SourceError: nothing usable could be had.
+            SourceError: no usable response.
         """
         wanted = [f"__name__=~{quoted('|'.join(names))}"]
         found = UnknownNames()
@@ -122,7 +122,7 @@ class Prometheus:
     def _grouped(
         self, wanted: Sequence[str], labels: Sequence[str], period: Interval, most: int
     ) -> list[dict[str, str]]:
-        """The sets of labels that series have in a period, by name and `labels`."""
+        """The label sets of series in a period, by name and `labels`."""
         selector = "{" + ",".join([*wanted, *self._own_matchers()]) + "}"
         parameters = {
             "query": f"group by (__name__, {', '.join(labels)}) "
@@ -139,7 +139,7 @@ class Prometheus:
         return [labels_of(one.metric) for one in answer.data.result]
 
     def _collect(self, selector: str, period: Interval, into: CollectedSamples) -> None:
-        """Read a period in parts; in smaller ones once the server says: too much."""
+        """Read a period in parts, in smaller ones if a query is too large for the server."""
         start_ms = period.start_ms
         while start_ms < period.end_ms:
             part = Interval(start_ms, min(start_ms + self._part_ms, period.end_ms))
@@ -194,7 +194,7 @@ class Prometheus:
                 url=self.url.rstrip("/"),
                 session=session,
                 timeout=self.access.timeout_s,
-                retry=Retry(0, read=False),  # its own would try again within our tries
+                retry=Retry(0, read=False),  # its own retries would multiply ours
             )
         return self._connection
 
@@ -218,14 +218,14 @@ def quoted(text: str) -> str:
 
 
 def _is_worth_another_try(error: BaseException) -> bool:
-    """A server that asks for more patience than ours gets it from the window ledger."""
+    """False if the server requests a longer wait than ours; the window ledger retries then."""
     if not isinstance(error, Unavailable):
         return False
     return error.retry_after_s is None or error.retry_after_s <= LONGEST_WAIT_S
 
 
 def _wait(state: object) -> float:
-    """How long to wait before the next try: what the server asked for, else with jitter."""
+    """The wait before the next try: the server's, else with jitter."""
     outcome = getattr(state, "outcome", None)
     error = outcome.exception() if outcome is not None else None
     asked = getattr(error, "retry_after_s", None)

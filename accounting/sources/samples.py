@@ -1,4 +1,4 @@
-"""Raw samples of any source, and how the catalogue turns them into series."""
+"""Raw samples of any source, and their conversion into series by the catalogue."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ class SampleBatch:
     series: Sequence[RawSeries]
     ids: NDArray[np.int32]
     times: NDArray[np.int64]  # milliseconds since 1970
-    values: NDArray[np.float64]  # as the source says, unscaled
+    values: NDArray[np.float64]  # as reported by the source, unscaled
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the catalogue makes of a raw series."""
+    """The meaning of a raw series, by the catalogue."""
 
     metric: Metric
     scraper: ScraperIdentity
@@ -50,21 +50,21 @@ class Meaning:
 
 @dataclass(slots=True)
 class UnknownNames:
-    """What looks like a GPU's metric and is in no table.
+    """Names that look like GPU metrics and are not in the catalogue.
 
     Attributes:
-        nodes: of each name, those that its series name; none where they name none.
+        nodes: by name, the nodes in its series' labels, if any.
     """
 
     nodes: dict[str, set[str]] = field(default_factory=dict)
 
     def look_at(self, raw: RawSeries) -> None:
-        """Take note of a series, where its name is not known."""
+        """Record a series if its name is not known."""
         if is_unknown_gpu_metric(raw.name):
             self.add(raw.name, dict(raw.labels))
 
     def add(self, name: str, labels: Mapping[str, str]) -> None:
-        """Take note of a name, and of the node that its labels name."""
+        """Record a name, and the node in its labels."""
         node = node_of(labels)
         self.nodes.setdefault(name, set()).update({node} if node else ())
 
@@ -84,7 +84,7 @@ def build_reading(
         scales: declared scale by metric name (rules.md N8).
         interval_ms: the source's declared interval (N4).
         is_partial: the source returned an incomplete response.
-        notes: faults met while reading.
+        notes: faults that were found while reading.
     """
     if not len(batch.ids):
         return Reading((), is_partial, notes, interval_ms, frozenset(scales))
@@ -114,7 +114,7 @@ def build_reading(
 
 
 def in_order(batch: SampleBatch) -> NDArray[np.intp]:
-    """Indices that sort by series, then time; samples mostly come in order of time."""
+    """Indices that sort by series, then time; samples are usually in order of time."""
     order = np.argsort(batch.ids, kind="stable")
     ids, times = batch.ids[order], batch.times[order]
     if np.all((times[1:] >= times[:-1]) | (ids[1:] != ids[:-1])):
@@ -128,7 +128,7 @@ def one_series(
     values: NDArray[np.float64],
     scales: tuple[tuple[str, str], ...],
 ) -> Series | None:
-    """One series by the catalogue; None for one that says nothing about any GPU or pod."""
+    """One series by the catalogue; None for one that belongs to no GPU or pod."""
     meaning = meaning_of(raw, scales)
     if meaning is None:
         return None
@@ -147,8 +147,7 @@ def one_series(
 
 
 def _without_blanks(values: NDArray[np.float64], blank: float) -> NDArray[np.float64]:
-    """NaN for a value that is not an amount: below zero, infinite, or a mark for a missing
-    value."""
+    """NaN for a value that is not an amount: negative, infinite, or a mark for a missing value."""
     good = (values >= 0) & (values < blank)
     return values if good.all() else np.where(good, values, np.nan)
 
@@ -160,7 +159,7 @@ def _scaled(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1_000_000)
 def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning | None:
-    """What a raw series means; remembered, for a source shows the same ones for hours."""
+    """The meaning of a raw series; cached, because a source reports the same series for hours."""
     if overlong_label(raw.labels) or odd_label(raw.labels):
         return None
     labels = dict(raw.labels)

@@ -18,7 +18,7 @@ from accounting.sources.exposition import (
 from accounting.sources.http import HttpAccess, fetch
 from accounting.sources.samples import SampleBatch, UnknownNames
 
-FUTURE_MS = 600_000  # further ahead of us than Prometheus, too, allows a sample
+FUTURE_MS = 600_000  # the tolerance for future samples, as in Prometheus
 PARALLEL = 16  # targets read at a time
 
 
@@ -33,12 +33,12 @@ class ScrapeTarget:
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """What one round of all targets gave.
+    """The result of one round of all targets.
 
     Attributes:
-        batch: kept samples of the targets that answered, and `up` for every target.
-        notes: (code, subject, message) for each target at fault.
-        unknown: names that look like a GPU's and are in no table, with their nodes.
+        batch: relevant samples of the targets that responded, and `up` for every target.
+        notes: (code, subject, message) for each failed target.
+        unknown: names that look like GPU metrics and are not in the catalogue, with their nodes.
     """
 
     batch: SampleBatch
@@ -49,13 +49,13 @@ class Scraped:
 def scrape(
     targets: Sequence[ScrapeTarget], access: HttpAccess, clock_ms: Callable[[], int]
 ) -> Scraped:
-    """Read every target once; one that fails does not lose the others.
+    """Read every target once; a failure does not affect the others.
 
     Args:
-        targets: what to read.
+        targets: addresses to read.
         access: credentials and deadlines, the same for all.
-        clock_ms: the time now; a sample without its own time gets the time its request
-            was sent (rules.md N2).
+        clock_ms: the current time; a sample without a timestamp gets the time at which its
+            request was sent (rules.md N2).
     """
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
         answers = list(pool.map(lambda t: _one(t, access, clock_ms), targets))

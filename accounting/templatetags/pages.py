@@ -25,7 +25,7 @@ _SAFE_JSON = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 
 def explain_url(context: Mapping[str, Any], what: str, key: Mapping[str, Any]) -> str:
-    """The address that explains one number: which figure, row and range."""
+    """The address that explains one number: figure, row and range."""
     pairs: dict[str, Any] = {"what": what}
     state = context.get("state")
     if state is not None:
@@ -36,7 +36,7 @@ def explain_url(context: Mapping[str, Any], what: str, key: Mapping[str, Any]) -
 
 @register.simple_tag(takes_context=True)
 def number(context: Mapping[str, Any], text: str, what: str, **key: Any) -> SafeString:
-    """A number that leads to its explanation; a script shows that in a drawer."""
+    """A number that links to its explanation; with scripts it opens in a drawer."""
     missing = " nodata" if text in (NO_DATA, NO_PRICE) else ""
     return format_html(
         '<a class="num{}" href="{}" data-explain aria-haspopup="dialog">{}'
@@ -48,10 +48,10 @@ def number(context: Mapping[str, Any], text: str, what: str, **key: Any) -> Safe
 
 
 @register.simple_tag(takes_context=True)
-def split_number(  # one parameter a part of the number
+def split_number(  # one parameter for each part of the number
     context: Mapping[str, Any], text: str, what: str, by: str, value: str, **key: Any
 ) -> SafeString:
-    """A number of a row whose dimension is only known when the page is made."""
+    """A number of a row whose dimension is only known when the page is rendered."""
     return number(context, text, what, **key | {by: value})
 
 
@@ -59,7 +59,7 @@ def split_number(  # one parameter a part of the number
 def figure(
     context: Mapping[str, Any], text: str, unit: str, what: str, **key: Any
 ) -> SafeString:
-    """The large number of a card; leads to its explanation."""
+    """The large number of a card; links to its explanation."""
     small = (
         format_html(" <small>{}</small>", unit)
         if unit and text not in (NO_DATA, NO_PRICE)
@@ -76,7 +76,7 @@ def figure(
 
 @register.simple_tag(takes_context=True)
 def before_label(context: Mapping[str, Any]) -> str:
-    """What a range is compared with: `1-22 Oct 2026 to 10:00` while it still runs."""
+    """The compared range: `1-22 Oct 2026 to 10:00` while it is running."""
     state = context["state"]
     text = days(state.before)
     if not state.is_before_cut:
@@ -88,7 +88,7 @@ def before_label(context: Mapping[str, Any]) -> str:
 
 @register.simple_tag
 def unpriced(row: UsageRow) -> SafeString:
-    """Beside a row's money: the part of its time that the money leaves out."""
+    """Next to a row's money: the part of its time without a price."""
     if not 0 < row.unpriced_ms < row.allocated_ms:
         return mark_safe("")  # all of it is priced, or the money is "No price"
     return format_html(
@@ -109,18 +109,18 @@ def figure_json(value: Mapping[str, Any], name: str) -> SafeString:
 
 @register.filter
 def named(teams: Mapping[str, Any], slug: str) -> str:
-    """The name of a team for its slug; the slug where it is not known."""
+    """The name of a team by its slug; the slug if it is not known."""
     found = teams.get(slug) if teams else None
     return slug if found is None else str(found.name)
 
 
 @register.filter
 def lower_first(text: str) -> str:
-    """A label inside a sentence; names in capitals stay as they are."""
+    """A label inside a sentence; names in capitals do not change."""
     return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
 @register.filter
 def entry(table: Mapping[str, Any], key: str) -> Any:
-    """What a table holds under a key that is only known in the template."""
+    """The value of a table for a key that is only known in the template."""
     return table.get(key) if table else None

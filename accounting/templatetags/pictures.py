@@ -1,7 +1,7 @@
-"""The text in the picture of a chart, and the name of its file.
+"""The text in the image of a chart, and the name of its file.
 
-A picture is pasted into a slide, without the page around it: it must state what it shows,
-whose, when, in which unit and under which filters.
+An image is used without the page around it, so it must state what it shows, for which teams,
+period, unit and filters.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def png_button(
 
 
 def _about(context: Mapping[str, Any]) -> tuple[str, str]:
-    """Whose chart it is: for people, and for the name of a file."""
+    """The subject of a chart: for people, and for a file name."""
     if gpu := context.get("gpu"):
         return str(gpu.uuid), str(gpu.uuid)
     if team := context.get("team"):

@@ -1,7 +1,7 @@
-"""How numbers are written: the only place where a value becomes text for a page.
+"""Formatting of numbers: the only place where a value becomes text for a page.
 
-Missing is a word, never a zero: every filter turns None into `No data`. Arithmetic ends at
-unit conversion (milliseconds to hours, ratios to percent).
+A missing value is a word, never zero: every filter turns None into `No data`. The only
+arithmetic is unit conversion (milliseconds to hours, ratios to percent).
 """
 
 from datetime import UTC, date, datetime
@@ -36,9 +36,9 @@ def _plain(text: str) -> str:
 
 @register.filter
 def money(amount: Decimal | str | None, currency: str) -> str:
-    """`$148,210.37`; amounts that would vanish are `<$0.01`; None has no price.
+    """`$148,210.37`; amounts below the smallest unit are `<$0.01`; None has no price.
 
-    Django hands on "" for what a template could not find: that is not an amount either.
+    Django passes "" for a missing variable of a template: that is not an amount either.
     """
     if amount is None or isinstance(amount, str):
         return NO_PRICE
@@ -66,7 +66,7 @@ def money_round(amount: Decimal | str | None, currency: str) -> str:
 
 @register.filter
 def rate(amount: Decimal | None, currency: str) -> str:
-    """A price per GPU-hour with the places it was set with, at least two."""
+    """A price per GPU-hour with its configured places, at least two."""
     if amount is None:
         return NO_PRICE
     text = format_currency(
@@ -77,7 +77,7 @@ def rate(amount: Decimal | None, currency: str) -> str:
 
 @register.filter
 def gpu_hours(milliseconds: int | None) -> str:
-    """`132,480`, one decimal under 100, `<0.1` rather than a false zero; no unit."""
+    """`132,480`, one decimal under 100, `<0.1` instead of 0; no unit."""
     if milliseconds is None:
         return NO_DATA
     hours = Decimal(milliseconds) / HOUR_MS
@@ -89,7 +89,7 @@ def gpu_hours(milliseconds: int | None) -> str:
 
 @register.filter
 def gibibytes(amount: float | None) -> str:
-    """`40.0 GiB`; nothing observed is a dash."""
+    """`40.0 GiB`; a dash if nothing was observed."""
     if amount is None:
         return NO_DATA
     pattern = "#,##0.0" if amount < 100 * 2**30 else "#,##0"
@@ -98,7 +98,7 @@ def gibibytes(amount: float | None) -> str:
 
 @register.filter
 def energy(hard: Intensity) -> str:
-    """`12.4 kWh`; a lower bound says so."""
+    """`12.4 kWh`; a lower bound is marked."""
     joules = hard.energy_joules
     if joules is None:
         return NO_DATA
@@ -118,7 +118,7 @@ def average(gpus: float | None) -> str:
 
 @register.filter
 def percent(ratio: float | None) -> str:
-    """`65.8%`; never rounded up to 100 or down to 0 when it is neither."""
+    """`65.8%`; never rounded up to 100 or down to 0."""
     if ratio is None:
         return NO_DATA
     if 0.9995 <= ratio < 1:
@@ -136,7 +136,7 @@ def count(number: int | None) -> str:
 
 @register.filter
 def moved(change: Comparison | None) -> str:
-    """`▲ 12.4%`, or the words for too little to say so. The base is shown next to it."""
+    """`▲ 12.4%`, or a text if there is too little data. The base is shown next to it."""
     if change is None:
         return ""
     if change.difference == 0:
@@ -214,7 +214,7 @@ def _date(value: date | str) -> date:
 
 @register.filter
 def days(span: DayRange) -> str:
-    """`1–20 Nov 2026`, `Oct 2026` for a whole month, both ends counted."""
+    """`1–20 Nov 2026`, `Oct 2026` for a full month, both ends included."""
     if span.is_month:
         return format_date(span.first, "MMM yyyy", locale=DATES)
     if span.days == 1:
@@ -266,5 +266,5 @@ def clock(instant: datetime | None) -> str:
 
 @register.filter
 def joined(base: str, more: str) -> str:
-    """Two pieces of text as one (for ids and addresses in templates)."""
+    """Two texts as one (for ids and addresses in templates)."""
     return f"{base}{more}"

@@ -1,4 +1,4 @@
-"""A person's own page: how things look, the password, sign-ins, and API tokens."""
+"""A person's own page: appearance, password, sign-ins, and API tokens."""
 
 from datetime import timedelta
 
@@ -54,7 +54,7 @@ def _page(
 
 @posted(SIGNED_IN, belongs_to="account")
 def preferences(request: HttpRequest) -> HttpResponse:
-    """Keep what a page sends: theme, density or time zone."""
+    """Store the preferences of a request: theme, density or time zone."""
     form = PreferencesForm(request.POST)
     if not form.is_valid():
         messages.error(
@@ -77,7 +77,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
 
 @posted(SIGNED_IN, belongs_to="account")
 def password_change(request: HttpRequest) -> HttpResponse:
-    """Another password; all other sessions of the person end."""
+    """Change the password; all other sessions of the person end."""
     try:
         count_guess("own password", str(request.user.pk))
     except TooManyAttemptsError as error:
@@ -98,7 +98,7 @@ def password_change(request: HttpRequest) -> HttpResponse:
 
 @posted(SIGNED_IN, belongs_to="account")
 def token_create(request: HttpRequest) -> HttpResponse:
-    """Make a token; its secret waits in the session for one view of the page."""
+    """Create a token; its secret is kept in the session for one view of the page."""
     form = TokenForm(request.POST)
     if form.is_valid():
         try:
@@ -117,7 +117,7 @@ def token_create(request: HttpRequest) -> HttpResponse:
 
 @posted(SIGNED_IN, belongs_to="account")
 def token_revoke(request: HttpRequest) -> HttpResponse:
-    """End one of the person's own tokens."""
+    """Revoke one of the person's own tokens."""
     key = request.POST.get("token", "")
     if revoke_token(owner=request.user, token_key=key):  # type: ignore[arg-type]
         messages.success(request, "The token is revoked.")

@@ -1,4 +1,4 @@
-"""Attribution: which usage belongs to which team, and what belongs to none."""
+"""Attribution: which usage belongs to which team, and usage without a team."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -29,7 +29,7 @@ TRIAL_DAYS = 7
 
 @sees_all
 def attribution(request: HttpRequest) -> HttpResponse:
-    """The rules in their order, and the namespaces that none of them gives to a team."""
+    """The rules in their order, and the namespaces that none of them matches."""
     state = PageState(request, compares=False)
     context = {
         "state": state,
@@ -46,8 +46,8 @@ class MovedUsage:
     """Usage of one namespace without a team that a new rule matches.
 
     Attributes:
-        recent: of the last days, whatever day the rule begins on.
-        since: of the days that the rule holds for; None where there is none.
+        recent: of the last days, for any start of the rule.
+        since: of the days from the rule's start on; None if there are none.
     """
 
     namespace: str
@@ -62,11 +62,11 @@ class MovedUsage:
 
 @dataclass(frozen=True, slots=True)
 class RulePreview:
-    """What a new rule, which comes last, would do.
+    """The effect of a new rule, which comes last.
 
     Attributes:
         moves: by namespace.
-        stays: matching in the last days, but an earlier rule decides.
+        stays: usage of the last days that matches, but belongs to an earlier rule.
     """
 
     moves: tuple[MovedUsage, ...]
@@ -74,13 +74,13 @@ class RulePreview:
 
     @property
     def since_ms(self) -> int:
-        """GPU time that is already computed and that saving would move."""
+        """GPU time that is already computed and that the new rule would move."""
         return sum(one.since.allocated_ms for one in self.moves if one.since)
 
 
 @admin_form
 def binding_add(request: HttpRequest) -> HttpResponse:
-    """A rule from a day on: first what it would have moved, then saved."""
+    """Add a rule from a day on: first a preview of its effect, then saved."""
     visitor = visitor_of(request)
     today = visitor.now.astimezone(visitor.billing.zone).date()
     if request.method != "POST":
@@ -113,7 +113,7 @@ def binding_add(request: HttpRequest) -> HttpResponse:
 
 
 def _trial(request: HttpRequest, chosen: dict[str, Any]) -> RulePreview | None:
-    """For a rule on namespaces: what the last days and its own hold; None for labels."""
+    """The preview of a rule on namespaces: the last days and its own days; None for labels."""
     state = PageState(request, compares=False)
     until = state.chip.until
     if chosen["kind"] != BindingKind.NAMESPACE or until is None:
@@ -135,7 +135,7 @@ def _trial(request: HttpRequest, chosen: dict[str, Any]) -> RulePreview | None:
 def _matching(
     state: PageState, chosen: dict[str, Any], start_ms: int
 ) -> list[UsageRow]:
-    """Usage of matching namespaces in the whole hours from a time to the newest."""
+    """Usage of matching namespaces in full hours from a time to the newest."""
     until = state.chip.until
     end_ms = to_ms(until) if until else 0
     whole = Interval(
@@ -150,7 +150,7 @@ def _matching(
 
 @admin_form
 def binding_end(request: HttpRequest, binding_id: int) -> HttpResponse:
-    """Let a rule end on a day; what it gave before stays."""
+    """End a rule on a day; usage before that does not change."""
     visitor = visitor_of(request)
     binding = get_object_or_404(Binding.objects.select_related("team"), pk=binding_id)
     today = visitor.now.astimezone(visitor.billing.zone).date()

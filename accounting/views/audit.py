@@ -1,4 +1,4 @@
-"""The audit page: who changed what, when and why, from the sealed record."""
+"""The audit page: who changed what, when and why, from the sealed audit log."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,13 +23,13 @@ from accounting.web.downloads import csv_streamed
 from accounting.web.paging import size_of
 from accounting.web.permissions import Visitor, page, visitor_of
 
-CHUNK = 200  # lines read at a time: about what one page of groups needs
+CHUNK = 200  # lines read at a time: about one page of groups
 FILTERS = ("what", "actor", "object", "first", "last")
 
 
 @page(AUDIT)
 def audit(request: HttpRequest) -> HttpResponseBase:
-    """Changes, newest first, page by page to the first one on record."""
+    """Changes, newest first, page by page back to the first one."""
     visitor, query = visitor_of(request), request.GET
     audit_filter, note = _filter_of(visitor, query)
     if "csv" in query:
@@ -40,7 +40,7 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     names = names_now()
     groups = [group_of(one, names) for one in found]
     chosen = {name: query.get(name, "") for name in FILTERS}
-    for name in ("first", "last"):  # a date field shows nothing else
+    for name in ("first", "last"):  # a date field accepts nothing else
         chosen[name] = _iso(chosen[name])
     csv = query.copy()
     csv["csv"] = "audit"
@@ -62,9 +62,9 @@ def audit(request: HttpRequest) -> HttpResponseBase:
 def _groups(
     audit_filter: AuditFilter, limit: int
 ) -> tuple[list[tuple[AuditRow, ...]], int | None]:
-    """Some groups, and the `before` of the page after; None at the end.
+    """Some groups, and the `before` of the next page; None at the end.
 
-    A page ends with a group, so that no group is on two pages.
+    A page ends with a complete group, so that no group is on two pages.
     """
     found: list[tuple[AuditRow, ...]] = []
     for rows in grouped(audit_rows(audit_filter, CHUNK)):

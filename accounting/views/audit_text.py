@@ -1,7 +1,7 @@
-"""The audit log in words: what a kind of object is called, and which one it is.
+"""The audit log as text: names of object kinds and of objects.
 
-The chain holds rows of tables. A reader sees what was done to what: lines of one request
-belong together, and numbers of teams, people and clusters are shown as their names.
+The chain contains rows of tables. The page shows what was done to which object: lines of one
+request are grouped, and ids of teams, people and clusters are shown as names.
 """
 
 import json
@@ -20,7 +20,7 @@ LONGEST = 200  # characters of one value
 MOST_LINES = 1_000  # of one group
 TOGETHER = timedelta(minutes=15)  # lines without a request, as those of a worker
 
-KINDS: Mapping[str, tuple[str, str]] = {  # one, several
+KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "account": ("account", "accounts"),
     "addedresource": ("GPU resource", "GPU resources"),
     "apitoken": ("API token", "API tokens"),
@@ -57,21 +57,21 @@ _NAMING = ("name", "username", "account", "model", "glob", "label", "resource")
 
 
 def kind_label(kind: str, number: int = 1) -> str:
-    """`attribution rule`, `attribution rules`: what one or several objects are called."""
+    """`attribution rule`, `attribution rules`: the name of one or several objects."""
     one, several = KINDS.get(kind, (kind, kind))
     return one if number == 1 else several
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The objects behind the numbers in rows of the log."""
+    """The names of objects by the ids in rows of the log."""
 
     teams: Mapping[int, str]
     people: Mapping[int, str]
     clusters: Mapping[int, str]
 
     def of(self, column: str, value: Any) -> str | None:
-        """The name behind a reference; None where the column is none."""
+        """The name of a referenced object; None if the column is not a reference."""
         if not isinstance(value, int) or isinstance(value, bool):
             return None
         if column == "team_id":
@@ -97,7 +97,7 @@ def names_now() -> Names:
 
 @dataclass(frozen=True, slots=True)
 class FieldMove:
-    """One column of one change, in words; None where it was not there."""
+    """One column of one change, as text; None if there was no value."""
 
     name: str
     before: str | None
@@ -106,7 +106,7 @@ class FieldMove:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """One row of the log in words: `quota of Vision`, `changed`."""
+    """One row of the log as text: `quota of Vision`, `changed`."""
 
     row: AuditRow
     kind: str
@@ -124,10 +124,10 @@ class AuditLine:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Lines of one request, or of one piece of work, the newest first.
+    """Lines of one request, or of one task, newest first.
 
     Attributes:
-        change: number of the quota change that they belong to; None for others.
+        change: number of their quota change; None for others.
     """
 
     lines: tuple[AuditLine, ...]
@@ -135,12 +135,12 @@ class Group:
 
     @property
     def newest(self) -> AuditRow:
-        """Its last line, which says who, when and why."""
+        """Its last line, with actor, time and reason."""
         return self.lines[0].row
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """What was done: each object where there are few, else how many of each kind."""
+        """A summary: each object if there are few, else the number of each kind."""
         shown_lines = [one for one in self.lines if one.row.what not in _OWN_PAGE]
         found = Counter((one.row.what, one.action) for one in shown_lines)
         single = {key for key, number in found.items() if number == 1}
@@ -152,7 +152,7 @@ class Group:
 
     @property
     def states(self) -> str:
-        """`planned → applied`: how far its quota change went; empty for others."""
+        """`planned → applied`: the states of its quota change; empty for others."""
         moved = [
             move
             for one in reversed(self.lines)
@@ -172,9 +172,9 @@ class Group:
 
 
 def grouped(rows: Iterable[AuditRow]) -> Iterator[tuple[AuditRow, ...]]:
-    """Rows, newest first, by the request that made them; of very many, some at a time."""
+    """Rows, newest first, by their request; a very long request is split."""
     found: list[AuditRow] = []
-    change: int | None = None  # that the rows so far belong to
+    change: int | None = None  # the key of the rows so far
     for row in rows:
         own = _change(row)
         fits = own is None or change is None or own == change
@@ -197,7 +197,7 @@ def _belongs(later: AuditRow, row: AuditRow, *, fits: bool) -> bool:
 
 
 def group_of(rows: Sequence[AuditRow], names: Names) -> Group:
-    """Rows of one request in words."""
+    """Rows of one request as text."""
     lines = tuple(line_of(row, names) for row in rows)
     changes = {_change(row) for row in rows} - {None}
     return Group(lines, changes.pop() if len(changes) == 1 else None)
@@ -212,7 +212,7 @@ def _change(row: AuditRow) -> int | None:
 
 
 def line_of(row: AuditRow, names: Names) -> AuditLine:
-    """One row in words."""
+    """One row as text."""
     moves = tuple(
         FieldMove(
             _column(name),

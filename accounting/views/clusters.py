@@ -1,4 +1,4 @@
-"""Retire a cluster from a time on, or take that back; shown before it is saved (rules.md N38)."""
+"""Retire a cluster from a time on, or clear that; with a preview before saving (rules.md N38)."""
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ from accounting.web.permissions import admin_form, visitor_of
 
 @admin_form
 def cluster_retire(request: HttpRequest) -> HttpResponse:
-    """The end of one cluster: first what it would change, then saved."""
+    """The end of one cluster: first a preview of its effect, then saved."""
     cluster = get_object_or_404(Cluster, name=request.GET.get("cluster", ""))
     if request.method != "POST":
         form = RetirementForm(initial={"retired": cluster.retired_at})

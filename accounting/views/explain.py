@@ -1,4 +1,4 @@
-"""Where a number comes from: the drawer, and the same as a page."""
+"""The explanation of a number: as a drawer, and as a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,16 +44,16 @@ RULES = {
 }
 
 
-SHOWN = 15  # prices in the drawer; the page holds them all
+SHOWN = 15  # prices in the drawer; the page shows all
 
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by amount, those that are left out as one line, and what all come to.
+    """Prices by amount, the remaining ones as one line, and the total.
 
     Attributes:
-        rest: how many are left out; `rest_ms` and `rest_amounts` are theirs.
-        unpriced_ms: the time without a price, which no amount holds.
+        rest: number of the remaining prices; `rest_ms` and `rest_amounts` are their sums.
+        unpriced_ms: the time without a price, which no amount includes.
     """
 
     lines: tuple[PriceUsed, ...]
@@ -66,9 +66,9 @@ class PriceTable:
 
 
 def price_table(prices: Sequence[PriceUsed], shown: int | None = None) -> PriceTable:
-    """A table of prices; `shown` of them by name, None for all.
+    """A table of prices; `shown` of them separately, None for all.
 
-    One line more than that is shown rather than called "1 more price".
+    If only one more remains, it is shown instead of "1 more price".
     """
     cut = len(prices) if shown is None or len(prices) <= shown + 1 else shown
     rest = prices[cut:]
@@ -121,7 +121,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
 
 
 def _exact(request: HttpRequest) -> Interval | None:
-    """A stretch within days, as `since` and `until`; None where the days are meant.
+    """A period within the days, from `since` and `until`; None for the whole days.
 
     Raises:
         SelectionError: one of the two is missing, or not a time on a five-minute boundary.
@@ -136,7 +136,7 @@ def _exact(request: HttpRequest) -> Interval | None:
 
 
 def _check(state: PageState, figure: str, teams: Mapping[str, TeamRef]) -> None:
-    """404 for what is not there or not the visitor's: both look the same."""
+    """404 for objects that do not exist or are hidden: both look the same."""
     scope = state.visitor.scope
     if figure not in FIGURES or (figure == "ledger" and not scope.sees_all):
         raise Http404("unknown figure")

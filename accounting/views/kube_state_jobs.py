@@ -1,4 +1,4 @@
-"""Accept a scrape job of kube-state, or take that back."""
+"""Accept a scrape job of kube-state, or withdraw the acceptance."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,7 +16,7 @@ from accounting.web.permissions import admin_form, visitor_of
 
 @admin_form
 def kube_state_job(request: HttpRequest) -> HttpResponse:
-    """One job of a cluster: what it is, and the form that accepts it or takes that back."""
+    """One job of a cluster, and the form to accept it or withdraw the acceptance."""
     row = _row(request)
     start = {"accepted": "no" if row.is_accepted else "yes"}
     is_posted = request.method == "POST"

@@ -1,4 +1,4 @@
-"""When which price of a model applies: a row of bars for each model, gaps and overlaps included."""
+"""When each price of a model applies: a row of bars for each model, with gaps and overlaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from accounting.web.permissions import Visitor
 
 MOST_PAST = MOST_AHEAD = timedelta(days=365)
 LEAST_PAST = timedelta(days=28)
-AHEAD = timedelta(days=14)  # of today, or of the last change that is planned
+AHEAD = timedelta(days=14)  # of today, or of the last planned change
 GENERAL, SPECIAL = 1, 2  # colors
 _LEGEND = {
     GENERAL: Key("Applies to all GPUs of the model", GENERAL),
@@ -26,7 +26,7 @@ _LEGEND = {
 
 @dataclass(frozen=True, slots=True)
 class PriceTimeline:
-    """A row for each model under one axis; `start` and `end` are half-open."""
+    """A row for each model on one axis; `start` and `end` are half-open."""
 
     rows: tuple[LaneRow, ...]
     ticks: tuple[Tick, ...]
@@ -38,12 +38,12 @@ class PriceTimeline:
 def price_timeline(
     prices: Sequence[PriceRow], first_seen: Mapping[str, datetime], visitor: Visitor
 ) -> PriceTimeline | None:
-    """The bars of every model that has a price, or GPUs; None where there is neither.
+    """The bars of every model with a price or GPUs; None if there are none.
 
     Args:
         prices: by model and start, as `price_rows` returns them.
-        first_seen: when the first GPU of each model came; from then on a price is missed.
-        visitor: whose time zone and today count.
+        first_seen: when the first GPU of each model was present; a price is needed from then on.
+        visitor: for time zone and current day.
     """
     if not prices and not first_seen:
         return None
@@ -70,7 +70,7 @@ def price_timeline(
 def _edges(
     prices: Sequence[PriceRow], first_seen: Mapping[str, datetime], now: datetime
 ) -> tuple[datetime, datetime]:
-    """From the first GPU or price to the last change of a price, at most a year each way."""
+    """From the first GPU or price to the last price change, at most a year each way."""
     changes = [at for row in prices for at in (row.valid_from, row.valid_to) if at]
     begun = [at for at in (*changes, *first_seen.values()) if at.year > 1970]
     start = max(min([*begun, now - LEAST_PAST]), now - MOST_PAST)
@@ -111,7 +111,7 @@ def _span(
 def _gaps(
     spans: Sequence[LaneSpan], since: datetime, end: datetime, visitor: Visitor
 ) -> list[LaneSpan]:
-    """Where GPUs were there and no price of the model applies to any of them."""
+    """Where GPUs were present and no price of the model applies to any of them."""
     found, at = [], since
     for span in sorted(spans, key=lambda one: one.start):
         if span.start > at:

@@ -1,4 +1,4 @@
-"""Prices: what teams are charged and what GPUs cost; a change is shown before it is saved."""
+"""Prices: charged to teams, and cost of GPUs; with a preview of a change before saving."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -32,7 +32,7 @@ from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_o
 
 @signed_in
 def price_list(request: HttpRequest) -> HttpResponse:
-    """Every rate; for finance and admins costs too, and the models without a price now."""
+    """Every rate; for finance and admins also costs, and models without a current price."""
     visitor = visitor_of(request)
     scope = visitor.scope
     rows = price_rows(scope)
@@ -56,7 +56,7 @@ def _is_in_force(row: PriceRow, now: datetime) -> bool:
 
 @admin_form
 def price_add(request: HttpRequest) -> HttpResponse:
-    """A price from a day on: first what it would change, then saved."""
+    """Add a price from a day on: first a preview of its effect, then saved."""
     visitor = visitor_of(request)
     today = visitor.now.astimezone(visitor.billing.zone).date()
     if request.method != "POST":
@@ -89,7 +89,7 @@ _OF_ROW = (
 
 
 def _start(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
-    """What the form begins with: a price that is to change, or a model without one."""
+    """The initial values of the form: a price to change, or a model without one."""
     chosen = request.GET.get("price")
     if chosen is None:
         return {"model": request.GET.get("model", "")}
@@ -100,7 +100,7 @@ def _start(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
 
 
 def _first_day(visitor: Visitor, model: str) -> date | None:
-    """Where a first price begins: with the model, so that no hour of it stays without."""
+    """The first day of a first price: that of the model, so that all its hours are priced."""
     if not model or any(row.model == model for row in price_rows(visitor.scope)):
         return None
     since = first_seen(model)
@@ -109,12 +109,12 @@ def _first_day(visitor: Visitor, model: str) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What of a price may be a slip; nothing of it is refused.
+    """Possible mistakes in a price; none of them is rejected.
 
     Attributes:
-        model, tier: that nothing was ever seen of; empty where it is known.
-        unpriced_ms: held GPU time before its first day that stays without money.
-        first_seen: of the model, where time before its first day stays without money.
+        model, tier: never seen in any cluster; empty if known.
+        unpriced_ms: held GPU time before its first day that stays unpriced.
+        first_seen: of the model, if time before its first day stays unpriced.
     """
 
     model: str = ""

@@ -1,7 +1,8 @@
-"""Pages of five-minute facts: the newest hours, or the range that was chosen; one at a time.
+"""Pages of five-minute facts: the newest hours, or a selected range.
 
-`?over=hour` asks for the newest hour. An address with a range of days has that range. What is
-shown may be less than the days asked for: only so many facts are kept, and read at once.
+`?over=hour` selects the newest hour. An address with a range of days has that range. The shown
+period can be shorter than the selected days: facts are limited by retention, and by the amount
+that is read at once.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from accounting.web.page_state import PageState
 
 @dataclass(frozen=True, slots=True)
 class RecentSpan:
-    """A length of time that ends with the newest window."""
+    """A period that ends with the newest window."""
 
     name: str
     label: str
@@ -39,10 +40,10 @@ THREE_DAYS = RecentSpan("3-days", "Last 3 days", 3 * DAY_MS)
 
 
 class SpanState(PageState):
-    """The state of a page that begins with the newest hours.
+    """The state of a page whose default is the newest hours.
 
     Attributes:
-        span: which of them; None where a range of days was chosen.
+        span: the newest hours; None if a range of days was selected.
     """
 
     def __init__(
@@ -56,9 +57,9 @@ class SpanState(PageState):
         """Read an address.
 
         Args:
-            offered: the spans of the page; the last is its usual one.
-            longest_ms: the most that it shows of a range.
-            filters: that it can answer.
+            offered: the spans of the page; the last is its default.
+            longest_ms: the maximum length that it shows.
+            filters: supported by the page.
         """
         self.offered, self.longest_ms = offered, longest_ms
         self.span: RecentSpan | None = None
@@ -77,7 +78,7 @@ class SpanState(PageState):
 
     @cached_property
     def range_pairs(self) -> list[tuple[str, str]]:
-        """The range of the address; nothing where it is the newest hours."""
+        """The range of the address; empty for the newest hours."""
         return [] if self.span else super().range_pairs
 
     @property
@@ -99,7 +100,7 @@ class SpanState(PageState):
 
     @cached_property
     def shown(self) -> Interval:
-        """The time that the page shows; empty where no facts of the range are kept."""
+        """The shown period; empty if no facts of the range are stored."""
         until = self.chip.until
         if self.span is None or until is None:
             return newest_facts(self.period, self.longest_ms)
@@ -108,29 +109,29 @@ class SpanState(PageState):
 
     @property
     def is_newest(self) -> bool:
-        """It ends with the newest data: what is there now belongs to it."""
+        """True if it ends with the newest data, so it includes the current state."""
         until = self.chip.until
         return until is not None and self.shown.end_ms >= to_ms(until)
 
     @property
     def is_cut(self) -> bool:
-        """Less is shown than the days that were chosen."""
+        """True if less is shown than the selected days."""
         return self.span is None and self.shown.start_ms > self.elapsed.start_ms
 
     @property
     def kept_days(self) -> int:
-        """For how many days five-minute facts are kept."""
+        """The number of days for which five-minute facts are stored."""
         days: int = settings.FACT_DAYS
         return days
 
     @property
     def usual(self) -> Choice:
-        """The newest hours that the page begins with."""
+        """The default span of the page."""
         return self.spans[-1]
 
     @property
     def starts_late(self) -> bool:
-        """What is shown begins where the facts that are kept begin."""
+        """True if the shown period starts where the stored facts start."""
         stored = stored_period()
         return (
             self.is_cut
@@ -140,20 +141,20 @@ class SpanState(PageState):
 
     @property
     def form_pairs(self) -> list[tuple[str, str]]:
-        """The range as a form of the page hands it on."""
+        """The range as hidden fields of a form of the page."""
         if self.span is None:
             return super().range_pairs
         return [] if self.span == self.offered[-1] else [(SPAN_KEY, self.span.name)]
 
     @property
     def kept_since(self) -> date | None:
-        """The first day of the five-minute facts that are kept."""
+        """The first day of the stored five-minute facts."""
         stored = stored_period()
         return stored.start.astimezone(self.zone).date() if stored else None
 
     @property
     def label(self) -> str:
-        """What the range menu says: exactly what is shown."""
+        """The text of the range menu: exactly the shown period."""
         if self.span is not None:
             return self.span.label
         if not self.is_cut or not self.shown.length_ms:
@@ -163,7 +164,7 @@ class SpanState(PageState):
 
     @property
     def current_url(self) -> str:
-        """A link that means the same words tomorrow."""
+        """A link with a relative range."""
         if self.span is None:
             return super().current_url
         name = "" if self.span == self.offered[-1] else self.span.name
@@ -171,7 +172,7 @@ class SpanState(PageState):
 
 
 def newest_facts(period: Interval, longest_ms: int) -> Interval:
-    """The newest part of a period that five-minute facts are there for; empty without any."""
+    """The newest part of a period with five-minute facts; empty without facts."""
     stored = stored_period()
     both = period.intersection(stored) if stored else None
     if both is None:

@@ -1,4 +1,4 @@
-"""Teams: the list, and a team's summary, workloads and what maps to it."""
+"""Teams: the list, and a team's summary, workloads and rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ OF_A_TEAM = tuple(name for name in LABELS if name != "team")
 
 @signed_in
 def team_list(request: HttpRequest) -> HttpResponse:
-    """Every team that the visitor may read, with what it used."""
+    """Every team that the visitor may read, with its usage."""
     state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
     leave_out_foreign(state, teams, "Your teams are shown instead." if teams else "")
@@ -83,7 +83,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
 
 
 def _team(state: PageState, slug: str) -> TeamRef:
-    """The team, or 404: whether it exists is not revealed to others."""
+    """The team, or 404: its existence is not revealed to others."""
     teams = visible_teams(state.visitor.scope)
     if slug not in teams:
         raise Http404("no such team")
@@ -93,7 +93,7 @@ def _team(state: PageState, slug: str) -> TeamRef:
 
 @signed_in
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a team held, how busy it was, what it cost, and what to give back."""
+    """A team's held time, busy share and cost, and its idle workloads."""
     state = PageState(request, filters=OF_A_TEAM)
     ref = _team(state, slug)
     selection = state.selection(team=slug)
@@ -148,7 +148,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 def _workload_colours(
     rows: Sequence[UsageRow], slug: str, state: PageState
 ) -> Mapping[str, figures.Key]:
-    """Workloads have no color of their own: the largest take the slots in order."""
+    """Colors of workloads, which have none of their own: the largest take the slots in order."""
     list_url = reverse("team-workloads", args=[slug])
     return {
         workload_name(row): figures.Key(
@@ -213,7 +213,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The workload whose pods are shown, named as the address does."""
+    """The workload whose pods are shown, named as in the address."""
 
     key: str
     pods: tuple[PodStretch, ...]
@@ -221,7 +221,7 @@ class Opened:
 
 
 def _opened(state: PageState, slug: str) -> Opened | None:
-    """The pods of the workload that `?open=` names; None where it names none."""
+    """The pods of the workload in `?open=`; None if it names none."""
     key = state.query.get("open", "")
     parts = key.split("/", 3)
     if len(parts) < 4 or "\0" in key:  # namespace, kind, name, model
@@ -235,7 +235,7 @@ def _opened(state: PageState, slug: str) -> Opened | None:
 
 @signed_in
 def team_rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who belongs to a team, and which rules give usage to it."""
+    """The members of a team, and the rules that assign usage to it."""
     state = PageState(request, compares=False)
     ref = _team(state, slug)
     context = {

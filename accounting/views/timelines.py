@@ -24,7 +24,7 @@ def held_chart(
     """GPUs held through a period, by hour, day or month; steps without data are gaps.
 
     Args:
-        found: what was held, by the key of the step.
+        found: held time, by the key of the step.
         steps: of the page.
         slot: the team's color.
         state: of the page.

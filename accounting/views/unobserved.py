@@ -1,4 +1,4 @@
-"""What a team can see of the holes in its own numbers, on the page of data health."""
+"""The gaps in a team's data, on the data health page."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -28,7 +28,7 @@ GAPS_LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class GpuHole:
-    """A GPU that a team held while it gave too few samples."""
+    """A GPU that a team held while it had too few samples."""
 
     team: TeamRef
     row: UsageRow
@@ -41,8 +41,8 @@ class Unobserved:
     Attributes:
         days: of `total` and `workloads`.
         total: all held time of those days.
-        workloads: those with time that was not observed, most of it first.
-        workload_count: how many there are in all.
+        workloads: those with time that was not observed, the largest first.
+        workload_count: their total number.
         gpus: the same by GPU, over the last 24 hours of data.
         gaps: newest first, over the days of the calendar.
     """
@@ -59,7 +59,7 @@ class Unobserved:
 
     @property
     def since(self) -> str | None:
-        """Start of the GPUs' time as files name it."""
+        """Start of the GPUs' time as in file names."""
         return instant(self.gpu_period.start_ms) if self.gpu_period else None
 
     @property
@@ -69,7 +69,7 @@ class Unobserved:
 
 
 def unobserved(state: PageState, calendar: DayRange) -> Unobserved | None:
-    """What is shown to people who see only their teams; None to those without a team.
+    """The section for people who see only their teams; None for people without a team.
 
     Args:
         calendar: the days whose gaps are listed, up to the newest data.

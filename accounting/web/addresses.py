@@ -1,4 +1,4 @@
-"""Addresses: what a link to this or another page carries of the state."""
+"""Addresses: the state of a page that links to this or another page contain."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -17,7 +17,7 @@ from accounting.domain.core.billing_calendar import (
 )
 from accounting.web.filters import LABELS, MENU, Values
 
-SPAN_KEY = "over"  # the newest hours, of pages that begin with them
+SPAN_KEY = "over"  # the newest hours, on pages that use them by default
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last", SPAN_KEY)
 
 
@@ -59,7 +59,7 @@ class Address:
         ]
 
     def url(self, *, without: tuple[str, ...] = (), **changes: str) -> str:
-        """This page with some of its state changed; an empty value removes it."""
+        """This page with a part of its state changed; an empty value removes it."""
         pairs = self._pairs(without=(*without, *changes))
         pairs += [(key, value) for key, value in changes.items() if value]
         return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
@@ -74,13 +74,13 @@ class Address:
         return self.with_values(name, [*self.query.getlist(name), value])
 
     def without_filter(self, name: str, value: str) -> str:
-        """This page with one value of a filter less."""
+        """This page without one value of a filter."""
         return self.with_values(
             name, [v for v in self.query.getlist(name) if v != value]
         )
 
     def with_values(self, name: str, values: list[str]) -> str:
-        """This page with other values of one key of its address."""
+        """This page with other values for one key of its address."""
         pairs = self._pairs(without=(name, "page"))
         pairs += [(name, value) for value in dict.fromkeys(values)]
         return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
@@ -92,7 +92,7 @@ class Address:
 
     @cached_property
     def range_pairs(self) -> list[tuple[str, str]]:
-        """The range of the address; nothing where it is the usual one."""
+        """The range of the address; empty for the default."""
         if self.preset:
             return [("range", self.preset)] if self.preset != DEFAULT_PRESET else []
         return [
@@ -102,7 +102,7 @@ class Address:
 
     @cached_property
     def carried(self) -> list[tuple[str, str]]:
-        """The state that follows a link: range, comparison, cluster, filters."""
+        """The state that links contain: range, comparison, cluster, filters."""
         pairs = list(self.range_pairs)
         if self.comparison != "prev":
             pairs.append(("cmp", self.comparison))
@@ -116,14 +116,14 @@ class Address:
         ]
 
     def link(self, url: str, **more: str) -> str:
-        """Another page with this one's state and something of its own."""
+        """Another page with this page's state and its own parameters."""
         pairs = [(name, value) for name, value in self.carried if name not in more]
         pairs += [(name, value) for name, value in more.items() if value]
         return f"{url}?{urlencode(pairs)}" if pairs else url
 
     @property
     def carry(self) -> str:
-        """`carried` as the end of an address; empty when all is as by default."""
+        """`carried` as the end of an address; empty for default values."""
         return f"?{urlencode(self.carried)}" if self.carried else ""
 
     @property
@@ -134,12 +134,12 @@ class Address:
 
     @property
     def kept(self) -> list[tuple[str, str]]:
-        """What the range form keeps of the address."""
+        """The parts of the address that the range form keeps."""
         return self._pairs(without=(*RANGE_KEYS, "page"))
 
     @property
     def kept_of_filters(self) -> list[tuple[str, str]]:
-        """What the filter form keeps of the address: all that it does not offer."""
+        """The parts of the address that the filter form keeps."""
         return self._pairs(without=(*MENU, "page"))
 
     @property
@@ -149,7 +149,7 @@ class Address:
 
     @property
     def current_url(self) -> str:
-        """A link that means the same words tomorrow."""
+        """A link with a relative range."""
         return self.host + self.url(without=RANGE_KEYS, range=self.preset)
 
     @property
@@ -159,12 +159,12 @@ class Address:
 
     @property
     def unit(self) -> str:
-        """The calendar unit of a preset; "" where the days say it themselves."""
+        """The calendar unit of a preset; "" if it follows from the days."""
         return next((one.unit for one in PRESETS if one.name == self.preset), "")
 
     @property
     def back_url(self) -> str:
-        """The range before; "" where the calendar ends."""
+        """The previous range; "" at the start of the calendar."""
         try:
             days = neighbour(self.days, -1, self.today, self.unit)
         except (ValueError, OverflowError):
@@ -173,7 +173,7 @@ class Address:
 
     @property
     def forward_url(self) -> str:
-        """The range after, at most up to the newest day; "" where there is none."""
+        """The next range, at most up to the newest day; "" if there is none."""
         if self.days.last >= self.today:
             return ""
         days = neighbour(self.days, 1, self.today, self.unit)

@@ -1,4 +1,4 @@
-"""Columns that a reader hides: `?hide=coverage,idle`; the first ones always stay."""
+"""Columns that a reader hides: `?hide=coverage,idle`; the first ones are always shown."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ WORKLOAD_COLUMNS = {
     **{name: label for name, label in TEAM_COLUMNS.items() if name != "change"},
 }
 
-HARD_COLUMNS = {  # how hard, beside how busy: shown where `?show=hard` asks for it
+HARD_COLUMNS = {  # GPU activity in addition to busy time: shown with `?show=hard`
     "sm": "SM",
     "tensor": "Tensor",
     "dram": "DRAM",
@@ -30,7 +30,7 @@ HARD_COLUMNS = {  # how hard, beside how busy: shown where `?show=hard` asks for
 
 
 def hidden_columns(state: PageState, offered: Mapping[str, str]) -> tuple[str, ...]:
-    """What the address hides, in the order of the table; at least one column stays."""
+    """The hidden columns of the address, in the order of the table; at least one is shown."""
     wanted = set(state.query.get("hide", "").split(","))
     hidden = tuple(name for name in offered if name in wanted)
     return hidden if len(hidden) < len(offered) else ()

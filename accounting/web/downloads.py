@@ -1,4 +1,4 @@
-"""A table of a page as CSV, where no report has the same rows."""
+"""A table of a page as CSV, if no report has the same rows."""
 
 import csv
 import io
@@ -19,10 +19,10 @@ def csv_answer(
     *,
     period: str = "",
 ) -> HttpResponse:
-    """All rows under raw names; formulas are made harmless, as in the API's files.
+    """All rows with raw column names; formulas are neutralized, as in the API's files.
 
     Args:
-        name: what the file holds.
+        name: content of the file.
         period: of the rows, for the name of the file; without it, the day of the download.
     """
     found: list[Mapping[str, Any]] = [

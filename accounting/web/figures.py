@@ -1,4 +1,4 @@
-"""Charts with their words: the figure, a sentence, the same rows as a table, a legend."""
+"""Charts with text: the figure, a sentence, the same rows as a table, a legend."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What `components/chart.html` draws; `sentence` is its accessible name."""
+    """The input of `components/chart.html`; `sentence` is its accessible name."""
 
     figure: dict[str, Any]
     sentence: str
@@ -41,7 +41,7 @@ class Chart:
 
 
 def places_of(currency: str) -> int:
-    """Decimal places that a currency is shown with."""
+    """The decimal places of a currency."""
     return get_currency_precision(currency) if currency else 2
 
 
@@ -59,9 +59,9 @@ def spend_chart(
     """Charge by hour, day or month, stacked by the breakdown's dimension.
 
     Args:
-        breakdown: what is split.
-        steps: what to draw, up to the newest data; gaps are not zeros.
-        names: key of a row -> its name and color; others are grey.
+        breakdown: the split usage.
+        steps: the drawn steps, up to the newest data; gaps are not zeros.
+        names: name and color by key of a row; others are gray.
         state: of the page, for its currency.
     """
     currency = state.currency
@@ -97,7 +97,7 @@ def spend_chart(
 def _rest(
     count: int, shown: Sequence[PlotSeries], totals: Sequence[Decimal | None]
 ) -> PlotSeries:
-    """What the named series leave of each step."""
+    """The amounts of each step that are not in the named series."""
     values: list[Decimal | None] = []
     for i, total in enumerate(totals):
         named = sum((Decimal(one.values[i] or 0) for one in shown), Decimal(0))
@@ -118,7 +118,7 @@ def _charge(row: UsageRow | None, step: ChartStep) -> Decimal | None:
 def _spend_sentence(
     steps: Sequence[ChartStep], totals: Sequence[Decimal | None], state: PageState
 ) -> str:
-    """The highest and the lowest step that is over; what still runs is said to run."""
+    """The highest and the lowest complete step; a running step is named."""
     over = [i for i, step in enumerate(steps) if not step.is_running]
     running = [step.name for step in steps if step.is_running]
     tail = f" {running[0]} is still running." if running else ""
@@ -134,9 +134,9 @@ def _spend_sentence(
 
 
 def sparks(breakdown: Breakdown, steps: Sequence[ChartStep]) -> dict[str, Spark]:
-    """The spark lines of the cards, one value a step that is over.
+    """The spark lines of the cards, one value for each complete step.
 
-    Steps without data are gaps; one with data in which nothing was held is zero.
+    Steps without data are gaps; a step with data but no held time is zero.
     """
     nothing = total_of([])
     rows = [

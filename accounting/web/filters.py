@@ -21,7 +21,7 @@ NONE = "-"  # the empty value in an address
 
 @dataclass(frozen=True, slots=True)
 class FilterChip:
-    """One filter in effect, and the address without it."""
+    """One active filter, and the address without it."""
 
     label: str
     value: str
@@ -30,7 +30,7 @@ class FilterChip:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One select of the filter menu: its name in the address and what it offers."""
+    """One select of the filter menu: its name in the address and its options."""
 
     name: str
     label: str
@@ -38,12 +38,12 @@ class Facet:
 
     @property
     def is_several(self) -> bool:
-        """True where the address holds several values: the select shows them all."""
+        """True if the address has several values: the select shows all of them."""
         return sum(chosen for _, _, chosen in self.options) > 1
 
 
 def read(query: QueryDict, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The filters of an address that a page can answer; unreadable ones are left out."""
+    """The filters of an address that a page supports; values that are not valid are ignored."""
     found = {}
     for name in LABELS:
         values = tuple(dict.fromkeys(v for v in query.getlist(name) if _is_value(v)))
@@ -59,17 +59,17 @@ def _is_value(value: str) -> bool:
 
 
 def stored(value: str) -> str:
-    """A value as rows hold it."""
+    """A value as rows contain it."""
     return "" if value == NONE else value
 
 
 def written(value: str) -> str:
-    """A value as an address holds it."""
+    """A value as an address contains it."""
     return value or NONE
 
 
 def value_label(name: str, value: str, teams: Mapping[str, TeamRef]) -> str:
-    """A value as a person reads it."""
+    """A value as text for people."""
     if name == "team":
         return team_named(teams, value).name if _is_team(value, teams) else value
     return stored(value) or BY_NAME[name].empty_label or value
@@ -82,12 +82,12 @@ def _is_team(slug: str, teams: Mapping[str, TeamRef]) -> bool:
 def facets(
     held: Mapping[str, Sequence[str]], teams: Mapping[str, TeamRef], chosen: Values
 ) -> tuple[Facet, ...]:
-    """The selects of the menu: what was held in the range, and what is chosen.
+    """The selects of the menu: values with held time in the range, and selected values.
 
     Args:
-        held: of the range without filters, dimension -> its values.
+        held: of the range without filters, values by dimension.
         teams: names.
-        chosen: filters in effect; they are offered even where the range lacks them.
+        chosen: active filters; they are offered even if the range does not have them.
     """
     found = []
     for name, values in held.items():

@@ -1,6 +1,6 @@
-"""Links about teams that the reader may not see: the page says so and shows what it can.
+"""Links about teams that the reader may not see: the page shows a warning and the allowed part.
 
-The text is the same for any name in the link, so it does not show whether a team exists.
+The text is the same for any name in the link, so it does not reveal whether a team exists.
 """
 
 from collections.abc import Collection
@@ -9,7 +9,7 @@ from accounting.web.page_state import PageState
 
 
 def foreign_teams(state: PageState, own: Collection[str]) -> list[str]:
-    """The teams in an address that are not the reader's; none for a person who sees all."""
+    """The teams in an address that the reader may not see; empty for a person who sees all."""
     if state.visitor.scope.sees_all:
         return []
     return [slug for slug in state.query.getlist("team") if slug and slug not in own]
@@ -32,7 +32,7 @@ def foreign_note(foreign: Collection[str], shown: str) -> str:
 
 
 def leave_out_foreign(state: PageState, own: Collection[str], shown: str) -> None:
-    """Drop foreign teams from a page's filters and from its links, and say so."""
+    """Remove foreign teams from a page's filters and links, and show a warning."""
     foreign = foreign_teams(state, own)
     if not foreign:
         return

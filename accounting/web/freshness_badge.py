@@ -1,4 +1,4 @@
-"""What the chip at the top of every page says of the data's age."""
+"""The badge at the top of every page with the age of the data."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,19 +8,20 @@ from django.http import HttpRequest
 from accounting.queries.data_health.freshness import freshness
 from accounting.web.permissions import visitor_of
 
-SAME_DAY = timedelta(hours=18)  # younger data show a time, older ones a date
+# newer data is shown with a time, older data with a date
+SAME_DAY = timedelta(hours=18)
 
 
 @dataclass(frozen=True, slots=True)
 class FreshnessBadge:
-    """What the chip at the top of every page says.
+    """The badge at the top of every page.
 
     Attributes:
         until: end of the newest window that was read.
         since: start of the oldest one.
         covered: observed / allocated over the last day of data.
-        tone: "" on time, `warn` late, `danger` very late, `mute` when nothing is live.
-        reason: why it has that tone, one sentence.
+        tone: "" on time, `warn` late, `danger` very late, `mute` without live sources.
+        reason: of the tone, one sentence.
         pending: windows that wait to be read.
         dirty_hours: hours that wait to be rolled up.
     """
@@ -38,7 +39,7 @@ class FreshnessBadge:
 
 
 def chip_of(request: HttpRequest) -> FreshnessBadge:
-    """How fresh the data are, asked once per request."""
+    """The badge of a request, computed once."""
     known: FreshnessBadge | None = getattr(request, "chip", None)
     if known is None:
         known = _chip(visitor_of(request).now)

@@ -1,8 +1,8 @@
-"""The state of a page that lives in its address: range, comparison, cluster, sorting.
+"""The state of a page in its address: range, comparison, cluster, sorting.
 
-`?range=last-7-days` stays current; `?from=2026-10-01&to=2026-11-01` is exact, `to` excluded.
-What is typed (`words`) or picked (`first`, `last`) moves to one of the two, so that an address
-holds one range. `cmp` is the comparison, `cluster` a filter, `sort` a column with `-` for
+`?range=last-7-days` is relative; `?from=2026-10-01&to=2026-11-01` is exact, `to` excluded.
+Typed (`words`) and picked (`first`, `last`) ranges are redirected to one of the two, so that an
+address has one range. `cmp` is the comparison, `cluster` a filter, `sort` a column with `-` for
 descending.
 """
 
@@ -37,11 +37,11 @@ from accounting.web.freshness_badge import FreshnessBadge, chip_of
 from accounting.web.permissions import PageMoved, Visitor, visitor_of
 
 LONGEST_DAYS = 366 * 5
-HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to so many, charts have hours, and days
+HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to this length charts have hours, and days
 
 
 class PageState(Address):
-    """What the address of a page says, and the addresses of its neighbors."""
+    """The content of a page's address, and addresses of related pages."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class PageState(Address):
         self.query: QueryDict = request.GET
         self.host = f"{request.scheme}://{request.get_host()}"
         self.note = ""
-        self.typed = ""  # words that are not a range, for the field they came from
+        self.typed = ""  # text that is not a valid range, for its input field
         self.compares = compares
         self.chip: FreshnessBadge = chip_of(request)
         self.preset = ""
@@ -71,19 +71,19 @@ class PageState(Address):
 
     @property
     def zone(self) -> ZoneInfo:
-        """The billing zone: it fixes the edges of days."""
+        """The billing zone, which determines the boundaries of days."""
         return self.visitor.billing.zone
 
     @property
     def currency(self) -> str:
-        """What bills are in."""
+        """The currency of bills."""
         return self.visitor.billing.currency
 
     @property
     def today(self) -> date:
-        """The billing day that presets count from: today, or the last day with data.
+        """The billing day from which presets count: today, or the last day with data.
 
-        Where nothing live is configured, data from files can be long ago.
+        Without live sources, data from files can be much older.
         """
         moment = self.visitor.now
         if self.chip.until is not None and not self.chip.is_live:
@@ -115,7 +115,7 @@ class PageState(Address):
             raise RangeError(f'"{self.preset}" is not a valid range.') from error
 
     def chosen_url(self, days: DayRange, preset: str) -> str:
-        """This page for days that were typed or picked; by name where they have one."""
+        """This page for typed or picked days; by name if they have one."""
         if preset:
             return self.url(without=(*RANGE_KEYS, "page"), range=preset)
         return self.range_url(days)
@@ -127,7 +127,7 @@ class PageState(Address):
 
     @cached_property
     def before_period(self) -> Interval | None:
-        """What to compare with, cut to as much as has elapsed of a running range."""
+        """The compared period, limited to the elapsed part of a running range."""
         if self.before is None:
             return None
         whole = self.before.period(self.zone)
@@ -140,7 +140,7 @@ class PageState(Address):
 
     @property
     def is_before_cut(self) -> bool:
-        """True when the range still runs and the comparison ends at the same hour."""
+        """True if the range is running and the comparison ends at the same hour."""
         if self.before is None or self.before_period is None:
             return False
         return self.before_period != self.before.period(self.zone)
@@ -156,7 +156,7 @@ class PageState(Address):
 
     @cached_property
     def shown_days(self) -> list[date]:
-        """The days of the range that charts draw: not those before or after all data."""
+        """The days of the range that charts draw: without those before or after all data."""
         first, last = self.data_days
         if first is None or last is None:
             return []
@@ -164,7 +164,7 @@ class PageState(Address):
 
     @property
     def step(self) -> str:
-        """What one bar of a chart is: hour, day or month."""
+        """The length of one bar of a chart: hour, day or month."""
         if self.days.days <= HOURLY_DAYS:
             return "hour"
         return "day" if self.days.days <= DAILY_DAYS else "month"
@@ -176,7 +176,7 @@ class PageState(Address):
 
     @cached_property
     def elapsed(self) -> Interval:
-        """The part of the range that data can be there for."""
+        """The part of the range that can have data."""
         since, until = self.chip.since, self.chip.until
         if since is None or until is None:
             return self.period
@@ -185,9 +185,9 @@ class PageState(Address):
         return Interval(start, end)
 
     def sides(self, covered_ms: int) -> Sides | None:
-        """What to compare with, and how much of both sides has data.
+        """The comparison, and how much of both sides has data.
 
-        `covered_ms` is how much of this range has.
+        `covered_ms` is the time with data in this range.
         """
         if self.before_period is None:
             return None
@@ -200,14 +200,14 @@ class PageState(Address):
 
     @property
     def stored_filters(self) -> dict[str, tuple[str, ...]]:
-        """The filters as reports and the API take them."""
+        """The filters as in reports and the API."""
         return {
             name: tuple(stored(value) for value in values)
             for name, values in self.filters.items()
         }
 
     def selection(self, **more: str | tuple[str, ...]) -> Selection:
-        """The selection of this page, with further filters in place of its own."""
+        """The selection of this page, with further filters that replace its own."""
         kept = dict(self.stored_filters)
         for name, value in {"cluster": self.cluster, **more}.items():
             if value:
@@ -224,7 +224,7 @@ class PageState(Address):
         )
 
     def filter_chips(self, teams: Mapping[str, TeamRef]) -> list[FilterChip]:
-        """What is filtered by, each with the address without it."""
+        """The active filters, each with the address without it."""
         return [
             FilterChip(
                 LABELS[name],
@@ -237,7 +237,7 @@ class PageState(Address):
 
     @property
     def label(self) -> str:
-        """What the range menu says."""
+        """The text of the range menu."""
         return units.days(self.days)
 
     # --- menus ------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class PageState(Address):
 
     @property
     def comparisons(self) -> Iterator[Choice]:
-        """What to compare with; one is the next for the keyboard."""
+        """The comparisons; one is the next for the keyboard."""
         names = list(COMPARISONS)
         following = names[(names.index(self.comparison) + 1) % len(names)]
         for name, label in COMPARISONS.items():
@@ -282,7 +282,7 @@ class PageState(Address):
 
 
 def _picked(query: QueryDict, today: date) -> DayRange:
-    """The days of the two date fields; one of them alone is one day."""
+    """The days of the two date fields; one alone is a single day."""
     first, last = query.get("first", ""), query.get("last", "")
     return parse_words(f"{first or last}..{last or first}", today)
 

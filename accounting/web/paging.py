@@ -1,4 +1,4 @@
-"""One page of a long list, as the address asks for it."""
+"""One page of a long list, according to the address."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ SIZES = (25, 50, 100, 250)
 
 
 def size_of(query: Mapping[str, Any]) -> int:
-    """How many lines an address asks for: 50, or one of SIZES."""
+    """The number of lines in the address: 50, or one of SIZES."""
     size = _number(query.get("rows", ""), 50)
     return size if size in SIZES else 50
 
 
 def paged(lines: Sequence[Any], query: Mapping[str, Any]) -> ListPage:
-    """The page that an address asks for."""
+    """The page in the address."""
     return page_of(lines, query.get("page", ""), size_of(query))
 
 
 def page_of(lines: Sequence[Any], asked: str, size: int) -> ListPage:
-    """A page of lines by its number; one that is not there means the nearest."""
+    """A page of lines by its number; a page that does not exist becomes the nearest one."""
     pages = max(1, -(-len(lines) // size))
     number = min(max(_number(asked, 1), 1), pages)
     start = (number - 1) * size

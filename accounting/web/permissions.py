@@ -1,4 +1,4 @@
-"""Who may open a page: every page view passes one of these. Deny unless granted."""
+"""Who may open a page: every page view uses one of these. Access is denied unless granted."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
@@ -28,8 +28,8 @@ from accounting.rating.billing_settings import (
 from accounting.rights import Right
 
 
-class PageMoved(Exception):  # not an error: the page has a plainer address
-    """Raised by a view: what was asked for is at `url`."""
+class PageMoved(Exception):  # not an error: the page has a shorter address
+    """Raised by a view: the page has the address `url`."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -41,7 +41,7 @@ View = Callable[Concatenate[HttpRequest, Extra], HttpResponseBase]
 
 
 class Visitor:
-    """The signed-in person behind a request: scope, preferences and zones; read once."""
+    """The signed-in person of a request: scope, preferences and zones; read once."""
 
     def __init__(self, request: HttpRequest) -> None:
         user = request.user
@@ -59,11 +59,11 @@ class Visitor:
         try:
             return ZoneInfo(own) if own else self.billing.zone
         except (ZoneInfoNotFoundError, ValueError):
-            return self.billing.zone  # the zone data of this machine lack it
+            return self.billing.zone  # not in the zone data of this machine
 
     @property
     def role(self) -> str:
-        """The word for what they may do."""
+        """The displayed name of the role."""
         scope = self.scope
         if scope.is_admin:
             return "admin"
@@ -75,7 +75,7 @@ class Visitor:
 
 
 def visitor_of(request: HttpRequest) -> Visitor:
-    """The visitor of a request, kept on it."""
+    """The visitor of a request, cached on it."""
     known: Visitor | None = getattr(request, "visitor", None)
     if known is None:
         known = Visitor(request)
@@ -90,11 +90,11 @@ FORM = (*READ, "POST")
 def page(
     right: Right, takes: Sequence[str] = READ
 ) -> Callable[[View[Extra]], View[Extra]]:
-    """A page for signed-in people who have a right.
+    """A page for signed-in people with a right.
 
     Args:
-        right: who may open it; others get 403 with who may, or 404 where it is hidden.
-        takes: its methods; others are 405, whoever asks.
+        right: who may open it; others get 403 that names the allowed roles, or 404 if hidden.
+        takes: its methods; others are 405 for everybody.
     """
 
     def decorate(view: View[Extra]) -> View[Extra]:
@@ -120,13 +120,13 @@ def page(
 
 
 def posted(right: Right, *, belongs_to: str) -> Callable[[View[Extra]], View[Extra]]:
-    """An address that a form of another page is posted to.
+    """An address to which a form of another page is posted.
 
-    Who opens it, by reload or from the history, is sent to that page.
+    A GET, by reload or from the history, redirects to that page.
 
     Args:
         right: who may post.
-        belongs_to: the name of the page; it gets those arguments of the address that it has.
+        belongs_to: the name of the page; it gets the arguments of the address that it accepts.
     """
 
     def decorate(view: View[Extra]) -> View[Extra]:
@@ -154,13 +154,13 @@ def _check(right: Right, scope: Scope) -> None:
 
 
 def _page_of(name: str, arguments: Mapping[str, object]) -> str:
-    """The address of a page, with as many of the arguments as it takes."""
+    """The address of a page, with those of the arguments that it accepts."""
     kept = dict(arguments)
     while True:
         try:
             return reverse(name, kwargs=kept)
         except NoReverseMatch:
-            kept.popitem()  # KeyError: no such page at all
+            kept.popitem()  # KeyError: the page does not exist
 
 
 signed_in = page(rights.SIGNED_IN)

@@ -38,7 +38,7 @@ class StateGroupLine:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Where all GPU time of a period went."""
+    """The use of all GPU time of a period."""
 
     wall_ms: int
     average_gpus: float | None
@@ -49,7 +49,7 @@ class Capacity:
 
     @property
     def unallocated(self) -> StateGroupLine:
-        """What nobody held."""
+        """Unallocated time."""
         return next(group for group in self.groups if group.name == "Unallocated")
 
 
@@ -94,7 +94,7 @@ class WeekGrid:
     """Busy share by hour of the week, as squares and as a table.
 
     Attributes:
-        cells: the hours that the range has; others are left empty.
+        cells: the hours in the range; others are empty.
         rows: weekday, then 24 shares.
     """
 
@@ -104,22 +104,22 @@ class WeekGrid:
 
     @property
     def has_free(self) -> bool:
-        """The legend needs the look of hours in which nothing was held."""
+        """True if the legend needs the look of hours without held time."""
         return any(cell.look == grids.FREE for cell in self.cells)
 
     @property
     def has_dark(self) -> bool:
-        """The legend needs the look of hours without data."""
+        """True if the legend needs the look of hours without data."""
         return any(cell.look == grids.DARK for cell in self.cells)
 
     @property
     def has_gaps(self) -> bool:
-        """The range does not reach every hour of the week."""
+        """True if the range does not contain every hour of the week."""
         return len(self.cells) < HOURS_OF_DAY * DAYS_OF_WEEK
 
 
 def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
-    """Squares of 24 hours by seven days; dashed where nothing was observed."""
+    """Squares of 24 hours by seven days; dashed if nothing was observed."""
     cells = tuple(
         grids.week_cell(
             one.hour,
@@ -138,7 +138,7 @@ def week_grid(hours: Sequence[WeekHour]) -> WeekGrid:
 
 
 def _is_free(one: WeekHour) -> bool:
-    """Known to hold nothing, which is not the same as not known."""
+    """True if it is known that nothing was held, which differs from unknown."""
     return one.has_data and not one.times.allocated_ms
 
 

@@ -1,4 +1,4 @@
-"""A range split by one dimension: a small table whose names are filters, and their menu."""
+"""A range split by one dimension: a small table whose names are filters, and its menu."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from accounting.web.addresses import Choice
 from accounting.web.filters import LABELS, MENU, facets, value_label, written
 from accounting.web.page_state import PageState
 
-USUAL = "model"  # not written in the address
-SPLITS = {  # value in the address -> label
+USUAL = "model"  # left out of the address
+SPLITS = {  # labels by value in the address
     "" if one.name == USUAL else one.name: one.label for one in of_pages(PageUse.SPLIT)
 }
-SHOWN = 8  # lines; the CSV holds them all
+SHOWN = 8  # rows; the CSV has all
 
 
 @dataclass(frozen=True, slots=True)
 class SplitLine:
-    """One value of the dimension; `url` adds it to the filters, none where it is one."""
+    """One value of the dimension; `url` adds it to the filters, empty if it is one already."""
 
     name: str
     value: str
@@ -33,13 +33,13 @@ class SplitLine:
 
 @dataclass(frozen=True, slots=True)
 class DimensionSplit:
-    """What was held by one dimension, largest charge first, and all of it."""
+    """Held time by one dimension, largest charge first, and the total."""
 
     by: str
     label: str
     choices: tuple[Choice, ...]
     lines: tuple[SplitLine, ...]
-    rest: UsageRow | None  # of the lines that are not shown
+    rest: UsageRow | None  # of the rows that are not shown
     rest_count: int
     total: UsageRow
 
@@ -50,7 +50,7 @@ def split_of(
     teams: Mapping[str, TeamRef],
     places: int,
 ) -> DimensionSplit:
-    """Split a selection as `?split=` says; one query."""
+    """Split a selection by the dimension in `?split=`; one query."""
     chosen = state.query.get("split", "")
     by = chosen if chosen and chosen in SPLITS else USUAL
     found = rounded(usage_rows(selection, (by,)), places)
@@ -69,7 +69,7 @@ def split_of(
 
 
 def choices(state: PageState, name: str, offered: Mapping[str, str]) -> list[Choice]:
-    """The values of one key of the address; one that is not offered means the first."""
+    """The options of one key of the address; a value that is not offered means the first."""
     now = state.query.get(name, "")
     now = now if now in offered else next(iter(offered))
     return [
@@ -95,10 +95,10 @@ def _line(
 def filtering(
     state: PageState, teams: Mapping[str, TeamRef], **own: str
 ) -> dict[str, object]:
-    """For templates: the chips in effect and the menu that adds others; one query.
+    """For templates: the active filters and the menu that adds others; one query.
 
     Args:
-        own: filters that the page sets itself: a team's page its team.
+        own: filters that the page sets itself, such as a team's page its team.
     """
     names = [name for name in MENU if name not in own]
     held = values_held(state.unfiltered(**own), names)

@@ -24,14 +24,14 @@ class ChartStep:
     """One bar of a chart.
 
     Attributes:
-        key: as report rows name it.
-        days: the billing days that it is, or is part of.
-        label: under the pointer and in the table; no two steps share one.
-        name: inside a sentence.
-        tick: on the axis; "" where the axis is not marked.
+        key: as in report rows.
+        days: the billing days that it covers, or is part of.
+        label: at the pointer and in the table; unique.
+        name: in a sentence.
+        tick: on the axis; "" for no mark.
         length_ms: up to the newest data; days may have 23 or 25 hours.
         is_running: it has not ended.
-        is_gap: there is no data, which is not the same as zero.
+        is_gap: no data, which differs from zero.
     """
 
     key: str
@@ -45,18 +45,18 @@ class ChartStep:
 
 
 def steps_of(state: PageState, missing: Collection[date]) -> tuple[ChartStep, ...]:
-    """Every step of the range that has begun, up to the newest data.
+    """Every step of the range that has started, up to the newest data.
 
     Args:
-        state: of the page; an hourly one asks which hours have data.
-        missing: the days without any.
+        state: of the page; for hours it is queried which of them have data.
+        missing: the days without data.
     """
     makers = {"hour": _hours, "day": _days, "month": _months}
     return tuple(makers[state.step](state, frozenset(missing)))
 
 
 def axis_of(steps: Sequence[ChartStep]) -> TimeAxis:
-    """The same as the axis of a figure."""
+    """The steps as the axis of a figure."""
     return TimeAxis(
         labels=tuple(step.label for step in steps),
         ticks=_few([(i, step.tick) for i, step in enumerate(steps) if step.tick]),
@@ -67,14 +67,14 @@ def axis_of(steps: Sequence[ChartStep]) -> TimeAxis:
 
 
 def hour_axis(starts: Sequence[datetime], state: PageState) -> TimeAxis:
-    """The axis of hours that need no steps: of one GPU, in the zone of the reader."""
+    """The axis of hours without steps: of one GPU, in the zone of the reader."""
     named = _named(starts, state.visitor.zone)
     ticks = [(i, one.tick) for i, one in enumerate(named) if one.tick]
     return TimeAxis(tuple(one.label for one in named), _few(ticks), ())
 
 
 def _few(ticks: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
-    """At most MOST_TICKS of them, evenly."""
+    """At most MOST_TICKS of them, evenly spaced."""
     every = -(-len(ticks) // MOST_TICKS) or 1
     return tuple(ticks[::every])
 
@@ -86,10 +86,10 @@ class _Hour(NamedTuple):
 
 
 def _named(starts: Sequence[datetime], zone: ZoneInfo) -> list[_Hour]:
-    """Hours as a clock on the wall shows them; one that it shows twice has its zone too."""
+    """Hours in local time; an hour that occurs twice also has its zone."""
     local = [start.astimezone(zone) for start in starts]
     walls = Counter(at.replace(tzinfo=None, fold=0) for at in local)
-    is_long = len({at.date() for at in local}) > 2  # midnights are marks enough
+    is_long = len({at.date() for at in local}) > 2  # midnights are enough marks
     found = []
     for at in local:
         on = units.short_day(at.date())
@@ -134,7 +134,7 @@ def _days(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
 
 
 def _months(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
-    """Months, of which the first and the last may be in the range in part."""
+    """Months; the range may contain only a part of the first and the last one."""
     months: dict[str, list[date]] = {}
     for day in state.shown_days:
         months.setdefault(day.isoformat()[:MONTH], []).append(day)
@@ -152,7 +152,7 @@ def _months(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
 
 
 def _length(whole: Interval, state: PageState) -> tuple[int, bool]:
-    """How long a step is up to the newest data, and whether it still runs."""
+    """The length of a step up to the newest data, and whether it is running."""
     end = min(whole.end_ms, state.elapsed.end_ms)
     is_running = state.chip.is_live and state.elapsed.end_ms < whole.end_ms
     return max(end - whole.start_ms, 1), is_running

@@ -1,4 +1,4 @@
-"""Lines of tables: report rows with the names, colors and addresses that pages need."""
+"""Rows of tables: report rows with names, colors and addresses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class TeamLine:
     url: str
     row: UsageRow
     change: Comparison | None
-    is_new: bool  # nothing of it in the period before
+    is_new: bool  # not in the previous period
     average: float | None
     parts: tuple[BarPart, ...]
     text: str
@@ -36,7 +36,7 @@ class TeamLine:
 
 @dataclass(frozen=True, slots=True)
 class Department:
-    """Teams that belong together, and what they come to; `head` is a line like theirs."""
+    """A group of teams, with its totals; `head` is a row like theirs."""
 
     head: TeamLine
     lines: tuple[TeamLine, ...]
@@ -44,7 +44,7 @@ class Department:
 
 @dataclass(frozen=True, slots=True)
 class TeamTable:
-    """Teams with their total; `departments` only where they are asked for."""
+    """Teams with their total; `departments` only if requested."""
 
     lines: tuple[TeamLine, ...]
     total: UsageRow
@@ -53,14 +53,14 @@ class TeamTable:
 
 
 def team_url(team: TeamRef) -> str:
-    """The page of a team; none for unmapped usage."""
+    """The page of a team; empty for unmapped usage."""
     return reverse("team", args=[team.slug]) if team.id else ""
 
 
 def team_lines(
     found: Breakdown, teams: Teams, sides: Sides | None, length_ms: int
 ) -> tuple[TeamLine, ...]:
-    """A line for each row of a breakdown by team, in its order."""
+    """A row for each row of a breakdown by team, in its order."""
     largest = max((row.allocated_ms for row in found.rows), default=0)
     lines = []
     for row in found.rows:
@@ -87,7 +87,7 @@ def team_lines(
 
 
 def team_table(lines: Sequence[TeamLine], found: Breakdown, sort: str) -> TeamTable:
-    """Lines sorted as the address says; the total is below them."""
+    """Rows sorted as in the address; the total is below them."""
     return TeamTable(
         lines=tuple(ordered(lines, sort, TEAM_COLUMNS, "-charge")),
         total=found.summary.total,
@@ -103,7 +103,7 @@ def by_department(
 ) -> TeamTable:
     """The same table with a subtotal for each department, sorted by the same column.
 
-    Without two departments there is nothing to group.
+    With fewer than two departments nothing is grouped.
     """
     names = dict.fromkeys(line.department for line in table.lines)
     if len(names) < 2:
@@ -161,7 +161,7 @@ TEAM_COLUMNS: dict[str, Sorter] = {
 def ordered(
     lines: Sequence[Any], sort: str, columns: Mapping[str, Sorter], default: str
 ) -> list[Any]:
-    """Lines by a column, `-` for descending; what is missing always comes last."""
+    """Rows by a column, `-` for descending; missing values are always last."""
     chosen = sort if sort.lstrip("-") in columns else default
     pick = columns[chosen.lstrip("-")]
     known = [line for line in lines if pick(line) is not None]
@@ -185,12 +185,12 @@ class WorkloadLine:
 
     @property
     def open_key(self) -> str:
-        """What `?open=` says to show its pods."""
+        """The value of `?open=` that shows its pods."""
         return f"{self.namespace}/{self.kind}/{self.workload}/{self.model}"
 
 
 def workload_lines(rows: Sequence[UsageRow], teams: Teams) -> list[WorkloadLine]:
-    """A line for each row by team and workload (and model, where asked for)."""
+    """A line for each row by team and workload (and model, if requested)."""
     lines = []
     for row in rows:
         team = team_named(teams, row.key["team"])
@@ -229,13 +229,13 @@ WORKLOAD_COLUMNS: dict[str, Sorter] = {
 
 
 def idle_only(rows: Sequence[UsageRow]) -> list[UsageRow]:
-    """The rows that were idle at all."""
+    """The rows with idle time."""
     return [row for row in rows if row.idle_ms]
 
 
 @dataclass(frozen=True, slots=True)
 class MoverLine:
-    """A workload whose charge moved, with its team's name and color."""
+    """A workload whose charge changed, with its team's name and color."""
 
     team: str
     slot: int
@@ -264,6 +264,6 @@ def total_line(lines: Sequence[WorkloadLine]) -> UsageRow:
 
 
 def quiet_teams(lines: Sequence[TeamLine], teams: Teams) -> list[TeamRef]:
-    """Teams that held nothing in the range."""
+    """Teams without held time in the range."""
     seen = {line.key for line in lines}
     return [team for slug, team in teams.items() if slug not in seen]

@@ -108,9 +108,9 @@ class ClusterReader:
         )
 
     def samples_by_hour(self, period: Interval) -> dict[int, int] | None:
-        """How many samples are kept of each hour of a period, by its start in ms.
+        """The number of buffered samples of each hour of a period, by its start in ms.
 
-        None where a source is asked again each time.
+        None if a source is queried again each time.
         """
         if self.is_asked:
             return None
@@ -122,9 +122,9 @@ class ClusterReader:
     def hours_at_once(self) -> int:
         """How many hours of windows are computed together.
 
-        Each load of evidence and samples reaches beyond its windows on both sides, so that
-        more hours at once cost less each. Of a small cluster several fit into the memory
-        that one hour of a large one takes. A source that is asked answers for one.
+        Evidence and samples are loaded beyond the windows on both sides, so more hours at once cost
+        less per hour. Several hours of a small cluster fit into the memory that one hour of a large
+        one needs. One hour if a source is queried.
         """
         if self.is_asked or not self.sources:
             return 1
@@ -134,12 +134,12 @@ class ClusterReader:
 
     @property
     def is_live(self) -> bool:
-        """True when a source answers for the present, not only for a file's time."""
+        """True if a source can be queried for the present, not only for a file's time."""
         return any(source.kind != SourceKind.OPENMETRICS for source in self.sources)
 
 
 def folding_of(source: Source) -> bytes:
-    """All that decides, beside samples, what a source's samples say: SHA-256."""
+    """SHA-256 of everything except samples that determines a source's readings."""
     added = sorted((name, str(share)) for name, share in added_resources().items())
     jobs = source.settings.get("jobs")
     kube_jobs = source.cluster.kube_state_jobs
@@ -153,7 +153,7 @@ def reader_of(cluster: Cluster) -> ClusterReader:
 
 
 def read_source(source: Source, period: Interval) -> Reading:
-    """One source's samples of a period: from the buffer, or by asking Prometheus."""
+    """The samples of one source in a period: from the buffer, or by querying Prometheus."""
     if source.kind != SourceKind.PROMETHEUS:
         return _of_jobs(source, scrape_buffer.read(source, period))
     try:
@@ -166,7 +166,7 @@ def read_source(source: Source, period: Interval) -> Reading:
 
 
 def _of_jobs(source: Source, reading: Reading) -> Reading:
-    """What the source's list of jobs lets in; a job that is not on it is named.
+    """The samples of the jobs in a source's list; other jobs raise an issue.
 
     Without a list, all jobs are used for GPUs and pods.
     """
@@ -187,7 +187,7 @@ def _of_jobs(source: Source, reading: Reading) -> Reading:
 
 
 def _note(source: Source, error: str, latest_ms: int | None = None) -> None:
-    """Keep for data health how asking went; an old period's samples are not the latest."""
+    """Store the result of a query for data health; samples of an old period are not the latest."""
     noted: dict[str, Any] = {
         "last_read_at": Now(),
         "last_error": error.replace("\0", ""),
@@ -199,7 +199,7 @@ def _note(source: Source, error: str, latest_ms: int | None = None) -> None:
 
 
 def prometheus_of(source: Source) -> Prometheus:
-    """The client that a source's settings describe."""
+    """The client for a source's settings."""
     given: dict[str, Any] = source.settings
     return Prometheus(
         url=given["url"],
@@ -212,7 +212,7 @@ def prometheus_of(source: Source) -> Prometheus:
 
 
 def access_of(source: Source) -> HttpAccess:
-    """Credentials and deadlines that a source's settings name."""
+    """Credentials and deadlines in a source's settings."""
     given = {
         key: source.settings[key] for key in _ACCESS_KEYS if key in source.settings
     }

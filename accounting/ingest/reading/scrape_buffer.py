@@ -1,7 +1,7 @@
-"""The short memory of sources that cannot be asked again (docs/decisions/0006).
+"""The buffer of sources that cannot be queried again (docs/decisions/0006).
 
-Samples of scrapes and files are kept by the hour, as they came, as long as the facts of
-their time: so a late sample can still change its windows.
+Samples of scrapes and files are stored by hour, unchanged, as long as the facts of their time:
+so a late sample can still change its windows.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _raw: dict[tuple[str, int], dict[int, RawSeries]] = database_cache.keep({})
 
 
 def append(source: Source, batch: SampleBatch) -> int:
-    """Keep a batch; returns how many samples were new (0 when it was there already)."""
+    """Store a batch; returns how many samples were new (0 if it was stored before)."""
     if not len(batch.ids):
         return 0
     used = np.unique(batch.ids)
@@ -83,7 +83,7 @@ def _append_hour(
 
 
 def _unfold_around(source: Source, hour_ms: int) -> None:
-    """Samples of an hour may change what those around it say: their step, above all (N4)."""
+    """Samples of an hour can change the meaning of those around it, mainly their step (N4)."""
     BufferBlock.objects.filter(
         source__cluster=source.cluster_id,
         hour_start__gte=to_instant(hour_ms - HOUR_MS),
@@ -93,9 +93,9 @@ def _unfold_around(source: Source, hour_ms: int) -> None:
 
 
 def unfold(cluster_id: int, periods: Iterable[Interval]) -> None:
-    """Let samples of some periods be folded again: some of the evidence was taken back.
+    """Mark samples of some periods as not merged: some of the evidence was removed.
 
-    In the transaction that took it back, under the cluster's `evidence` lock.
+    In the transaction that removed it, under the cluster's `evidence` lock.
     """
     for period in periods:
         BufferBlock.objects.filter(
@@ -120,7 +120,7 @@ def _blocks(source: Source, period: Interval) -> QuerySet[BufferBlock]:
 
 
 def inside(source: Source, period: Interval) -> list[int]:
-    """The ids of a source's blocks that are in a period as a whole; a block never changes."""
+    """The ids of a source's blocks that are completely in a period; a block never changes."""
     found = _blocks(source, period).filter(
         first_ms__gte=period.start_ms, last_ms__lt=period.end_ms
     )
@@ -128,23 +128,23 @@ def inside(source: Source, period: Interval) -> list[int]:
 
 
 def note_folded(source: Source, ids: Sequence[int], folded_as: bytes) -> None:
-    """Remember that blocks are in the evidence, in the transaction that put them there."""
+    """Mark blocks as merged, in the transaction that merged them."""
     BufferBlock.objects.filter(source=source, pk__in=ids).update(folded_as=folded_as)
 
 
 def are_folded(source: Source, period: Interval, folded_as: bytes) -> bool:
-    """True when all samples of a period are in the evidence, and as they would be now."""
+    """True if all samples of a period are merged, and in the same way as now."""
     return not _blocks(source, period).exclude(folded_as=folded_as).exists()
 
 
 def samples_by_hour(source: Source, period: Interval) -> dict[int, int]:
-    """How many samples the blocks of the hours of a period have, by the hour's start in ms."""
+    """The number of samples in the blocks of a period, by the hour's start in ms."""
     counts = _blocks(source, period).values_list("hour_start").annotate(Sum("samples"))
     return {to_ms(hour): count for hour, count in counts}
 
 
 def read(source: Source, period: Interval) -> Reading:
-    """Every kept sample of a source in a period, as series."""
+    """Every buffered sample of a source in a period, as series."""
     blocks = _blocks(source, period).values_list("hour_start", "payload")
     parts = [_unpack(bytes(payload), hour) for hour, payload in blocks]
     if not parts:
@@ -186,7 +186,7 @@ def _scope(source: Source) -> tuple[str, int]:
 
 
 def _series_ids(source: Source, wanted: Sequence[RawSeries]) -> list[int]:
-    """Row ids of series, made where they are missing; remembered in the process."""
+    """Row ids of series, created if missing; cached in the process."""
     database_cache.refresh()
     known = _known.setdefault(_scope(source), {})
     digests = [_digest(raw) for raw in wanted]
@@ -219,7 +219,7 @@ def _store(
         known.update((bytes(digest), pk) for digest, pk in cursor.fetchall())
 
 
-@lru_cache(maxsize=100_000)  # a file shows the same series hour after hour
+@lru_cache(maxsize=100_000)  # a file has the same series hour after hour
 def _digest(raw: RawSeries) -> bytes:
     return hashlib.sha256(msgspec.json.encode((raw.name, sorted(raw.labels)))).digest()
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from accounting.models import Source
 from accounting.sources.scrape import ScrapeTarget
 
-SCRAPE_S = 30  # between two scrapes, where a source sets nothing else
+SCRAPE_S = 30  # between two scrapes, unless a source sets it
 
 
 def scrape_interval_s(source: Source) -> int:

@@ -38,7 +38,7 @@ class Backlog:
     """Windows that are not done.
 
     Attributes:
-        due: may be computed now.
+        due: can be computed now.
         claimed: another worker is computing them.
         failed: their source failed; they wait for their next attempt.
         partial: their source returned an incomplete response; they are read again.
@@ -79,13 +79,13 @@ def backlog(
     is_outside: bool = False,
     as_of: datetime | None = None,
 ) -> Backlog:
-    """What is not done of a cluster.
+    """The unfinished windows of a cluster.
 
     Args:
-        cluster_id: whose windows.
-        within: only windows that begin in this period.
-        is_outside: only those that do not.
-        as_of: attempts that are due later than this wait; None: later than now.
+        cluster_id: of the windows.
+        within: only windows that start in this period.
+        is_outside: only windows that do not.
+        as_of: attempts that are due after this instant wait; None: after now.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -20,7 +20,7 @@ FIRST_READ_AFTER = timedelta(seconds=30)  # rules.md N1
 
 
 class WindowLeaseLostError(RuntimeError):
-    """Another worker, or a late sample, took the window over: our result is void."""
+    """Another worker, or a late sample, took the window over: the result must not be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ class WindowLease:
     fences: dict[int, int]  # window start in ms -> fence
     hashes: dict[
         int, bytes
-    ]  # window start in ms -> of its facts; only its claim moves it
-    reading_hash: bytes | None = None  # of the samples behind all of them, if one is
+    ]  # content hash of its facts, by window start in ms; such windows are only re-read
+    # of the samples of all of them, if it is the same
+    reading_hash: bytes | None = None
 
     @property
     def period(self) -> Interval:
@@ -50,18 +51,18 @@ def claim(
     as_of: datetime | None = None,
     hours: int = 1,
 ) -> WindowLease | None:
-    """Take the due windows of one hour, or of some; None when nothing is due.
+    """Claim the due windows of one hour, or of several; None if nothing is due.
 
-    Due are pending windows, failed ones whose time has come, and claimed ones whose worker
-    died: its session is gone, or its lease ended (a machine that fell silent).
+    Due are pending windows, failed windows after their waiting time, and claimed windows whose
+    worker died: its session ended, or its lease expired (a machine that stopped responding).
 
     Args:
-        cluster_id: whose windows.
-        newest_first: the order in which hours are taken.
-        within: only windows that begin in this period.
-        not_since: no window that was read at or after this instant.
-        as_of: no attempt that is due later than this; None: later than now.
-        hours: how many are taken together, counted from the epoch in steps of as many.
+        cluster_id: of the windows.
+        newest_first: the order of hours.
+        within: only windows that start in this period.
+        not_since: no windows that were read at or after this instant.
+        as_of: no attempts that are due after this instant; None: after now.
+        hours: number of hours that are claimed together, aligned to multiples of it since 1970.
     """
     order = "DESC" if newest_first else "ASC"
     with connection.cursor() as cursor:
@@ -95,7 +96,7 @@ def claim(
             FROM locked, session s
             WHERE w.id = locked.id AND s.pid = pg_backend_pid()
             RETURNING w.window_start, w.fence, w.content_hash, w.reading_hash
-            """,  # `order` is one of two words, the others constants
+            """,  # `order` is one of two keywords, the others are constants
             {
                 "cluster": cluster_id,
                 "low": to_instant(within.start_ms) if within else None,
@@ -112,13 +113,13 @@ def claim(
 
 
 def wait_for_locked(cluster_id: int, within: Interval | None = None) -> None:
-    """Wait until no other transaction holds the first due window, as `claim` does not.
+    """Wait until no other transaction locks the first due window; `claim` skips locked ones.
 
-    Who imports holds the windows of a file until its samples are in the evidence.
+    An import locks the windows of a file until its samples are in the evidence.
 
     Args:
-        cluster_id: whose windows.
-        within: only windows that begin in this period.
+        cluster_id: of the windows.
+        within: only windows that start in this period.
     """
     with connection.cursor() as cursor:
         cursor.execute(

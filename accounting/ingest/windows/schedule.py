@@ -1,4 +1,4 @@
-"""Makes windows due: new ones, those that late samples change, those to be read again (N1)."""
+"""Makes windows due: new ones, those that late samples change, and those to read again (N1)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -8,23 +8,22 @@ from django.db import connection
 
 from accounting.domain.core.interval import FAR_MS, WINDOW_MS, Interval, to_instant
 
-ASKED_AGAIN_DAYS = 7  # Prometheus may have forgotten what is older (N1)
-ASKED = "asked"  # the reason of windows that somebody asked for
+ASKED_AGAIN_DAYS = 7  # Prometheus may have deleted older samples (N1)
+ASKED = "asked"  # the reason of windows that a person requested
 
 
 def mark(
     cluster_id: int, periods: Iterable[Interval], reason: str, *, create: bool
 ) -> int:
-    """Make the windows that periods touch pending; returns how many changed.
+    """Make the windows that periods overlap pending; returns how many changed.
 
-    Whatever the reason, they are computed again; only `read_again` may find that nothing
-    has changed.
+    They are recomputed in any case; only windows of `read_again` may be found unchanged.
 
     Args:
-        cluster_id: whose windows.
+        cluster_id: of the windows.
         periods: half-open; merged here.
-        reason: shown in data health, e.g. `new`, `late`, `again`.
-        create: also windows that have no row yet.
+        reason: shown in data health, such as `new`, `late`, `again`.
+        create: also windows without a row.
     """
     starts = sorted({w.start_ms for period in periods for w in period.windows()})
     return sum(
@@ -34,15 +33,15 @@ def mark(
 
 
 def ask(cluster_id: int, period: Interval, *, create: bool) -> int:
-    """Make the windows of a period pending because somebody asked for it.
+    """Make the windows of a period pending because a person requested it.
 
-    Where an earlier request for some of them was stopped, what it had computed stays: so the
-    same request again goes on, and two of them beside each other share the work.
+    Windows that an earlier, stopped request computed are kept: so the same request continues, and
+    two parallel requests share the work.
 
     Args:
-        cluster_id: whose windows.
-        period: half-open, on window borders.
-        create: also windows that have no row yet.
+        cluster_id: of the windows.
+        period: half-open, on window boundaries.
+        create: also windows without a row.
 
     Returns:
         How many windows of the period were computed by an earlier request.
@@ -79,7 +78,7 @@ def _mark(
     create: bool,
     but: str = "false",
 ) -> int:
-    """Mark windows by their starts; `but` is a constant condition of those that stay."""
+    """Mark windows by their starts; `but` is a constant condition for windows to skip."""
     instants = [to_instant(ms) for ms in starts]
     with connection.cursor() as cursor:
         if create:
@@ -113,9 +112,9 @@ def _mark(
 
 
 def read_again(cluster_id: int, period: Interval) -> None:
-    """Ask a period's samples again (N1): windows that are done become pending.
+    """Read a period's samples again (N1): computed windows become pending.
 
-    Their `reading_hash` stays: where the same samples come, nothing is computed.
+    Their `reading_hash` is kept: if the samples are the same, nothing is recomputed.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -130,8 +129,8 @@ def read_again(cluster_id: int, period: Interval) -> None:
         )
 
 
-# Samples of scrapes and files are kept as long as facts (decision 0006): what is older than
-# the oldest kept hour and the one before it may be gone.
+# Samples of scrapes and files are kept as long as facts (decision 0006): samples older than
+# the oldest stored hour and the one before it may be gone.
 _KEPT_FROM = """
     least(
         (SELECT max(n.at) - make_interval(days => %(kept_days)s)
@@ -149,9 +148,9 @@ _IS_KEPT = """
             AND kind <> 'prometheus' AND is_active)
 """
 
-# Windows whose samples are available. A Prometheus keeps its own as long as it likes, so it is
-# asked for the last week again (N1), and for what it still knew within a day, as a backfill
-# needs, however old that is.
+# Windows whose samples are available. A Prometheus has its own retention, so it is queried
+# again for the last week (N1), and for older time that it still had within the last day, as a
+# backfill needs.
 _AT_HAND = f"""
     (NOT {_IS_KEPT} OR window_start >= {_KEPT_FROM})
     AND (NOT EXISTS (SELECT FROM accounting_source WHERE cluster_id = %(cluster)s
@@ -166,9 +165,9 @@ _AT_HAND = f"""
 
 
 def lost_before(cluster_id: int, period: Interval) -> datetime | None:
-    """Until when a period cannot be computed again: its samples are not kept any more.
+    """Until when a period cannot be recomputed, because its samples are no longer stored.
 
-    Such windows would lose what they know. None where there is none of them.
+    Such windows would lose their time. None if there are none.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -191,17 +190,17 @@ def lost_before(cluster_id: int, period: Interval) -> datetime | None:
 
 
 def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> int:
-    """Make windows that are done pending again, as far back as samples are available.
+    """Make computed windows pending again, as far back as samples are available.
 
-    Without its samples a window would lose what it knows: older ones stay as they are.
+    A window without samples would lose its time, so older ones do not change.
 
     Args:
-        cluster_id: whose windows.
-        periods: half-open; windows that touch them.
+        cluster_id: of the windows.
+        periods: half-open; windows that overlap them.
         reason: shown in data health.
 
     Returns:
-        How many changed.
+        The number of changed windows.
     """
     count = 0
     with connection.cursor() as cursor:
@@ -230,7 +229,7 @@ def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> 
 
 
 def is_at_hand(cluster_id: int, window: Interval) -> bool:
-    """True where the samples of a window can still be read, or it was never computed."""
+    """True if the samples of a window can still be read, or it was never computed."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -250,7 +249,7 @@ def is_at_hand(cluster_id: int, window: Interval) -> bool:
 
 
 def compute_lost(cluster_id: int, hours: Sequence[datetime]) -> None:
-    """Make the windows of hours pending whose facts have expired; they are written again."""
+    """Make windows pending whose facts have expired; the facts are written again."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -269,7 +268,7 @@ def compute_lost(cluster_id: int, hours: Sequence[datetime]) -> None:
 
 
 def at_hand_from(cluster_id: int) -> int:
-    """From when on the samples of a cluster's windows can still be read, in ms."""
+    """From when on the samples of a cluster's windows can still be read, in ms since 1970."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

@@ -1,4 +1,4 @@
-"""`manage.py configure FILE.yaml [--check]`: the whole setup as one file."""
+"""`manage.py configure FILE.yaml [--check]`: the whole setup in one file."""
 
 import sys
 from argparse import ArgumentParser
@@ -23,7 +23,7 @@ from accounting.rating.billing_settings import billing_at
 
 
 class Command(BaseCommand):
-    """Sets up; ends with 0, or 2 when the file is wrong (nothing was written then)."""
+    """Applies a setup file; exits with 0, or 2 if the file is not valid (nothing was written)."""
 
     help = (
         "Set up billing, clusters, teams, bindings, prices, labels and resources from a "
@@ -32,7 +32,7 @@ class Command(BaseCommand):
     suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The file, and whether to look only."""
+        """The file, and whether to check only."""
         parser.add_argument(
             "file", type=Path, metavar="FILE", help="see docs/example/ledger.yaml"
         )
@@ -76,7 +76,7 @@ class Command(BaseCommand):
             self.stdout.write("no changes")
 
     def _bring_about(self, cluster: Cluster) -> None:
-        """What other jobs of kube-state, or another end, change in a cluster's past."""
+        """Apply changed jobs of kube-state, or a changed end, to a cluster's past."""
         with Progress(self.stderr) as progress:
             of_jobs = bring_about(cluster)
             of_end = work_off(

@@ -1,4 +1,4 @@
-"""`manage.py import_metrics --cluster NAME FILE...`: files into the ledger."""
+"""`manage.py import_metrics --cluster NAME FILE...`: imports files."""
 
 import sys
 from argparse import ArgumentParser
@@ -22,8 +22,9 @@ from accounting.sources.openmetrics import FileError
 
 
 class Command(BaseCommand):
-    """Imports; ends with 0, with 1 when windows wait for another source, with 2 when a file is
-    wrong or its GPUs are in another cluster (nothing was written then)."""
+    """Imports; exits with 0, with 1 if windows wait for another source, with 2 if a file is not
+    valid or its GPUs are in another cluster (nothing was written then).
+    """
 
     help = (
         "Import OpenMetrics or timestamped Prometheus text (also .gz), compute all windows that "
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import and print what became of it."""
+        """Import and print the result."""
         try:
             interval_s = interval_of(options["interval"])
             with Progress(self.stderr) as progress:

@@ -1,4 +1,4 @@
-"""`manage.py ingest`: what workers do, in the foreground."""
+"""`manage.py ingest`: computes due windows as workers do, in the foreground."""
 
 import sys
 import time
@@ -31,7 +31,7 @@ MOST_TURNS = 10  # windows that end while a long run computes are computed too
 
 
 class Command(BaseCommand):
-    """Ingests; ends with 0, 1 when windows wait for their source, 2 for wrong use."""
+    """Ingests; exits with 0, 1 if windows wait for their source, 2 for wrong use."""
 
     help = (
         "Read the configured sources, compute all due windows, then stop. With --from and --to, "
@@ -40,7 +40,7 @@ class Command(BaseCommand):
     suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which cluster, which time, once or until stopped."""
+        """The cluster, the time, and whether to run once or until stopped."""
         parser.add_argument(
             "--cluster", metavar="NAME", help="only this cluster; default: all clusters"
         )
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ingest a range, what is due, or round by round."""
+        """Ingest a range, all due windows, or round by round."""
         try:
             pause_s = _pause_s(options["follow"])
             clusters = clusters_named(options["cluster"])
@@ -95,7 +95,7 @@ class Command(BaseCommand):
         *,
         pause_s: int | None,
     ) -> int:
-        """How many windows wait for their source; without end where it is to follow."""
+        """The number of windows that wait for their source; does not return with `--follow`."""
         while pause_s is not None:
             for cluster in clusters:
                 self._follow(cluster)
@@ -116,7 +116,7 @@ class Command(BaseCommand):
             )
 
     def _catch_up(self, cluster: Cluster, *, is_quiet: bool = False) -> int:
-        """Everything that is due, also what becomes due meanwhile."""
+        """All due windows, including those that become due in the meantime."""
         live_sources.scrape_cluster(cluster)
         live_sources.find_due(cluster)
         done = self._compute(cluster, None)
@@ -129,7 +129,7 @@ class Command(BaseCommand):
         return self._say_left(cluster, done)
 
     def _range(self, cluster: Cluster, period: Interval) -> int:
-        """One range, and nothing else."""
+        """One range only."""
         asked, period = period, widened(cluster.pk, period)
         if period != asked:
             self.stdout.write(
@@ -179,7 +179,7 @@ class Command(BaseCommand):
         )
 
     def _say_left(self, cluster: Cluster, done: CaughtUp) -> int:
-        """Say what is not done; returns how many windows wait for their source."""
+        """Print what is not done; returns the number of windows that wait for their source."""
         left = done.left
         if left.claimed:
             self.stdout.write(
@@ -203,10 +203,10 @@ class Command(BaseCommand):
 
 
 def _pause_s(text: str | None) -> int | None:
-    """Seconds between two rounds; None where nothing is to be followed.
+    """Seconds between two rounds; None without `--follow`.
 
     Raises:
-        WrongUse: not a number, or none that gives others a turn.
+        WrongUse: not a number, or too small for other clusters to get a turn.
     """
     if text is None:
         return None
@@ -216,10 +216,10 @@ def _pause_s(text: str | None) -> int | None:
 
 
 def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Interval | None:
-    """The range that is asked for.
+    """The requested range.
 
     Raises:
-        WrongUse: not a range, not one that can be computed, or one to follow.
+        WrongUse: not a range, not one that can be computed, or combined with `--follow`.
     """
     period = ended_range(options["start"], options["end"])
     if period is None:
@@ -238,7 +238,7 @@ def _range_of(options: dict[str, Any], clusters: Sequence[Cluster]) -> Interval 
 
 
 def _check_gpus(cluster: Cluster, *, is_new: bool) -> None:
-    """Refuse a cluster whose GPUs another one has, unless it is one of its own (N39).
+    """Reject a cluster whose GPUs another one has, unless it is confirmed as separate (N39).
 
     Raises:
         KnownGpusError: names the cluster that has them.

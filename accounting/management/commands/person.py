@@ -1,4 +1,4 @@
-"""`manage.py person NAME`: the first administrator, and everybody after."""
+"""`manage.py person NAME`: the first administrator and all other people."""
 
 import sys
 from argparse import ArgumentParser
@@ -25,7 +25,7 @@ REASON = "manage.py person"
 
 
 class Command(BaseCommand):
-    """Makes and changes people; ends with 0, or 2 for wrong use (nothing was changed)."""
+    """Creates and changes people; exits with 0, or 2 for wrong use (nothing was changed)."""
 
     help = (
         "Create or change a person: role, teams, password, deactivation. Without NAME, list all "
@@ -33,7 +33,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Who, and what changes; what is not named stays."""
+        """The person and the changes; other properties do not change."""
         parser.add_argument("name", nargs="?", help="the user name")
         parser.add_argument(
             "--role", choices=list(ROLES), help="role in the organization"
@@ -117,7 +117,7 @@ class Command(BaseCommand):
 
 
 def _teams(joined: list[str], left: list[str]) -> dict[str, TeamRole | None]:
-    """Slug -> role in the team; None where the membership ends.
+    """The role in each team, by slug; None if the membership ends.
 
     Raises:
         PersonError: a team is named twice, or with a role that is not valid.

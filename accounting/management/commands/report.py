@@ -1,6 +1,6 @@
 """`manage.py report usage|ledger|holds|issues|queues`: rows for people and programs.
 
-`scheduler_view` adds what it knows to the same command.
+`scheduler_view` adds its reports to the same command.
 """
 
 import sys
@@ -37,14 +37,14 @@ from accounting.serializers.usage import (
 
 
 class Command(BaseCommand):
-    """Reports; ends with 0, or 2 for wrong use."""
+    """Reports; exits with 0, or 2 for wrong use."""
 
     help = "Show usage, the ledger, holds, data issues or queues."
     suppressed_base_arguments = HIDDEN
     kinds: tuple[str, ...] = ("usage", "ledger", "holds", "issues", "queues")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """What to show, grouped how, of which time, in which form."""
+        """The rows to show, their grouping, time and format."""
         parser.add_argument("what", choices=self.kinds, help="which rows")
         parser.add_argument(
             "--by", metavar="NAME,...", help="dimensions, such as team,model,day"
@@ -104,7 +104,7 @@ class Command(BaseCommand):
     def rows(
         self, options: Mapping[str, Any], selection: Selection
     ) -> Iterable[Mapping[str, Any]]:
-        """The rows of what is asked for, each made when it is printed.
+        """The requested rows, each created when it is printed.
 
         Raises:
             SelectionError: an option that these rows do not have.

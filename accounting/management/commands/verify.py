@@ -1,4 +1,4 @@
-"""`manage.py verify`: the invariants that a database can show, one line each."""
+"""`manage.py verify`: the invariants that can be checked in a database, one line each."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ from accounting.queries.selection import SelectionError, parse_selection, stored
 
 
 class Command(BaseCommand):
-    """Verifies; ends with 0, 1 when an invariant is broken, 2 for wrong use."""
+    """Verifies; exits with 0, 1 if an invariant is violated, 2 for wrong use."""
 
     help = (
         "Check that time and amounts are conserved and that rollups match their facts. "
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     suppressed_base_arguments = HIDDEN
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which time."""
+        """The period to check."""
         parser.add_argument(
             "--from",
             dest="start",
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run every check and print what it found."""
+        """Run every check and print its findings."""
         try:
             selection = parse_selection(
                 EVERYTHING, options["start"], options["end"], {}
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             sys.exit(FINDING)
 
     def _write_head(self, kept: Head | None) -> bool:
-        """Print the end of the audit chain; False where a kept one is not in it."""
+        """Print the end of the audit chain; False if a stored head is not in it."""
         now = head()
         self.stdout.write(
             f"audit chain: {now.links}:{now.hash} (store this outside of the database)"
@@ -90,7 +90,7 @@ class Command(BaseCommand):
 
 
 def _head(text: str) -> Head:
-    """What `audit chain:` printed, as it was copied."""
+    """A head as printed after `audit chain:`."""
     links, _, digest = text.strip().removesuffix(",").partition(":")
     wanted = "" if links == "0" else "[0-9a-f]{64}"
     if not links.isdecimal() or not re.fullmatch(wanted, digest):

@@ -1,4 +1,4 @@
-"""Checks of the audit record: its chain, its history, and what is in effect (I17)."""
+"""Checks of the audit log: its chain, its history, and the current rows (I17)."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from accounting.queries.audit.invariant import Check
 
 
 def audit_checks() -> list[Check]:
-    """The invariants of the record."""
+    """The invariants of the audit log."""
     return [
         Check(
             "the audit chain is intact (I17)",
@@ -55,7 +55,7 @@ def audit_checks() -> list[Check]:
 
 
 def history_tables() -> list[str]:
-    """Every table of history."""
+    """Every history table."""
     return [
         model._meta.db_table  # noqa: SLF001  # Django's own name for it
         for model in _histories()
@@ -63,7 +63,7 @@ def history_tables() -> list[str]:
 
 
 def _histories() -> list[type[Event]]:
-    """Every model of history, by the name of its table."""
+    """Every history model, by the name of its table."""
     found = [model for model in apps.get_models() if issubclass(model, Event)]
     return sorted(
         found,
@@ -72,9 +72,9 @@ def _histories() -> list[type[Event]]:
 
 
 def _sealed(table: str) -> str:
-    """Rows of a table that are not as sealed, and links whose row is gone.
+    """Rows of a table that differ from their sealed version, and links whose row is missing.
 
-    Only the columns that both have are compared: a migration may add or drop some.
+    Only columns that both have are compared: a migration may add or remove some.
     """
     return f"""
         SELECT '{table} ' || coalesce(e.pgh_id, l.event_id),
@@ -89,10 +89,10 @@ def _sealed(table: str) -> str:
 
 
 def _in_force(history: type[Event]) -> str:
-    """Rows that differ from the newest sealed change of them, and rows without one.
+    """Rows that differ from their newest sealed change, and rows without one.
 
-    A row that is gone must have been deleted by its newest change, and one that is there
-    must not. Only the columns that both have are compared.
+    A row that is missing must have been deleted by its newest change, and an existing row must
+    not. Only columns that both have are compared.
     """
     table = history._meta.db_table  # noqa: SLF001  # Django's own name for it
     tracked: Any = history.pgh_tracked_model
@@ -116,7 +116,7 @@ def _in_force(history: type[Event]) -> str:
 
 
 def _differs(now: str, sealed: str) -> str:
-    """True where a column that two rows (JSON objects) share has two values."""
+    """True if a column of two rows (JSON objects) has different values."""
     return f"""EXISTS (
         SELECT FROM jsonb_each({now}) AS now
         JOIN jsonb_each({sealed}) AS sealed USING (key)

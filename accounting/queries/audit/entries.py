@@ -1,4 +1,4 @@
-"""What people changed: the sealed history as rows, and the head of its chain (I17)."""
+"""Changes by people: the sealed history as rows, and the head of its chain (I17)."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,9 @@ from accounting.queries.audit.checks import history_tables
 from accounting.queries.paging import Key, Seek
 
 CHUNK = 1_000  # links read at a time
-_NEVER_SHOWN = frozenset({"body", "before", "pin", "plan"})  # long; they have a page
-_LEASE = "lease_until"  # how long a worker has what it works on: nobody's change
+# long values, shown on other pages
+_NEVER_SHOWN = frozenset({"body", "before", "pin", "plan"})
+_LEASE = "lease_until"  # how long a worker has its work: not a change by a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,11 @@ class AuditRow:
     """One change of one row.
 
     Attributes:
-        id: its place in the chain.
-        what: the kind of object, e.g. `quotatarget`.
+        id: its position in the chain.
+        what: the kind of object, such as `quotatarget`.
         label: insert, update or delete.
-        before, after: the columns that differ; all of them where it was made or removed.
-        row: all columns but the long ones, as they were after it.
+        before, after: the columns that differ; all columns if it was created or deleted.
+        row: all columns except long ones, after the change.
     """
 
     id: int
@@ -48,19 +49,19 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which changes; empty texts and None choose all."""
+    """A filter of changes; empty texts and None match all."""
 
     what: str = ""
     actor: str = ""
     object_id: int | None = None
     start: datetime | None = None
     end: datetime | None = None
-    before: int | None = None  # only changes with a smaller id: the page after that one
+    before: int | None = None  # only changes with a smaller id: the next page
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of the chain: keep it elsewhere, and a lost tail shows."""
+    """The end of the chain: if it is stored elsewhere, truncation can be detected."""
 
     links: int
     hash: str
@@ -72,7 +73,7 @@ def audit_key(row: AuditRow) -> Key:
 
 
 def audit_page(audit_filter: AuditFilter, seek: Seek) -> list[AuditRow]:
-    """Some changes, newest first; a page stays what it was: nothing before it ever changes."""
+    """Some changes, newest first; a page does not change, because older changes never do."""
     if seek.after is not None:
         audit_filter = replace(audit_filter, before=int(seek.after[0]))
     return list(islice(audit_rows(audit_filter, chunk=seek.limit or CHUNK), seek.limit))
@@ -81,7 +82,7 @@ def audit_page(audit_filter: AuditFilter, seek: Seek) -> list[AuditRow]:
 def audit_rows(audit_filter: AuditFilter, chunk: int = CHUNK) -> Iterator[AuditRow]:
     """Every change, newest first; two queries for each chunk of them.
 
-    A worker that only keeps its lease is in the chain, and left out here.
+    Renewals of a worker's lease are in the chain, and left out here.
     """
     links = _links(audit_filter)
     while True:
@@ -118,13 +119,13 @@ def kinds() -> list[str]:
 
 
 def head() -> Head:
-    """How long the chain is, and its last hash."""
+    """The length of the chain, and its last hash."""
     last = AuditLink.objects.order_by("-id").first()
     return Head(AuditLink.objects.count(), bytes(last.hash).hex() if last else "")
 
 
 def has_head(kept: Head) -> bool:
-    """True where the chain went on from a head that was kept, and lost none before it."""
+    """True if the chain continues from a stored head, with nothing missing before it."""
     if not kept.links:
         return not kept.hash
     link = AuditLink.objects.order_by("id")[kept.links - 1 : kept.links].first()

@@ -1,11 +1,11 @@
-"""An invariant that a database can show, and what was found of it."""
+"""An invariant that can be checked in a database, and the result of its check."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One invariant: what must hold, and a query for what breaks it."""
+    """One invariant: its statement, and a query for violations."""
 
     name: str
     statement: str
@@ -14,7 +14,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found."""
+    """The result of a check."""
 
     check: Check
     checked: int
@@ -22,5 +22,5 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """True when nothing breaks it."""
+        """True if there are no violations."""
         return not self.violations

@@ -1,4 +1,4 @@
-"""The invariants that a database can show, each as one query that finds violations."""
+"""The invariants that can be checked in a database, each as a query that finds violations."""
 
 from collections.abc import Sequence
 
@@ -27,9 +27,9 @@ _HARD_DIFFER = " OR ".join(
 
 
 def oldest(table: str, column: str, ordered_by: str) -> str:
-    """A scalar subquery: the first of a column of a partitioned table.
+    """A scalar subquery: the first value of a column of a partitioned table.
 
-    By cluster, in the order of its key: a minimum over all clusters reads every row.
+    By cluster, in the order of its key: a minimum over all clusters would read every row.
     """
     return f"""(
         SELECT min(f.{column}) FROM accounting_cluster c CROSS JOIN LATERAL (
@@ -39,7 +39,7 @@ def oldest(table: str, column: str, ordered_by: str) -> str:
     )"""  # names of this project
 
 
-_KEY = ("window_start", "window_start")  # column, and what it is ordered by
+_KEY = ("window_start", "window_start")  # column, and its order
 _OLDEST_WINDOW = oldest("usage_window", *_KEY)
 
 CHECKS: Sequence[Check] = (
@@ -192,7 +192,7 @@ CHECKS: Sequence[Check] = (
                 *("hour", "window", "hour_start"),
                 "date_trunc('hour', window_start, 'UTC')",
                 *("%(start)s", "%(end)s - interval '1 second'"),
-                # of the partitions only these; an expression of the key reads them all
+                # only these partitions; an expression of the key would read all of them
                 (
                     "window_start >= %(start)s "
                     "AND window_start < %(end)s + interval '1 hour'"

@@ -1,4 +1,4 @@
-"""GPU time that nothing is known of while a source or an exporter is silent."""
+"""GPU time that is unknown while a source or an exporter does not respond."""
 
 from collections.abc import Collection
 
@@ -16,10 +16,10 @@ _WAITING = """
 
 
 def waiting_ms(cluster_id: int) -> int:
-    """Milliseconds of GPUs in the windows that no answer was ever had for, tried or not.
+    """Milliseconds of GPUs in the windows of a cluster that never had a response, tried or not.
 
-    Of the GPUs that were there when they were last heard of; those that nobody knew before the
-    silence are not in it.
+    For GPUs that were present when the source last responded; GPUs that were unknown before are
+    not included.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -37,14 +37,14 @@ def waiting_ms(cluster_id: int) -> int:
 
 
 def silent_gpus(cluster_id: int, silent: Collection[Target]) -> dict[Target, int]:
-    """How many GPUs that are there now each of these silent targets tells of.
+    """The number of present GPUs that depend on each of these silent targets.
 
-    An exporter of those that it showed last; kube-state-metrics of all, where no other one of
-    the cluster answers: nobody says who holds them.
+    For an exporter, the GPUs that it showed last; for kube-state-metrics all GPUs, if no other one
+    of the cluster responds: then their holders are unknown.
 
     Args:
-        cluster_id: whose.
-        silent: (job, instance) of targets that do not answer.
+        cluster_id: of the targets.
+        silent: (job, instance) of targets that do not respond.
     """
     if not silent:
         return {}

@@ -1,4 +1,4 @@
-"""What is wrong with whole clusters: silent, sampled after their end, sharing GPUs (N38, N39)."""
+"""Faults of whole clusters: silent, sampled after their end, sharing GPUs (N38, N39)."""
 
 from typing import Any, NamedTuple
 
@@ -8,15 +8,15 @@ from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Interval
 
 SILENT_WINDOWS = (
     DAY_MS // WINDOW_MS
-)  # computed without a sample, until it is a fault (N38)
+)  # computed without a sample before it is a fault (N38)
 
 
 class Silence(NamedTuple):
-    """A live source that answers and shows nothing any more.
+    """A live source that responds and no longer reports samples.
 
     Attributes:
         period: from the last sample to the end of the newest computed window.
-        gpus: that are there all the same.
+        gpus: that are still present.
         at_stake_ms: their time in that period.
     """
 
@@ -61,7 +61,7 @@ def last_sample_ms(cluster_id: int) -> int | None:
 
 
 def silence(cluster_id: int) -> Silence | None:
-    """The silence of a cluster with a live source, once it lasts a day of computed windows."""
+    """The silence of a cluster with a live source, if it lasts a day of computed windows."""
     last = last_sample_ms(cluster_id)
     if last is None:
         return None
@@ -106,7 +106,7 @@ _SAMPLED = """
 
 
 def sampled_after(cluster_id: int, at_ms: int) -> Sampled | None:
-    """The samples of a cluster at and after a time; None without any."""
+    """The samples of a cluster at and after a time; None without samples."""
     with connection.cursor() as cursor:
         cursor.execute(_SAMPLED, {"cluster": cluster_id, "at": at_ms})
         first, last, gpus, at_stake_ms = cursor.fetchone()
@@ -116,7 +116,7 @@ def sampled_after(cluster_id: int, at_ms: int) -> Sampled | None:
 
 
 class SharedGpu(NamedTuple):
-    """A GPU that is in several clusters at one time; `at_stake_ms` is booked twice."""
+    """A GPU in several clusters at the same time; `at_stake_ms` is booked twice."""
 
     uuid: str
     others: tuple[str, ...]
@@ -154,7 +154,7 @@ _SHARED = """
 
 
 def shared_gpus(cluster_id: int) -> list[SharedGpu]:
-    """The GPUs of a cluster that others have at the same time."""
+    """The GPUs of a cluster that other clusters have at the same time."""
     with connection.cursor() as cursor:
         cursor.execute(_SHARED, [cluster_id])
         rows: list[tuple[Any, ...]] = cursor.fetchall()

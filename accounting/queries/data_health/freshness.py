@@ -1,4 +1,4 @@
-"""How current and how whole the numbers are: for the chip on every page and data health."""
+"""How current and complete the data is: for the badge on every page and for data health."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,13 +10,13 @@ from accounting.domain.core.interval import WINDOW_MS
 from accounting.domain.reports.efficiency import StateTimes
 from accounting.models import IngestWindow, Source, WindowState
 
-LATE = timedelta(minutes=15)  # product: amber from here
-VERY_LATE = timedelta(minutes=60)  # product: red from here
+LATE = timedelta(minutes=15)  # product rule: warning from here on
+VERY_LATE = timedelta(minutes=60)  # product rule: danger from here on
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What one chip says.
+    """The values of the badge.
 
     Attributes:
         data_to: end of the newest computed window; None before the first one.
@@ -26,7 +26,7 @@ class Freshness:
         pending: windows that wait to be computed.
         dirty_hours: hours that wait to be rolled up.
         is_demo: some cluster is simulated.
-        since: start of the oldest window that holds facts.
+        since: start of the oldest window with facts.
         is_live: some source is not a file.
     """
 
@@ -43,7 +43,7 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One source and how it does."""
+    """One source and its state."""
 
     cluster: str
     name: str
@@ -53,7 +53,7 @@ class SourceRow:
     last_read_at: datetime | None
     last_sample_at: datetime | None
     last_error: str
-    file_from: datetime | None = None  # what the file covers that was imported last
+    file_from: datetime | None = None  # the time that the last imported file covers
     file_to: datetime | None = None
 
 
@@ -109,7 +109,7 @@ _QUERY = """
 
 
 def freshness() -> Freshness:
-    """How current all clusters together are; one query."""
+    """How current the data of all clusters is; one query."""
     with connection.cursor() as cursor:
         cursor.execute(_QUERY)
         now, newest, oldest, day, pending, dirty, is_demo, is_live = cursor.fetchone()
@@ -135,7 +135,7 @@ def _level(lag: timedelta | None) -> str:
 
 
 def source_rows(scope: Scope) -> list[SourceRow]:
-    """Every configured source; nothing for those who see only their teams."""
+    """Every configured source; empty for people who see only their teams."""
     if not scope.sees_all:
         return []
     rows = Source.objects.select_related("cluster").order_by("cluster__name", "name")
@@ -187,7 +187,7 @@ def _run(row: IngestWindow) -> RunRow:
         row.state,
         row.reason,
         row.rows,
-        max(row.samples_expected, row.samples_seen),  # of short presence: rounded down
+        max(row.samples_expected, row.samples_seen),  # rounded down for short presence
         row.samples_seen,
         row.read_ms,
         row.read_at,

@@ -1,4 +1,4 @@
-"""Data issues with what is at stake (`report issues`, data health)."""
+"""Data issues with their impact (`report issues`, data health)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +33,7 @@ class IssueRow:
 
     @property
     def title(self) -> str:
-        """The code in a few plain words."""
+        """The title of the code."""
         return text_of(self.code).title
 
 
@@ -100,11 +100,11 @@ def _row(row: DataIssue, rate: Decimal | None) -> IssueRow:
     )
 
 
-UNPRICED = frozenset({"unpriced_gpu"})  # what is at stake is that nothing is known
+UNPRICED = frozenset({"unpriced_gpu"})  # at stake is time for which nothing is known
 
 
 def _rates(clusters: set[int]) -> dict[int, Decimal]:
-    """What a GPU-hour of each cluster costs on average, over its last month with data.
+    """The average cost of a GPU-hour of each cluster, over its last month with data.
 
     An issue's time belongs to no single model or team: its cost is estimated at this rate.
     """

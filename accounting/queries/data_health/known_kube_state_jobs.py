@@ -1,4 +1,4 @@
-"""What is known of a cluster's kube-state jobs, and what each of them is (rules.md N40)."""
+"""The stored kube-state jobs of a cluster, and their roles (rules.md N40)."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,16 +22,16 @@ from accounting.models import Cluster, Source
 
 @dataclass(slots=True)
 class KnownJobs:
-    """The jobs of a cluster, as they are stored.
+    """The jobs of a cluster, as stored.
 
     Attributes:
         sides: when each was sampled.
         ids: of their rows.
-        overlaps: since when one shows what the other knows, and which object.
+        overlaps: since when two jobs show the same object, and which one.
         live_ms: the first sample of a live source; None before one was read.
-        named: the jobs that people named, as far as that is brought about.
-        wanted: as they name them now.
-        is_in_force: these are the same, and stored.
+        named: the accepted and listed jobs that are already applied.
+        wanted: the currently accepted and listed jobs.
+        is_in_force: both are the same, and stored.
     """
 
     sides: dict[Side, JobRecord] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class KnownJobs:
         return {side.job for side in self.sides}
 
     def copy(self) -> "KnownJobs":
-        """The same, to be changed."""
+        """A copy that can be changed."""
         return replace(
             self,
             sides=dict(self.sides),
@@ -57,7 +57,7 @@ class KnownJobs:
         )
 
     def records(self, sides: Iterable[Side] | None = None) -> dict[str, JobRecord]:
-        """When each job was sampled, by all sides or some."""
+        """When each job was sampled, for all sides or some."""
         found: dict[str, JobRecord] = {}
         for side in self.sides if sides is None else sides:
             known, own = found.get(side.job), self.sides[side]
@@ -65,9 +65,9 @@ class KnownJobs:
         return found
 
     def roles(self) -> Roles:
-        """What each job is at any time.
+        """The roles of each job over time.
 
-        In the windows of a live source, files that came after it change nothing.
+        Files that came after a live source do not change the roles in its windows.
         """
         every = self._roles(self.sides)
         if self.live_ms is None or not any(side.is_late for side in self.sides):
@@ -84,7 +84,7 @@ class KnownJobs:
         return roles_of(self.records(sides), shared, self.named)
 
     def shared(self, roles: Roles) -> dict[str, str]:
-        """An object of each job that those that lead know."""
+        """For each job, an object that the leading jobs show too."""
         found: dict[str, tuple[int, str]] = {}
         for (one, other), (at, name) in self.overlaps.items():
             leads = roles.get(other.job, ())[:1]
@@ -110,12 +110,12 @@ _OVERLAPS = """
 
 
 def known_jobs(cluster_id: int) -> KnownJobs:
-    """What is known of a cluster's jobs, and which of them people named."""
+    """The jobs of a cluster, including the accepted and listed ones."""
     return known_jobs_of([cluster_id])[cluster_id]
 
 
 def known_jobs_of(cluster_ids: Collection[int]) -> dict[int, KnownJobs]:
-    """The same of several clusters, by id."""
+    """The same for several clusters, by id."""
     found = {pk: KnownJobs() for pk in cluster_ids}
     with connection.cursor() as cursor:
         cursor.execute(_JOBS, [list(found)])
@@ -160,14 +160,14 @@ def _named(accepted: Iterable[str], settings: Iterable[Mapping[str, Any]]) -> Na
 
 
 def named_from(stored: Mapping[str, Any]) -> NamedJobs:
-    """The jobs that people named, as `Cluster.kube_jobs_in_force` keeps them."""
+    """The accepted and listed jobs in `Cluster.kube_jobs_in_force`."""
     return NamedJobs(
         frozenset(stored["accepted"]), frozenset(stored["listed"]), stored["is_closed"]
     )
 
 
 def stored_named(named: NamedJobs) -> dict[str, Any]:
-    """The same, to be kept."""
+    """The value of `Cluster.kube_jobs_in_force` to store."""
     return {
         "accepted": sorted(named.accepted),
         "listed": sorted(named.listed),

@@ -21,12 +21,12 @@ class KubeStateJobRow:
 
     Attributes:
         job: empty for samples without a job.
-        role: at its last sample: leads, shard, took_over or other; all but other count.
+        role: at its last sample: leads, shard, took_over or other; all except other count.
         is_accepted: by a person, or the setup file.
         is_listed: in `jobs` of a source.
         is_applied: False until the windows of a change of these two are due again.
         first_sample, last_sample: of all its samples.
-        shares: an object that it shows and that those that lead know, e.g. `node n1`.
+        shares: an object that both it and the leading jobs show, such as `node n1`.
     """
 
     cluster: str
@@ -41,18 +41,18 @@ class KubeStateJobRow:
 
     @property
     def counts(self) -> bool:
-        """True where its last sample counts."""
+        """True if its last sample counts."""
         return self.role != JobRole.OTHER.name.lower()
 
 
 def kube_state_job_rows(
     scope: Scope, clusters: Iterable[str] = ()
 ) -> list[KubeStateJobRow]:
-    """Every job, by cluster and name; for those who may see faults in the data.
+    """Every job, by cluster and name; for people who may see faults in the data.
 
     Args:
-        scope: of who asks.
-        clusters: only these; all without any.
+        scope: of the person.
+        clusters: only these; all clusters if None.
     """
     if not DATA_ISSUES.allows(scope):
         return []

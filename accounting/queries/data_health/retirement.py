@@ -1,4 +1,4 @@
-"""When a cluster was retired, and what another time would change (rules.md N38)."""
+"""When a cluster was retired, and the effect of another end (rules.md N38)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,10 +16,10 @@ from accounting.queries.usage.usage import usage_total
 
 
 def retired_ms(cluster_id: int) -> int | None:
-    """Where a cluster ends, in ms, as far as that is brought about; None while it goes on.
+    """Where a cluster ends, in ms, as far as applied; None while it is in use.
 
-    While `ingest.retirement` still has days to empty, it ends where that has come to: so
-    time is conserved at any moment.
+    While `ingest.retirement` still has days to clear, this is the end of the cleared time, so time
+    is conserved at any moment.
     """
     found = Cluster.objects.values_list("retired_at", "pendingretirement__end_ms")
     at, reached = found.get(pk=cluster_id)
@@ -39,12 +39,12 @@ _BOUNDS = """
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is stored of a cluster; None where there is nothing.
+    """The stored time of a cluster; None without data.
 
     Attributes:
-        first_hour: the oldest hour that is kept.
+        first_hour: the oldest stored hour.
         end: of the newest window.
-        first_fact: start of the oldest window whose five-minute facts are kept.
+        first_fact: start of the oldest window with five-minute facts.
     """
 
     first_hour: datetime | None
@@ -52,7 +52,7 @@ class Stored:
     first_fact: datetime | None
 
     def has_expired(self, at: datetime) -> bool:
-        """True where an hour is kept and its five-minute facts are not."""
+        """True if an hour is stored and its five-minute facts are not."""
         if self.first_hour is None or at < self.first_hour:
             return False
         if self.first_fact is None:
@@ -61,7 +61,7 @@ class Stored:
 
 
 def stored(cluster_id: int) -> Stored:
-    """The bounds of what is stored of a cluster."""
+    """The bounds of the stored time of a cluster."""
     with connection.cursor() as cursor:
         cursor.execute(_BOUNDS, {"cluster": cluster_id})
         first_hour, last, first_fact = cursor.fetchone()
@@ -71,16 +71,16 @@ def stored(cluster_id: int) -> Stored:
 
 @dataclass(frozen=True, slots=True)
 class RetirementEffect:
-    """What goes away when a cluster ends at a time.
+    """The time and money that are removed if a cluster ends at a time.
 
     Attributes:
-        start: from when on; None where nothing is stored after it.
+        start: from when on; None if nothing is stored after it.
         wall_ms: GPU time of all states.
-        dark_ms: the part of it of which nothing is known.
+        dark_ms: the part of it that is dark.
         held_ms: the part that pods held.
         wall_charge: the price of all of it.
-        charge: the part that teams pay.
-        again: time that is computed again, because the cluster ends later than it did.
+        charge: the part that teams are charged.
+        again: time that is recomputed, because the cluster ends later than before.
     """
 
     start: datetime | None
@@ -94,14 +94,14 @@ class RetirementEffect:
 
 
 def retirement_effect(cluster: Cluster, at: datetime | None) -> RetirementEffect:
-    """What setting, moving or taking back a cluster's end changes; nothing is written.
+    """The effect of setting, changing or clearing a cluster's end; writes nothing.
 
     Args:
-        cluster: as it is stored.
-        at: the new end; None takes it back. Counted from the five-minute window it is in.
+        cluster: as stored.
+        at: the new end; None clears it. Rounded down to its five-minute window.
 
     Raises:
-        SelectionError: the facts of that time have expired, and it is on no hour border.
+        SelectionError: the facts of that time have expired, and it is not a full hour.
     """
     known = stored(cluster.pk)
     if known.end is None or known.first_hour is None:

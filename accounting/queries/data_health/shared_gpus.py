@@ -1,7 +1,7 @@
-"""GPUs that two clusters have at one time: one of the two names is wrong (rules.md N39).
+"""GPUs in two clusters at the same time: one of the two names is wrong (rules.md N39).
 
-A GPU without a number of its own is called after its node (`<node>/amd-0`, `<node>/0`): such
-names say nothing across clusters.
+A GPU without an identifier is named after its node (`<node>/amd-0`, `<node>/0`): such names are
+not compared across clusters.
 """
 
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from accounting.domain.core.interval import Interval
 
 
 class ClusterPresence(NamedTuple):
-    """A GPU that was in a cluster in a period, up to where that cluster's data end."""
+    """The presence of a GPU in a cluster in a period, up to the end of that cluster's data."""
 
     cluster: str
     uuid: str
@@ -33,7 +33,7 @@ _PRESENCES = """
 
 
 def presences_of(uuids: Collection[str], period: Interval) -> list[ClusterPresence]:
-    """Where GPUs were in a period, in the order in which their clusters became known.
+    """The presences of GPUs in a period, in the order in which their clusters became known.
 
     Args:
         uuids: of the GPUs.
@@ -77,7 +77,7 @@ class Shared(NamedTuple):
 
 
 def shared_with(cluster_id: int) -> list[Shared]:
-    """The clusters that were known before and have GPUs of this one at the same time."""
+    """The older clusters that have GPUs of this one at the same time."""
     with connection.cursor() as cursor:
         cursor.execute(_SHARED, [cluster_id])
         return [Shared(*row) for row in cursor.fetchall()]

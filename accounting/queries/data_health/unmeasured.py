@@ -1,4 +1,4 @@
-"""Held time of which no metric tells anything, by node."""
+"""Held time without any metric, by node."""
 
 from django.db import connection
 
@@ -7,7 +7,7 @@ from accounting.models import UtilizationMetric
 
 
 def unmeasured_ms(cluster_id: int, period: Interval) -> dict[str, int]:
-    """Unknown milliseconds of holds that no metric was read for, by node; none that has 0."""
+    """Unknown milliseconds of holds without any metric, by node; only values above 0."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

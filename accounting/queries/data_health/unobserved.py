@@ -1,4 +1,4 @@
-"""Where a team's numbers have holes: times without data, and held time not observed."""
+"""Gaps in a team's data: times without data, and held time that was not observed."""
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -14,7 +14,7 @@ from accounting.queries.usage.usage import usage_rows
 
 @dataclass(frozen=True, slots=True)
 class DataGap:
-    """A time in which no window of a cluster holds facts; `end` is None while it lasts."""
+    """A time in which no window of a cluster has facts; `end` is None while it lasts."""
 
     cluster: str
     start: datetime
@@ -22,7 +22,7 @@ class DataGap:
 
     @property
     def length_ms(self) -> int | None:
-        """How long it was; None while it lasts."""
+        """Its length; None while it lasts."""
         return None if self.end is None else Interval.of(self.start, self.end).length_ms
 
 
@@ -46,7 +46,7 @@ _GAPS = """
 def data_gaps(scope: Scope, period: Interval, cluster: str = "") -> list[DataGap]:
     """Times without data between the first facts of a period and its end, newest first.
 
-    Each cluster for itself. Nothing for people who see no usage at all.
+    Each cluster separately. Empty for people who see no usage.
     """
     if not scope.sees_any:
         return []
@@ -61,7 +61,7 @@ def data_gaps(scope: Scope, period: Interval, cluster: str = "") -> list[DataGap
 
 
 def newest_day() -> Interval | None:
-    """The last 24 hours of five-minute facts; None without any."""
+    """The last 24 hours of five-minute facts; None without facts."""
     stored = stored_period()
     if stored is None:
         return None
@@ -69,9 +69,9 @@ def newest_day() -> Interval | None:
 
 
 def unobserved_gpus(selection: Selection, period: Interval) -> list[UsageRow]:
-    """GPUs with held time that was not observed, most of it first.
+    """GPUs with held time that was not observed, the largest first.
 
-    By cluster, node, GPU and team, over five-minute facts: `period` must be kept.
+    By cluster, node, GPU and team, from five-minute facts: those of `period` must be stored.
     """
     chosen = replace(selection, period=period)
     rows = usage_rows(chosen, ("cluster", "node", "gpu", "team"))
@@ -80,6 +80,6 @@ def unobserved_gpus(selection: Selection, period: Interval) -> list[UsageRow]:
 
 
 def held_by_day(selection: Selection, period: Interval) -> dict[date, UsageRow]:
-    """Held time of each billing day of a period; its `coverage` is what was observed."""
+    """Held time of each billing day of a period; its `coverage` is the observed part."""
     rows = usage_rows(replace(selection, period=period), ("day",))
     return {date.fromisoformat(row.key["day"]): row for row in rows}

@@ -1,4 +1,4 @@
-"""Opens a number to its evidence: formula with values, samples, metric, price, rule."""
+"""Explains a number by its evidence: formula with values, samples, metric, price, rule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ WITHOUT_SAMPLES = (
 LABELS = {
     UtilizationMetric.AMD_ACTIVITY: ("serial_number", "hostname")
 }  # of GPU and node
-MOST_NAMESPACES = 20  # of one question to Prometheus: more cannot be read
+MOST_NAMESPACES = 20  # of one query to Prometheus: more cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +50,19 @@ class StateUsed:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the drawer of a number shows.
+    """The explanation of a number.
 
     Attributes:
-        title: what the number is.
-        formula: in words, then with this number's values.
+        title: name of the number.
+        formula: as text, then with this number's values.
         inputs: (name, value) in the order of reading.
-        prices: every price that took part, largest amount first; they add up to the
-            figure to the cent.
-        states: of the ledger, the seven states; they add up to the same.
-        samples_note: why samples used and expected differ; "" where they do not.
+        prices: every price that was used, largest amount first; they add up exactly to the
+            figure.
+        states: of the ledger, the seven states; they add up to the same figure.
+        samples_note: why used and expected samples differ; "" if they do not.
         metrics: (metric, share of the observed windows' lines).
-        promql: to copy; the raw samples behind it.
-        rules: the numbers of the rules that settle it.
+        promql: to copy; a query for its raw samples.
+        rules: the numbers of the rules that define it.
     """
 
     title: str
@@ -79,14 +79,14 @@ class Explanation:
 FIGURES = ("charge", "idle_charge", "allocated", "busy_share", "coverage", "ledger")
 
 
-_PRICED = {"charge": HELD_TIME, "idle_charge": IDLE_TIME}  # the time that is paid
+_PRICED = {"charge": HELD_TIME, "idle_charge": IDLE_TIME}  # the time that is charged
 
 
 def explain(selection: Selection, figure: str, places: int = 2) -> Explanation:
     """Explain one figure of a selection.
 
     Args:
-        selection: the period, filters and scope that the number was made with.
+        selection: the period, filters and scope of the number.
         figure: one of FIGURES.
         places: of the currency: money is rounded to them, as on the page of the number.
 
@@ -133,12 +133,12 @@ _RULES = {
 
 
 def _hours(milliseconds: int) -> str:
-    """GPU-hours for people: two places, with separators."""
+    """GPU-hours with two places and separators."""
     return f"{half_even(Fraction(milliseconds, HOUR_MS), 2):,}"
 
 
 def _exactly(milliseconds: int) -> str:
-    """GPU-hours to read, and the milliseconds that are reckoned with."""
+    """GPU-hours, and the exact milliseconds."""
     return f"{_hours(milliseconds)} GPU-h = {milliseconds:,} ms"
 
 
@@ -178,7 +178,7 @@ def _formula(
 
 
 def _money(amounts: Amounts, places: int, *, has_price: bool) -> str:
-    """`95,596.85 EUR`; money of two currencies has no sum and stays apart."""
+    """`95,596.85 EUR`; money in two currencies has no sum and stays separate."""
     texts = [f"{amount:,.{places}f} {name}" for name, amount in amounts.items()]
     nothing = f"{0:.{places}f}" if has_price else "no price"  # nothing was held
     return " + ".join(texts) or nothing
@@ -232,9 +232,9 @@ def _states(row: LedgerRow, places: int, *, has_price: bool) -> tuple[StateUsed,
 
 
 def _metrics(selection: Selection) -> list[tuple[UtilizationMetric, int]]:
-    """Held lines of the newest hour of a selection, by the metric that was read.
+    """Held lines of the newest hour of a selection, by metric.
 
-    Nothing where the facts have expired (N32).
+    Empty if the facts have expired (N32).
     """
     hour = _newest_hour(selection)
     try:
@@ -270,7 +270,7 @@ def _newest_hour(selection: Selection) -> Interval:
 def _promql(
     selection: Selection, metrics: Sequence[UtilizationMetric]
 ) -> tuple[str, ...]:
-    """The raw samples behind a number, under the names that were read."""
+    """A query for the raw samples of a number, with the metric names that were read."""
     named = [
         m for m in metrics if m not in (UtilizationMetric.NONE, UtilizationMetric.OTHER)
     ]
@@ -281,9 +281,9 @@ def _promql(
 
 
 def _namespaces(selection: Selection) -> Sequence[str]:
-    """Where samples name what is asked for; none where they need not, or are too many.
+    """The namespaces of a selection's samples; empty if not needed, or if there are too many.
 
-    No sample names a team, a tier or a workload: those are the namespaces that they held in.
+    Samples have no label for a team, a tier or a workload: their namespaces are used.
     """
     filters = selection.filters
     if "namespace" in filters or not set(filters) - {"cluster", "gpu", "node"}:

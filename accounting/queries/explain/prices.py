@@ -1,4 +1,4 @@
-"""The prices behind an amount of money: every one, with what it came to.
+"""All prices behind an amount of money, with the amount of each.
 
 The amounts add up to the figure that they explain, to the last place of the currency: no
 price is left out, and all are rounded as one list (rules.md N28).
@@ -17,14 +17,14 @@ from accounting.queries.relation import relation
 from accounting.queries.selection import Selection
 from accounting.rating.states_sql import held, wall
 
-Amounts = Mapping[str, Decimal]  # currency -> amount
+Amounts = Mapping[str, Decimal]  # by currency
 
 
 @dataclass(frozen=True, slots=True)
 class PriceUsed:
-    """A price that took part, how much time it priced, and what that came to.
+    """A price that was used, the time that it priced, and its amount.
 
-    `rate` and `amount` are None for time that has no price; its `currency` is "".
+    `rate` and `amount` are None for time without a price; its `currency` is "".
     """
 
     model: str
@@ -41,7 +41,7 @@ class PriceUsed:
 
 @dataclass(frozen=True, slots=True)
 class PaidTime:
-    """What an amount of money pays: which milliseconds, of which rows, at which price."""
+    """The time behind an amount of money: milliseconds, rows and price."""
 
     milliseconds: str
     rows: str
@@ -89,7 +89,7 @@ def prices_used(
 
 
 def _with_amounts(found: Iterable[PriceUsed], places: int) -> Iterable[PriceUsed]:
-    """Each with its amount; a list of money has one currency."""
+    """Prices with their amounts; a list of money has one currency."""
     lists: dict[str, list[PriceUsed]] = defaultdict(list)
     for one in found:
         lists[one.currency].append(one)
@@ -104,7 +104,7 @@ def _by_amount(one: PriceUsed) -> tuple[bool, Decimal, int]:
 
 
 def amounts_of(prices: Iterable[PriceUsed]) -> Amounts:
-    """What prices come to together, by currency; nothing where none of them is known."""
+    """The sum of prices by currency; empty if none of them is known."""
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for one in prices:
         if one.amount is not None:

@@ -1,4 +1,4 @@
-"""Which driver a node runs, as the labels of its node object say."""
+"""The driver version of a node, from the labels of its node object."""
 
 import json
 from collections.abc import Mapping
@@ -10,10 +10,9 @@ _WHOLE = (
     "label_nvidia_com_cuda_driver_version_full",
     "label_amd_com_gpu_driver_version",
 )
-_PARTS = (
-    tuple(  # of nodes whose discovery is older than the label with the whole version
-        f"label_nvidia_com_cuda_driver_{part}" for part in ("major", "minor", "rev")
-    )
+# For nodes whose GPU feature discovery does not have the label with the full version.
+_PARTS = tuple(
+    f"label_nvidia_com_cuda_driver_{part}" for part in ("major", "minor", "rev")
 )
 
 # Only these labels of each node's newest facts: all labels of a large cluster are megabytes.
@@ -30,7 +29,7 @@ _NEWEST = """
 
 
 def driver_of(labels: Mapping[str, str]) -> str:
-    """The driver's version in kube-state's `label_*` keys; "" where none says it."""
+    """The driver's version in kube-state's `label_*` keys; "" if no label has it."""
     for key in _WHOLE:
         if labels.get(key):
             return labels[key]
@@ -38,7 +37,7 @@ def driver_of(labels: Mapping[str, str]) -> str:
 
 
 def drivers(end: datetime) -> dict[tuple[str, str], str]:
-    """(cluster, node) -> its driver as last said before an instant; one query."""
+    """The last known driver by (cluster, node) before an instant; one query."""
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST, {"keys": [*_WHOLE, *_PARTS], "end": end})
         return {

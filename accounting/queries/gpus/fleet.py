@@ -1,4 +1,4 @@
-"""GPUs and nodes: what is there, who holds it now, and how it was used."""
+"""GPUs and nodes: what exists, which pods hold it now, and how it was used."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -25,11 +25,11 @@ class GpuRow:
     """One GPU over a period.
 
     Attributes:
-        driver: of its node, as last said in the period; "" where no label says it.
-        is_present: there in the cluster's newest window.
-        holders: who has it in that window, whatever the period.
-        errors: what it showed in the period: `XID 79`, `ECC`, `Row remap`.
-        ledger: its seven states without money; None where it was not there in the period.
+        driver: of its node, as last reported in the period; "" if no label has it.
+        is_present: present in the cluster's newest window.
+        holders: the pods that hold it in that window, for any period.
+        errors: reported in the period: `XID 79`, `ECC`, `Row remap`.
+        ledger: its seven states without money; None if it was not present in the period.
     """
 
     uuid: str
@@ -46,12 +46,12 @@ class GpuRow:
 
     @property
     def busy_share(self) -> float | None:
-        """busy / (busy + idle) of the period; None when nothing was observed."""
+        """busy / (busy + idle) of the period; None if nothing was observed."""
         return self.ledger.held.efficiency if self.ledger else None
 
     @property
     def allocated_share(self) -> float | None:
-        """allocated / wall of the period; None where it was not there."""
+        """allocated / wall of the period; None if it was not present."""
         if self.ledger is None or not self.ledger.wall_ms:
             return None
         return self.ledger.held.allocated_ms / self.ledger.wall_ms
@@ -76,11 +76,11 @@ GPU_FILTERS = ("cluster", "model", "node", "gpu")
 
 
 def gpu_rows(selection: Selection) -> list[GpuRow]:
-    """Every GPU that was there in the period, by node and UUID.
+    """Every GPU that was present in the period, by node and UUID.
 
     Raises:
-        HiddenError: the scope does not see everything.
-        SelectionError: a filter by anything but GPU_FILTERS.
+        HiddenError: the scope does not cover all teams.
+        SelectionError: a filter other than GPU_FILTERS.
     """
     if not selection.scope.sees_all:
         raise HiddenError("only finance and administrators can see GPUs of all teams")
@@ -137,7 +137,7 @@ _STATES = f"""
 
 
 def _states(period: Interval, uuids: Sequence[str] | None) -> dict[str, LedgerRow]:
-    """The states of GPUs in a period, without money: sums of their facts alone."""
+    """The states of GPUs in a period, without money: sums of their facts only."""
     parameters: dict[str, Any] = {
         "since": period.start,
         "until": period.end,
@@ -159,9 +159,9 @@ def _states(period: Interval, uuids: Sequence[str] | None) -> dict[str, LedgerRo
 
 
 def gpu_errors(period: Interval) -> dict[tuple[str, str], tuple[str, ...]]:
-    """(cluster, GPU) -> the errors of its hardware that samples of a period showed.
+    """The hardware errors by (cluster, GPU) that samples of a period showed.
 
-    From the data issues: an XID is one error for as long as its code stays (trap T4).
+    From the data issues: an XID is one error for as long as its code stays the same (trap T4).
     """
     rows = DataIssue.objects.filter(
         code__in=HARDWARE_ERRORS, first_seen__lt=period.end, last_seen__gte=period.start

@@ -1,6 +1,6 @@
-"""How many GPUs are there now, and as what their nodes offer them: whole, shared or in parts.
+"""How many GPUs there are now, and how their nodes offer them: whole, shared or in parts.
 
-The one place that counts a fleet, so that pages and REST agree.
+The only place that counts a fleet, so that pages and REST agree.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,14 +18,14 @@ from accounting.queries.resources import added_resources
 
 @dataclass(frozen=True, slots=True)
 class NodeOffer:
-    """One node that is there now.
+    """One present node.
 
     Attributes:
-        gpus: that are there.
-        whole: of them, GPUs that a pod gets as a whole.
-        shared, shared_units: GPUs that several pods hold together, and as how many units.
+        gpus: present GPUs.
+        whole: those that a pod gets as a whole.
+        shared, shared_units: GPUs that several pods can hold, and their number of units.
         divided, parts: GPUs that are partitioned, and the instances that are offered.
-        is_cordoned: its cluster sends no new pod to it.
+        is_cordoned: it gets no new pods.
     """
 
     cluster: str
@@ -53,17 +53,17 @@ class FleetCount:
 
     @property
     def unoffered(self) -> int:
-        """GPUs that are there and in no resource of their node: broken, or not reported."""
+        """Present GPUs that are in no resource of their node: broken, or not reported."""
         return self.gpus - self.whole - self.shared - self.divided
 
     @property
     def units(self) -> int:
-        """What the capacities of all pools add up to."""
+        """The sum of the capacities of all resources."""
         return self.whole + self.shared_units + self.parts
 
 
 def fleet_count(offers: Iterable[NodeOffer]) -> FleetCount:
-    """Nodes added up."""
+    """The sum over nodes."""
     found = list(offers)
     names = ("gpus", "whole", "shared", "shared_units", "divided", "parts")
     sums = {name: sum(getattr(one, name) for one in found) for name in names}
@@ -73,7 +73,7 @@ def fleet_count(offers: Iterable[NodeOffer]) -> FleetCount:
 def fleets_by_cluster(
     clusters: Sequence[str] | None = None,
 ) -> dict[str, FleetCount]:
-    """The fleet of each cluster that has GPUs now, by the cluster's name."""
+    """The current fleet of each cluster with GPUs, by the cluster's name."""
     found: dict[str, list[NodeOffer]] = {}
     for offer in node_offers(clusters):
         found.setdefault(offer.cluster, []).append(offer)
@@ -91,7 +91,7 @@ _PRESENT = """
 
 
 def node_offers(clusters: Sequence[str] | None = None) -> list[NodeOffer]:
-    """Every node with GPUs that is there now, in some clusters or all; three queries."""
+    """Every present node with GPUs, in some clusters or all; three queries."""
     names = None if clusters is None else list(clusters)
     with connection.cursor() as cursor:
         cursor.execute(_PRESENT, {"clusters": names})
@@ -113,7 +113,7 @@ def _offer(
     fact: NodeFact | None,
     added: Mapping[str, Fraction],
 ) -> NodeOffer:
-    if fact is None or not fact.capacity:  # nobody says how they are offered
+    if fact is None or not fact.capacity:  # not known how they are offered
         return NodeOffer(cluster, node, gpus, gpus)
     spelled = {sanitised(resource): resource for resource in added}
     capacity = {

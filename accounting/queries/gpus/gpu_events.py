@@ -1,4 +1,4 @@
-"""What happened to a GPU and to the nodes it was on: came, moved, left, upgraded, in error."""
+"""Events of a GPU and of its nodes: added, moved, removed, upgraded, errors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ HARDWARE_ERRORS = {"gpu_xid": "XID", "gpu_ecc": "ECC", "gpu_row_remap": "Row rem
 
 @dataclass(frozen=True, slots=True)
 class GpuEvent:
-    """One thing that happened; `until` where it lasted."""
+    """One event; `until` if it lasted."""
 
     at: datetime
     title: str
@@ -30,10 +30,10 @@ class GpuEvent:
 
 
 def gpu_events(selection: Selection, uuid: str) -> list[GpuEvent]:
-    """The newest events of one GPU, newest first, whatever the period.
+    """The newest events of one GPU, newest first, for any period.
 
     Raises:
-        HiddenError: the scope does not see everything.
+        HiddenError: the scope does not cover all teams.
     """
     if not selection.scope.sees_all:
         raise HiddenError("only finance and administrators can see GPUs of all teams")
@@ -64,7 +64,8 @@ def _places(presences: list[GpuPresence]) -> Iterator[GpuEvent]:
         last = presence
 
 
-_LABELS = {  # of nodes, as kube-state spells them: what a change of them means
+# labels of nodes in kube-state's spelling, and the meaning of their changes
+_LABELS = {
     "label_nvidia_com_cuda_runtime_version_full": "CUDA changed",
     "label_nvidia_com_gpu_product": "Product label changed",
     "label_nvidia_com_gpu_replicas": "Sharing changed",
@@ -76,7 +77,7 @@ _LABELS = {  # of nodes, as kube-state spells them: what a change of them means
 
 
 def _facts(presences: list[GpuPresence]) -> Iterator[GpuEvent]:
-    """Changes of the facts of its nodes while it was there."""
+    """Changes of its nodes' labels while it was present."""
     by_node: dict[int, list[NodeFact]] = {}
     nodes = {presence.node_id for presence in presences}
     for fact in NodeFact.objects.filter(node_id__in=nodes).order_by("valid_from"):
@@ -122,7 +123,7 @@ def _change(
 
 
 def _issues(presences: list[GpuPresence], uuid: str) -> Iterator[GpuEvent]:
-    """What data health says of it: hardware errors and doubtful samples."""
+    """Its data issues: hardware errors and samples that are not valid."""
     about = Q(subject=uuid) | Q(subject__startswith=f"{uuid} ")
     cluster = presences[0].gpu.cluster_id
     for issue in DataIssue.objects.filter(about, cluster_id=cluster):

@@ -1,4 +1,4 @@
-"""Who has a GPU: now, and over a period; within what the asker may see."""
+"""The holders of a GPU, now and over a period, within the person's scope."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Gpu = tuple[str, str]  # cluster, UUID
 
 @dataclass(frozen=True, slots=True)
 class GpuHolder:
-    """One pod that has a GPU."""
+    """One pod that holds a GPU."""
 
     pod: str
     namespace: str
@@ -52,9 +52,9 @@ _NOW = """
 def holders_now(
     scope: Scope, uuids: Collection[str] | None = None
 ) -> dict[Gpu, tuple[GpuHolder, ...]]:
-    """Who has each GPU in the newest window of its cluster; nobody's are left out.
+    """The holders of each GPU in the newest window of its cluster; GPUs without one are left out.
 
-    Everybody gets the same answer for the pods of the teams that they may see.
+    Everybody gets the same result for the pods of the teams that they may see.
     """
     parameters = {
         "uuids": None if uuids is None else list(uuids),
@@ -102,9 +102,9 @@ _FOUND = f"""
 def held_in(
     selection: Selection, uuids: Sequence[str]
 ) -> Mapping[Gpu, tuple[GpuHolder, ...]]:
-    """Who had some GPUs in a period of five-minute facts, those that had most of it first.
+    """The holders of some GPUs in a period of five-minute facts, those with the most time first.
 
-    Ask for those that are shown: it reads every window of them.
+    Use it only for GPUs that are shown: it reads every window of them.
     """
     found: dict[Gpu, tuple[GpuHolder, ...]] = {}
     period = selection.period
@@ -120,7 +120,7 @@ def held_in(
 
 
 def gpus_held_by(selection: Selection, words: str) -> set[Gpu]:
-    """GPUs that a pod, namespace or team with these letters in its name had in a period."""
+    """GPUs that a pod, namespace or team with this text in its name held in a period."""
     period = selection.period
     if not words or period is None or not period.length_ms:
         return set()

@@ -1,4 +1,4 @@
-"""GPU models that are there now, or were in the rolled-up days."""
+"""GPU models that are present now, or were in the rolled-up days."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from accounting.rating.states_sql import held
 
 @dataclass(frozen=True, slots=True)
 class ModelInUse:
-    """One GPU model and how many of it are there now."""
+    """One GPU model and the number of present GPUs."""
 
     name: str
     count: int
@@ -33,7 +33,7 @@ def models_in_use() -> list[ModelInUse]:
 
 
 def first_seen(model: str) -> datetime | None:
-    """When the first GPU of a model came; None where none was ever there."""
+    """When the first GPU of a model was present; None if there never was one."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -47,7 +47,7 @@ def first_seen(model: str) -> datetime | None:
 
 
 def first_seen_by_model() -> dict[str, datetime]:
-    """When the first GPU of each model came."""
+    """When the first GPU of each model was present."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,4 +1,4 @@
-"""One GPU by steps of time: its seven states, and what its exporter measured."""
+"""One GPU by steps of time: its seven states, and the measurements of its exporter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -25,10 +25,10 @@ STEPS = {"window": WINDOW_MS, "hour": HOUR_MS}
 
 @dataclass(frozen=True, slots=True)
 class GpuStep:
-    """A GPU from `at` on: all of its instances and holders, and what nobody held.
+    """A GPU from `at` on: all its instances and holders, and its unallocated time.
 
     Attributes:
-        hard: of the whole GPU; power and temperature are measured unheld as well.
+        hard: of the whole GPU; power and temperature are also measured while it is unallocated.
     """
 
     gpu: str
@@ -41,12 +41,12 @@ class GpuStep:
 
     @property
     def held(self) -> StateTimes:
-        """The time that pods held."""
+        """The held time."""
         return times_of(self.milliseconds)
 
     @property
     def is_unheld(self) -> bool:
-        """True when it is known that nobody held any of it."""
+        """True if it is known that no pod held any of it."""
         return not any(
             self.milliseconds[state] for state in ("busy", "idle", "unknown", "dark")
         )
@@ -75,15 +75,15 @@ _ASKED = """
 
 
 def gpu_steps(selection: Selection, step_ms: int) -> list[GpuStep]:
-    """The steps of one GPU that have facts, oldest first; a step without is not there.
+    """The steps of one GPU that have facts, oldest first.
 
     Args:
         selection: with exactly one GPU.
-        step_ms: windows to a step: a multiple of five minutes that divides a day.
+        step_ms: length of a step: a multiple of five minutes that divides a day.
 
     Raises:
-        HiddenError: the scope does not see everything.
-        SelectionError: not one GPU, or another filter than the cluster.
+        HiddenError: the scope does not cover all teams.
+        SelectionError: not exactly one GPU, or a filter other than the cluster.
     """
     if not selection.scope.sees_all:
         raise HiddenError("only finance and administrators can see GPUs of all teams")

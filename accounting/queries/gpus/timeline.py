@@ -1,4 +1,4 @@
-"""One GPU, or some, through time: who had them, and what they showed, to the five minutes."""
+"""One GPU, or several, through time: holders and presence, to five minutes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from accounting.rating.states_sql import sums, wall
 
 @dataclass(frozen=True, slots=True)
 class HeldStretch(StateTimes):
-    """Adjoining windows in which one pod of one team had a GPU, or an instance of it.
+    """Adjoining windows in which one pod of one team held a GPU, or an instance of it.
 
     Attributes:
         instance: number of the MIG instance; -1 for the whole GPU.
-        start, end: half-open, on the window grid: where two share a window, both have it.
-        is_inferred: that it was this GPU is concluded somewhere in it (rules.md N18).
+        start, end: half-open, on the window grid: if two pods share a window, both have it.
+        is_inferred: the GPU was inferred in some of these windows (rules.md N18).
     """
 
     cluster: str
@@ -42,10 +42,10 @@ class HeldStretch(StateTimes):
 
 @dataclass(frozen=True, slots=True)
 class PresenceInterval:
-    """Adjoining windows in which a GPU (or instance) was there.
+    """Adjoining windows in which a GPU (or instance) was present.
 
     Attributes:
-        is_dark: it is not known whether anybody held it; else it is.
+        is_dark: it is not known whether a pod held it.
     """
 
     gpu: str
@@ -55,7 +55,7 @@ class PresenceInterval:
     is_dark: bool
 
 
-# Windows of one pod that follow each other share `island`: their start less their number.
+# Windows of one pod that follow each other share `island`: their start minus their number.
 _HELD = """
     WITH fact AS (
         SELECT w.cluster_id, w.node_id, w.gpu_id, w.instance, w.pod_id, a.team_id,
@@ -98,7 +98,7 @@ _HELD = """
     ORDER BY {order} LIMIT %(limit)s
 """
 _ORDER = """c.name, g.uuid, s.instance, s.start, n.name, p.name, p.uid,
-    coalesce(t.slug, 'unmapped'), nd.name"""  # unique: a page begins after one
+    coalesce(t.slug, 'unmapped'), nd.name"""  # unique: a page starts after one
 _AFTER = f"""({_ORDER}) > (%(after_cluster)s, %(after_gpu)s, %(after_instance)s,
     %(after_start)s::timestamptz, %(after_namespace)s, %(after_pod)s, %(after_uid)s,
     %(after_team)s, %(after_node)s)"""
@@ -128,16 +128,16 @@ def stretch_key(row: HeldStretch) -> Key:
 
 
 def held_stretches(selection: Selection, seek: Seek = ALL_ROWS) -> list[HeldStretch]:
-    """Who had each GPU from when to when, by GPU and time, within the asker's scope.
+    """The holders of each GPU over time, by GPU and time, within the person's scope.
 
-    What is older than the kept facts is not there.
+    As far back as facts are stored.
 
     Args:
-        selection: what is asked for.
-        seek: which of them, by `stretch_key`.
+        selection: period and filters.
+        seek: the page, by `stretch_key`.
 
     Raises:
-        SelectionError: a filter by anything but HOLDER_FILTERS.
+        SelectionError: a filter other than HOLDER_FILTERS.
     """
     refuse_others(selection, HOLDER_FILTERS, "holders of GPUs")
     after = (
@@ -162,9 +162,9 @@ def held_stretches(selection: Selection, seek: Seek = ALL_ROWS) -> list[HeldStre
 def _asked(
     selection: Selection, after: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Which facts: ids rather than names, so that the table's key finds them.
+    """The facts to read: by ids instead of names, so that the table's key is used.
 
-    `after` is the key of a stretch: GPUs before its own are left out.
+    `after` is the key of a stretch: GPUs before its own are skipped.
     """
     period = selection.period or stored_period() or Interval(0, 1)
     names = ("cluster", "gpu", "model")
@@ -213,14 +213,14 @@ _PRESENT = """
 def presences(
     selection: Selection, *, by_instance: bool = False
 ) -> list[PresenceInterval]:
-    """When some GPUs were there, and when it is not known who held them.
+    """When some GPUs were present, and when it is not known whether they were held.
 
     Args:
-        selection: with the GPUs that are asked for.
-        by_instance: tell MIG instances apart.
+        selection: with the GPUs.
+        by_instance: separately for each MIG instance.
 
     Raises:
-        HiddenError: the scope does not see everything.
+        HiddenError: the scope does not cover all teams.
     """
     if not selection.scope.sees_all:
         raise HiddenError("only finance and administrators can see GPUs of all teams")
@@ -233,7 +233,7 @@ def presences(
 
 
 def profiles(uuid: str, end_ms: int) -> dict[int, str]:
-    """Number of a MIG instance -> its newest profile before an instant."""
+    """The newest profile of each MIG instance by number, before an instant."""
     found: dict[int, str] = {}
     rows = GpuGeometry.objects.filter(gpu__uuid=uuid, from_ms__lt=end_ms)
     for instances in rows.order_by("from_ms").values_list("instances", flat=True):

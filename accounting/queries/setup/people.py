@@ -1,4 +1,4 @@
-"""People: who has an account, what they may do, and what happened at their sign-ins."""
+"""People: accounts, roles and recent sign-ins."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +33,7 @@ class PersonRow:
     last_sign_in: datetime | None
 
     def fields(self) -> dict[str, str | None]:
-        """As the command prints it."""
+        """The row as the command prints it."""
         last = self.last_sign_in
         return {
             "name": self.name,
@@ -45,14 +45,14 @@ class PersonRow:
 
     @property
     def state(self) -> str:
-        """Whether they can sign in, in words."""
+        """Whether the person can sign in, as text."""
         if not self.is_active:
             return "deactivated"
         return "active" if self.can_sign_in else "has not chosen a password"
 
 
 def person_rows(name: str | None = None) -> list[PersonRow]:
-    """Everybody, or one person, by name; three queries."""
+    """All people, or one person, by name; three queries."""
     users = get_user_model().objects.order_by("username")
     if name is not None:
         users = users.filter(username=name)
@@ -77,7 +77,7 @@ def person_rows(name: str | None = None) -> list[PersonRow]:
 
 
 def role_word(role: str) -> str:
-    """What a role is called in front of people: without one, a viewer of their teams."""
+    """The displayed name of a role; without one, viewer."""
     return "viewer" if role == OrganisationRole.NONE else role
 
 
@@ -88,7 +88,7 @@ def administrators() -> list[str]:
 
 
 def has_accounts() -> bool:
-    """True once anybody can sign in, or has a link to."""
+    """True if anybody can sign in, or has a link to do so."""
     return get_user_model().objects.filter(is_active=True).exists()
 
 

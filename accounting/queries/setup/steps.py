@@ -1,4 +1,4 @@
-"""The steps of a setup, checked from what the ledger holds: nothing is asked outside."""
+"""The steps of a setup, checked from stored data only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,11 +49,11 @@ class SetupStep:
 
     Attributes:
         state: `done`, `todo` or `bad`.
-        found: what is there, one sentence.
+        found: the current state, one sentence.
         found_at: a time that ends the sentence, in UTC; None without one.
-        looked_for: what was looked for, and where.
-        query: to try by hand; "" when there is none.
-        advice: what to do next; "" when done.
+        looked_for: what was checked, and where.
+        query: to try manually; "" if none.
+        advice: what to do next; "" if done.
     """
 
     name: str
@@ -62,12 +62,12 @@ class SetupStep:
     looked_for: str
     query: str = ""
     advice: str = ""
-    route: str = ""  # a page where it can be done
+    route: str = ""  # a page for this step
     found_at: datetime | None = None
 
 
 def setup_steps() -> list[SetupStep]:
-    """All of them, in the order in which they are done; three queries."""
+    """All steps, in their order; three queries."""
     with connection.cursor() as cursor:
         cursor.execute(_ADMINISTRATORS)
         names = cursor.fetchone()[0]
@@ -87,7 +87,7 @@ def setup_steps() -> list[SetupStep]:
 
 
 def is_complete(steps: Sequence[SetupStep]) -> bool:
-    """True when nothing is left to do."""
+    """True if all steps are done."""
     return all(step.state == "done" for step in steps)
 
 

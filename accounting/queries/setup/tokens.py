@@ -8,7 +8,7 @@ from accounting.models import ApiToken
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """One token; `key` is its public beginning."""
+    """One token; `key` is its public prefix."""
 
     key: str
     name: str
@@ -19,7 +19,7 @@ class TokenRow:
 
 
 def token_rows(user_id: int) -> list[TokenRow]:
-    """Newest first."""
+    """Tokens, newest first."""
     rows = ApiToken.objects.filter(user_id=user_id).order_by("-created")
     return [
         TokenRow(

@@ -16,7 +16,7 @@ from accounting.queries.usage.usage import usage_rows
 
 @dataclass(frozen=True, slots=True)
 class TeamRow:
-    """One team that the asker may read."""
+    """One team that the person may read."""
 
     id: int
     slug: str
@@ -59,13 +59,13 @@ def team_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[TeamRow]:
 
 
 def team_row(scope: Scope, slug: str) -> TeamRow | None:
-    """One team; None where there is none or the asker may not see it."""
+    """One team; None if it does not exist or the person may not read it."""
     return next((row for row in team_rows(scope) if row.slug == slug), None)
 
 
 @dataclass(frozen=True, slots=True)
 class BindingRow:
-    """One rule that gives usage to a team."""
+    """One rule that assigns usage to a team."""
 
     id: int
     position: int
@@ -83,7 +83,7 @@ def binding_key(row: BindingRow) -> Key:
 
 
 def binding_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[BindingRow]:
-    """Rules in their order: all, or those of the asker's teams."""
+    """Rules in their order: all, or those of the person's teams."""
     rows = Binding.objects.select_related("team")
     if scope.team_ids is not None:
         rows = rows.filter(team_id__in=scope.team_ids)
@@ -104,7 +104,7 @@ def binding_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[BindingRow]:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """One price. What a GPU costs, and the contract, are for finance and admins only."""
+    """One price. Only finance and admins see what a GPU costs, and the contract."""
 
     id: int
     model: str
@@ -121,7 +121,7 @@ class PriceRow:
 
     @property
     def only_for(self) -> tuple[str, ...]:
-        """What it matches beside the model, in the order of N26; () is everything."""
+        """What it matches in addition to the model, in the order of N26; () is everything."""
         said = (self.cluster, self.profile, self.lifecycle, self.tier)
         return tuple(one for one in said if one)
 
@@ -157,7 +157,7 @@ def price_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[PriceRow]:
 
 @dataclass(frozen=True, slots=True)
 class ClusterRow:
-    """One cluster and what it has now."""
+    """One cluster and its current nodes and GPUs."""
 
     name: str
     is_demo: bool
@@ -189,7 +189,7 @@ def cluster_rows(scope: Scope) -> list[ClusterRow]:
 
 @dataclass(frozen=True, slots=True)
 class UnmappedRow:
-    """A namespace whose usage no rule gives to a team."""
+    """A namespace whose usage has no rule."""
 
     namespace: str
     allocated_ms: int
@@ -198,7 +198,7 @@ class UnmappedRow:
 
 
 def unmapped_rows(selection: Selection) -> list[UnmappedRow]:
-    """Namespaces without a team, the dearest first; for those who see everything."""
+    """Namespaces without a team, the most expensive first; for people who see everything."""
     if not selection.scope.sees_all:
         return []
     found = [

@@ -1,4 +1,4 @@
-"""Who belongs to a team."""
+"""The members of a team."""
 
 from dataclasses import dataclass
 

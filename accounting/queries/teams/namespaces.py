@@ -1,4 +1,4 @@
-"""What is known of a namespace that has no team: its labels, and what runs in it."""
+"""Hints about a namespace without a team: its labels and workloads."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from accounting.access import Scope
 from accounting.models import NamespaceLabels, Pod
 
-NEWEST_PODS = 200  # that are looked at: enough to name what runs, in one short query
+NEWEST_PODS = 200  # pods that are read: enough for a hint, in one short query
 SHOWN = 8  # workloads, and labels of each kind
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceHints:
-    """Whose a namespace may be.
+    """Hints about the owner of a namespace.
 
     Attributes:
         labels: `key=value` of the namespace, by key.
-        pod_labels: those that most of its newest pods have, the most common first.
+        pod_labels: labels of most of its newest pods, the most common first.
         workloads: `Job sweep-resnet`, the newest first.
     """
 
@@ -27,9 +27,9 @@ class NamespaceHints:
 
 
 def namespace_hints(name: str, scope: Scope) -> NamespaceHints | None:
-    """Hints of one namespace, in all clusters; None where none is called so.
+    """Hints about one namespace, in all clusters; None if it does not exist.
 
-    For those who see everything; two queries.
+    For people who see everything; two queries.
     """
     if not scope.sees_all or not name:
         return None
@@ -61,7 +61,7 @@ def namespace_hints(name: str, scope: Scope) -> NamespaceHints | None:
 
 
 def _pairs(labels: dict[str, str]) -> list[str]:
-    """`team=vision`, as kube-state spells the keys, without its prefix."""
+    """`team=vision`, with keys as kube-state spells them, without its prefix."""
     return [
         f"{name.removeprefix('label_')}={value}"
         for name, value in sorted(labels.items())

@@ -1,4 +1,4 @@
-"""Teams as pages name them: slug, name, department and the color they keep."""
+"""Teams as pages show them: slug, name, department and color."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from accounting.domain.reports.rows import UNMAPPED
 
 @dataclass(frozen=True, slots=True)
 class TeamRef:
-    """What a page needs to name a team. `id` 0 is usage that no binding maps."""
+    """The properties that pages need to show a team. `id` 0 is unmapped usage."""
 
     id: int
     slug: str

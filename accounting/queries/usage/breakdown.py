@@ -1,7 +1,7 @@
-"""Usage of a period split by one dimension and by day, beside the period before.
+"""Usage of a period split by one dimension and by day, with the previous period.
 
-What overview and team pages are made of: every number comes from rollups through
-`usage_rows` and `ledger_rows`, rounded once a list (rules.md N28).
+Used by the overview and team pages: every number comes from rollups through `usage_rows` and
+`ledger_rows`, rounded once per list (rules.md N28).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from accounting.queries.usage.usage import usage_rows
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What a period is compared with, and how much of both sides has data (0 to 1)."""
+    """The period to compare with, and how much of both has data (0 to 1)."""
 
     before: Interval
     seen_before: float | None
@@ -34,13 +34,13 @@ class Sides:
 
     @property
     def refusal(self) -> str:
-        """Why nothing is compared; "" where it is."""
+        """Why nothing is compared; "" if it is."""
         return refusal(self.seen_before, self.seen_after)
 
     def change(self, then: UsageRow, now: UsageRow, name: str) -> Comparison | None:
-        """How one field of a row moved, doubtful where too little was observed.
+        """The change of one field of a row, doubtful if too little was observed.
 
-        None where so little was that nothing can be said.
+        None if too little was observed for any comparison.
         """
         observed = _least(then.coverage, now.coverage)
         is_of_observed = name in {"efficiency", "idle_charge"}
@@ -63,14 +63,14 @@ def _least(*shares: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The total of a period and how it moved.
+    """The total of a period and its changes.
 
     Attributes:
         total: time and money of everything selected.
-        average: GPUs held on average while there were data.
-        idle_average: GPUs held idle on average.
+        average: average number of held GPUs while there was data.
+        idle_average: average number of idle GPUs.
         idle_share: idle charge / charge.
-        charge, allocated, efficiency, idle_charge: changes against the period before.
+        charge, allocated, efficiency, idle_charge: changes against the previous period.
     """
 
     total: UsageRow
@@ -89,9 +89,9 @@ class Breakdown:
 
     Attributes:
         rows: by the dimension, largest charge first.
-        before: the same of the period before, by key.
-        by_step: key of the dimension -> step -> row.
-        steps: step -> its total.
+        before: rows of the previous period, by key.
+        by_step: the row by key of the dimension, then by step.
+        steps: the total by step.
     """
 
     rows: tuple[UsageRow, ...]
@@ -99,17 +99,17 @@ class Breakdown:
     by_step: Mapping[str, Mapping[str, UsageRow]]
     steps: Mapping[str, UsageRow]
     summary: Summary
-    unnamed: int = 0  # how many rows are in `steps` and not in `rows`
-    refusal: str = ""  # why there is no `before`, where one was asked for
+    unnamed: int = 0  # the number of rows that are in `steps` and not in `rows`
+    refusal: str = ""  # why there is no `before`, if one was requested
 
     @property
     def has_before(self) -> bool:
-        """True when the period before holds something to compare with."""
+        """True if the previous period has usage to compare with."""
         return bool(self.before)
 
     @property
     def has_usage(self) -> bool:
-        """True when something was held."""
+        """True if there is held time."""
         return any(row.allocated_ms for row in self.rows)
 
 
@@ -126,9 +126,9 @@ def breakdown(
 
     Args:
         selection: with its period set.
-        dimension: one that rollups answer (team, workload, model, ...).
-        sides: what to compare with.
-        length_ms: how much of the period has data, for averages.
+        dimension: one that rollups store (team, workload, model, ...).
+        sides: the comparison.
+        length_ms: length of the time with data, for averages.
         places: of the currency.
         step: hour, day or month.
     """
@@ -155,12 +155,12 @@ def breakdown_of_largest(
     places: int,
     step: str = "day",
 ) -> Breakdown:
-    """Split a selection by its largest workloads and by step; what remains has no name.
+    """Split a selection by its largest workloads and by step; the others are one sum.
 
     Args:
         selection: with its period set.
         rows: the largest workloads, in order.
-        count: how many workloads there are.
+        count: number of all workloads.
         sides, length_ms, places, step: as for `breakdown`.
     """
     column = STEPS[step]
@@ -209,7 +209,7 @@ def _name(row: UsageRow, dimension: str) -> str:
 
 
 def workload_name(row: UsageRow) -> str:
-    """What tells workloads apart: namespace, kind and name."""
+    """The key of a workload: namespace, kind and name."""
     key = row.key
     return f"{key['namespace']}/{key['workload_kind']}/{key['workload']}"
 
@@ -236,7 +236,7 @@ def summarise(
     sides: Sides | None,
     length_ms: int,
 ) -> Summary:
-    """The total of rows against the total of earlier ones."""
+    """The total of rows compared with the total of earlier ones."""
     now = total_of(rows)
     plain = Summary(
         now,
@@ -258,7 +258,7 @@ def summarise(
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A workload whose charge moved between two periods."""
+    """A workload whose charge changed between two periods."""
 
     team: str
     namespace: str

@@ -23,7 +23,7 @@ _QUERY = """
 
 @dataclass(frozen=True, slots=True)
 class DayCoverage:
-    """One billing day: windows that hold facts, samples, windows still to do."""
+    """One billing day: windows with facts, samples, windows that are not done."""
 
     day: date
     windows: int
@@ -33,7 +33,7 @@ class DayCoverage:
 
     @property
     def ratio(self) -> float | None:
-        """Samples seen / expected; None where nothing was read."""
+        """Used / expected samples; None if nothing was read."""
         if not self.windows or not self.samples_expected:
             return None
         return min(self.samples_seen / self.samples_expected, 1.0)
@@ -42,7 +42,7 @@ class DayCoverage:
 def day_coverage(
     days: DayRange, zone: ZoneInfo, cluster: str = ""
 ) -> dict[date, DayCoverage]:
-    """Each day of a range; one query. A day without windows is there, with nothing."""
+    """Each day of a range, including days without windows; one query."""
     period = days.period(zone)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -59,7 +59,7 @@ def day_coverage(
 
 
 def hours_with_data(period: Interval, cluster: str = "") -> set[int]:
-    """The UTC hours of a period in which any window holds facts, as their start in ms."""
+    """The UTC hours of a period in which any window has facts, as their start in ms."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -77,7 +77,7 @@ def hours_with_data(period: Interval, cluster: str = "") -> set[int]:
 def missing_days(
     coverage: dict[date, DayCoverage], since: date | None, until: date | None
 ) -> list[date]:
-    """Days between the first and the last data that hold none."""
+    """Days without data between the first and the last day with data."""
     if since is None or until is None:
         return []
     return [
@@ -86,12 +86,12 @@ def missing_days(
 
 
 def covered_length_ms(coverage: dict[date, DayCoverage]) -> int:
-    """How long there were data: the windows that hold facts, of any cluster."""
+    """Length of the time with data: windows with facts, of any cluster."""
     return sum(c.windows for c in coverage.values()) * WINDOW_MS
 
 
 def data_share(period: Interval, cluster: str = "") -> float | None:
-    """How much of a period has data: its windows that hold facts / all of its windows."""
+    """The fraction of a period that has data: windows with facts / all windows."""
     windows = period.length_ms // WINDOW_MS
     if not windows:
         return None

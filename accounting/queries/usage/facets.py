@@ -1,4 +1,4 @@
-"""What a range can be filtered by: the values that held usage in it."""
+"""The values by which a range can be filtered: those with usage in it."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def values_held(
     """The distinct values of some dimensions in a selection, sorted; one query.
 
     Args:
-        selection: without the filters that are to be offered.
+        selection: without filters of these dimensions.
         names: dimensions.
     """
     chosen = relation(selection, names)

@@ -31,13 +31,13 @@ _QUERY = """
     LIMIT %(limit)s
 """
 _ORDER = (
-    "h.bound_ms, c.name, p.uid, h.resource, h.id"  # unique: a page begins after one
+    "h.bound_ms, c.name, p.uid, h.resource, h.id"  # unique: a page starts after one
 )
 _AFTER = f"""h.bound_ms >= %(bound)s
     AND ({_ORDER}) > (%(bound)s, %(cluster)s, %(uid)s, %(resource)s, %(id)s)"""
-# Pods of a Job that was held back are made when it is admitted: those that are made later
-# replace or follow others, and did not wait with it. Its own word of when it began counts;
-# without it the last scrape that showed it suspended.
+# The pods of a Job that was held back are created when it is admitted: pods that are created later
+# replace or follow others, and did not wait with it. The Job's start time is used; without it,
+# the last scrape that showed it suspended.
 _ADMISSION = """
     CASE WHEN h.created_ms > j.created_ms AND (
             h.created_ms BETWEEN j.started_ms - 1000 AND j.started_ms + 60000
@@ -45,7 +45,7 @@ _ADMISSION = """
                 AND h.created_ms BETWEEN j.suspended_ms - 60000 AND j.suspended_ms + 120000))
         THEN h.created_ms - j.created_ms END
 """
-HOLD_FILTERS = {  # dimension -> SQL
+HOLD_FILTERS = {  # SQL by dimension
     "cluster": "c.name",
     "team": "coalesce(t.slug, 'unmapped')",
     "namespace": "n.name",
@@ -58,15 +58,15 @@ HOLD_FILTERS = {  # dimension -> SQL
 def hold_rows(
     selection: Selection, *, pod: str | None = None, seek: Seek = ALL_ROWS
 ) -> list[HoldRow]:
-    """Holds that overlap the period, whole; by bind, cluster, uid and resource.
+    """Holds that overlap the period, in full; by bind, cluster, uid and resource.
 
     Args:
-        selection: what is asked for.
+        selection: period and filters.
         pod: only the holds of pods with this name.
-        seek: which of them, by `hold_key`.
+        seek: the page, by `hold_key`.
 
     Raises:
-        SelectionError: a filter by what a hold does not have.
+        SelectionError: a filter that holds do not support.
     """
     where = ["true"]
     parameters: dict[str, Any] = {"limit": seek.limit}

@@ -1,4 +1,4 @@
-"""The second column of a report: how hard the GPUs of each row worked."""
+"""GPU activity of report rows."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -20,7 +20,7 @@ _SUMS = ", ".join(f"{over(f'u.{name}', name)} AS {name}" for name in _NAMES)
 def with_intensity(
     rows: Sequence[UsageRow], selection: Selection, by: Sequence[str]
 ) -> list[UsageRow]:
-    """Rows of `usage_rows` with their second column; one query."""
+    """Rows of `usage_rows` with their GPU activity; one query."""
     keys = list(key_columns(by))
     found = _fetch(selection, by)
     return [
@@ -36,11 +36,11 @@ def only_pointless(rows: Sequence[UsageRow], only: str | None) -> list[UsageRow]
     """All rows, or only those that were busy without work.
 
     Args:
-        rows: with their second column.
-        only: `pointless` or nothing.
+        rows: with their GPU activity.
+        only: `pointless` or empty.
 
     Raises:
-        SelectionError: another word.
+        SelectionError: another value.
     """
     if only is None:
         return list(rows)
@@ -49,10 +49,10 @@ def only_pointless(rows: Sequence[UsageRow], only: str | None) -> list[UsageRow]
 
 
 def pointless_workloads(selection: Selection) -> list[UsageRow]:
-    """Workloads that were busy but did no tensor or memory work, the longest busy first.
+    """Workloads that were busy without tensor or memory activity, the longest busy first.
 
-    Two queries, the second only for those that may be: where there is nothing to see, one
-    look at the rollup of the second column is all.
+    Two queries, the second only for candidates: usually the first query on the rollup of GPU
+    activity finds none.
     """
     by = ("workload",)
     few = {

@@ -19,7 +19,7 @@ from accounting.rating.states_sql import held, sums
 
 
 class HiddenError(PermissionError):
-    """The asker may not see what belongs to no team (the platform's line)."""
+    """The person may not see unallocated time (the platform's line)."""
 
 
 def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
@@ -28,7 +28,7 @@ def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
     The money of a state is that of its priced time, as in `usage_rows`.
 
     Raises:
-        HiddenError: the scope does not see everything.
+        HiddenError: the scope does not cover all teams.
         SelectionError: an unknown dimension, or facts that have expired.
     """
     if not selection.scope.sees_all:
@@ -41,7 +41,7 @@ def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
 
 
 def ledger_total(selection: Selection) -> LedgerRow:
-    """Everything of a selection as one row."""
+    """The whole selection as one row."""
     rows = ledger_rows(selection, ())
     if rows:
         return rows[0]
@@ -75,7 +75,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]:
-    """Rows with money; what a profile's or tier's rate differs is the platform's (N27)."""
+    """Rows with money; differences of a profile's or tier's rate belong to the platform (N27)."""
     merged: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
         row["is_one_currency"] = True
@@ -128,7 +128,7 @@ _ADDED = (
 
 
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Two rows of one key as one."""
+    """The sum of two rows with one key."""
     return {
         **one,
         **{name: one[name] + other[name] for name in _ADDED},

@@ -1,4 +1,4 @@
-"""The pods of one workload: when and where each held GPUs, and how busy it kept them."""
+"""The pods of one workload: when and where each held GPUs, and its busy time."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ class PodStretch:
     Attributes:
         units: of its resource.
         bound_ms, ended_ms: of the whole hold; `ended_ms` is None while it lasts.
-        times: held within the period, from five-minute facts; of the whole hold where
-            those have expired; None where neither is there.
+        times: held within the period, from five-minute facts; of the whole hold if those have
+            expired; None if neither is stored.
     """
 
     times: StateTimes | None
@@ -52,8 +52,8 @@ OF_HOLD = """
 """Whether the fact `u` is of a hold. Where a pod holds several resources at once, whole GPUs
 are distinguished from MIG instances, and those by their profile."""
 
-# Facts are looked up by cluster, window and the GPUs of the pod's node: what is read grows
-# with the holds that are shown, not with the cluster.
+# Facts are looked up by cluster, window and the GPUs of the pod's node: the cost depends on the
+# shown holds, not on the cluster.
 _QUERY = f"""
     WITH held AS MATERIALIZED (
         SELECT p.cluster_id, h.pod_id, p.name, p.uid, nd.name AS node, h.resource,
@@ -111,10 +111,10 @@ def pods_of_workload(
     model: str = "",
     limit: int = 25,
 ) -> tuple[list[PodStretch], int]:
-    """The newest holds of a workload that overlap the period, and how many there are.
+    """The newest holds of a workload that overlap the period, and their total number.
 
     Args:
-        selection: with its period set; its team filter and scope are kept.
+        selection: with its period set; its team filter and scope apply.
         model: only on nodes with this GPU model; "" for all.
     """
     period = selection.period

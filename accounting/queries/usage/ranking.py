@@ -1,6 +1,6 @@
-"""The largest of many: rows that a list shows, chosen by the database.
+"""The largest of many rows, selected by the database.
 
-An organization has thousands of workloads; a page names ten of them.
+An organization has thousands of workloads; a page shows ten of them.
 """
 
 from collections.abc import Sequence
@@ -29,12 +29,13 @@ _ORDERS = {  # what is largest: money first, then time, so that unpriced rows ar
     "idle": f"{_IDLE_MONEY} DESC, sum(u.idle_ms) DESC",
     "unknown": "sum(u.unknown_ms) DESC",
 }
-_HAVING = {"unknown": "HAVING sum(u.unknown_ms) > 0"}  # rows that are listed at all
+# only such rows are listed
+_HAVING = {"unknown": "HAVING sum(u.unknown_ms) > 0"}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The first rows of an order, and how many there are in all."""
+    """The first rows of an order, and the total number of rows."""
 
     rows: tuple[UsageRow, ...]
     count: int
@@ -43,7 +44,7 @@ class Ranking:
 def largest(
     selection: Selection, by: Sequence[str], order: str, count: int, places: int
 ) -> Ranking:
-    """The rows with most `charge`, `idle` cost or `unknown` time; one query.
+    """The rows with the most `charge`, `idle` cost or `unknown` time; one query.
 
     Money is in `places`, rounded over this list.
     """
@@ -106,16 +107,16 @@ def _row(
     )
 
 
-_NAMES = ("team", "workload")  # what tells movers apart: team, namespace, kind, name
+_NAMES = ("team", "workload")  # the key of a mover: team, namespace, kind, name
 
 
 def moved_most(
     selection: Selection, before: Interval, count: int, places: int
 ) -> list[Mover]:
-    """The workloads whose charge moved most between two periods; one query.
+    """The workloads whose charge changed most between two periods; one query.
 
-    One that is only in one of the periods counts from, or to, nothing. Time without a
-    price is left out on both sides.
+    A workload that is only in one of the periods counts as 0 in the other. Time without a
+    price is excluded in both.
     """
     columns = key_columns(_NAMES)
     names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
@@ -124,7 +125,7 @@ def moved_most(
     then = relation(replace(selection, period=before), _NAMES)
 
     def side(chosen: Relation) -> str:
-        """Text with its values in it: both sides have parameters of the same names."""
+        """SQL with literal values: both sides have parameters of the same names."""
         text = f"""SELECT {names}, {_HELD_MONEY} AS money
                    {chosen.text()} AND {chosen.is_held} GROUP BY {grouped}"""
         composed = connection.ops.compose_sql(text, chosen.parameters)  # type: ignore[attr-defined]  # PostgreSQL has it

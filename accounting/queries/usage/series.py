@@ -1,4 +1,4 @@
-"""How spend and use move through a period: rows for charts."""
+"""Spend and use over a period: rows for charts."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from accounting.queries.selection import Selection
 from accounting.queries.usage.coverage import hours_with_data
 from accounting.queries.usage.usage import usage_rows
 
-STEPS = {  # of a chart -> the dimension that answers it
+STEPS = {  # by step of a chart: its dimension
     "hour": "hour",
     "day": "day",
     "month": "day",
@@ -26,7 +26,7 @@ def step_key(row: UsageRow | LedgerRow, step: str) -> str:
 
 
 def use_by_step(selection: Selection, step: str) -> dict[str, UsageRow]:
-    """What was held by hour, billing day or month, in order of time."""
+    """Held time by hour, billing day or month, in order of time."""
     grouped: dict[str, list[UsageRow]] = {}
     for row in usage_rows(selection, (STEPS[step],)):
         grouped.setdefault(step_key(row, step), []).append(row)
@@ -38,7 +38,7 @@ def week_hours(
 ) -> list[WeekHour]:
     """Held time by hour of the local week; two queries over hours.
 
-    `elapsed` is the part of the selection's period that data can be there for.
+    `elapsed` is the part of the selection's period that can have data.
     """
     cluster = next(iter(selection.filters.get("cluster", ())), "")
     rows = usage_rows(selection, ("hour",))

@@ -19,11 +19,11 @@ from accounting.rating.states_sql import sums
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
     """One row for each combination of dimensions, in order of its key.
 
-    The money of a row is that of its priced time; `unpriced_ms` says what it leaves out.
-    It is None where none of its time has a price (rules.md N26, decision 17).
+    The money of a row is that of its priced time; `unpriced_ms` is the rest. It is None if none of
+    its time has a price (rules.md N26, decision 17).
 
     Args:
-        selection: what is asked for.
+        selection: period, filters and scope.
         by: dimensions.
 
     Raises:
@@ -34,7 +34,7 @@ def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
 
 
 def usage_total(selection: Selection) -> UsageRow:
-    """Everything of a selection as one row."""
+    """The whole selection as one row."""
     rows = _priced(_fetch(selection, ()), ())
     if rows:
         return rows[0]
@@ -43,7 +43,7 @@ def usage_total(selection: Selection) -> UsageRow:
 
 
 def key_columns(by: Sequence[str]) -> dict[str, str]:
-    """Key name -> SQL, in order, each once."""
+    """SQL by key name, in order, each once."""
     return {key.name: key.sql for key in keys_of(by)}
 
 
@@ -114,7 +114,7 @@ def _unpriced(row: dict[str, Any]) -> int:
 
 
 def _has_money(row: dict[str, Any]) -> bool:
-    """Some of its time has a price, or it has no time; one currency."""
+    """True if some of its time has a price, or it has no time; one currency."""
     held = sum(row[f"{state}_ms"] for state in HELD)
     return row["is_one_currency"] and (_unpriced(row) < held or not held)
 
@@ -122,7 +122,7 @@ def _has_money(row: dict[str, Any]) -> bool:
 def _merge_unpriced(
     found: list[dict[str, Any]], keys: Sequence[str]
 ) -> dict[tuple[str, ...], dict[str, Any]]:
-    """One row a key: unpriced time has no currency and comes as a row of its own."""
+    """One row for each key: unpriced time has no currency and is a separate row of the query."""
     merged: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
         key = tuple(row[name] or "" for name in keys)
@@ -140,12 +140,12 @@ _ADDED = (
 
 
 def same_currency(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """False for money of two currencies: it has no sum. Unpriced time has none."""
+    """False for money in two currencies, which has no sum. Unpriced time has no currency."""
     return len({one["currency"], other["currency"]} - {""}) < 2
 
 
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Two rows of one key as one."""
+    """The sum of two rows with one key."""
     return {
         **one,
         **{name: one[name] + other[name] for name in _ADDED},

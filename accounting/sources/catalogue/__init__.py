@@ -1,7 +1,7 @@
 """Metric names, scales and label spellings of every exporter and version: one table.
 
-A name that is not here is never summed; names that look like a GPU's go to data health.
-`docs/sources.md` is this table in words; a test compares them.
+A name that is not in it is never summed; names that look like GPU metrics are listed in data
+health. `docs/sources.md` shows this table; a test compares them.
 """
 
 import re
@@ -36,7 +36,8 @@ EXPORTER_METRICS: Table = {**nvidia.METRICS, **others.AMD, **others.GAUDI}
 KNOWN_METRICS: Table = {**nvidia.KNOWN, **others.AMD_KNOWN, **others.GAUDI_KNOWN}
 GPU_LOOKING = "(DCGM_|dcgm_|nvidia_|gpu_|amd_gpu|habanalabs_|xpum_).*"
 NO_UNKNOWN = (
-    "|".join(  # with GPU_LOOKING a question to those who filter by RE2, anchored
+    # with GPU_LOOKING: a query for names outside the catalogue, as an anchored RE2 expression
+    "|".join(
         [
             *sorted({**EXPORTER_METRICS, **KNOWN_METRICS}),
             f"({nvidia.FAMILIES.pattern}).*",
@@ -61,7 +62,7 @@ def is_kept(name: str) -> bool:
 
 
 def is_unknown_gpu_metric(name: str) -> bool:
-    """True for a name that looks like a GPU's and is in no table: for data health."""
+    """True for a name that looks like a GPU metric and is not in the catalogue: for data health."""
     if not _GPU_LOOKING.match(name):
         return False
     is_known = name in EXPORTER_METRICS or name in KNOWN_METRICS
@@ -81,7 +82,7 @@ def metric_of(name: str, scales: Mapping[str, str]) -> Metric:
 def gpu_metric_of(
     name: str, scales: Mapping[str, str], labels: Mapping[str, str]
 ) -> Metric:
-    """`metric_of` an exporter's series; a partition that shows nothing of its own says 0."""
+    """`metric_of` an exporter's series; a partition without its own measurement reports 0."""
     if name in others.AMD_OF_FIRST_PARTITION:
         partition, _ = amd_partition(labels)
         if partition not in {"", "0"}:

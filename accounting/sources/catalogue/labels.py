@@ -1,7 +1,7 @@
-"""Labels of every source: which GPU, which pod, which scraper they name.
+"""Labels of all sources: the GPU, pod and scraper that they name.
 
-Versions are distinguished by the labels that are there, never by a version number: `UUID` or
-`uuid`, `Hostname` or `hostname`, `pod` or `pod_name`.
+Versions are distinguished by their labels, never by a version number: `UUID` or `uuid`,
+`Hostname` or `hostname`, `pod` or `pod_name`.
 """
 
 import re
@@ -12,8 +12,8 @@ from accounting.domain.units.gpu_units import number_in, share_of
 from accounting.sources.catalogue.node_labels import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
 
-LONGEST_NAME = 300  # letters of a metric name
-LONGEST_VALUE = 500  # letters of a label that is not in the table
+LONGEST_NAME = 300  # characters of a metric name
+LONGEST_VALUE = 500  # characters of a label that is not in the table
 SHORTEST_LIMIT = 16
 LONGEST: Mapping[str, int] = {
     "GPU_I_ID": 16,
@@ -67,14 +67,14 @@ _REPLICA = ("prometheus_replica", "replica", "__replica__", "prometheus")
 
 
 def overlong_label(labels: Iterable[tuple[str, str]]) -> str | None:
-    """The first label whose value is longer than any name of its kind can be."""
+    """The first label whose value is longer than a name of its kind can be."""
     for key, value in labels:
         if len(value) > SHORTEST_LIMIT and len(value) > _longest(key):
             return key
     return None
 
 
-_NAMES = frozenset(  # labels that say who or what a series is about
+_NAMES = frozenset(  # labels that identify what a series belongs to
     {
         *("UUID", "uuid", "gpu_uuid", "serial", "serial_number", "GPU_I_ID", "vgpu"),
         *("GPU_I_PROFILE", "Hostname", "hostname", "node", "namespace", "pod", "uid"),
@@ -82,14 +82,14 @@ _NAMES = frozenset(  # labels that say who or what a series is about
         *("owner_name", "owner_kind", "created_by_name", "created_by_kind"),
     }
 )
-# What Kubernetes, its nodes and GPUs are called. Not: control characters, line ends, marks that
-# turn the direction of what follows, markup, formulas of spreadsheets, letters that pose as others.
+# Characters in names of Kubernetes objects, nodes and GPUs. Not: control characters, line ends,
+# marks of text direction, markup, formulas of spreadsheets, letters that imitate others.
 _NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9 ._:/+~#-]*)?")
-_NOBODY = "<none>"  # kube-state's word for a pod without an owner
+_NOBODY = "<none>"  # kube-state's value for a pod without an owner
 
 
 def odd_label(labels: Iterable[tuple[str, str]]) -> str | None:
-    """The first name with characters that no name has, and that can pose as another."""
+    """The first name with characters that are not valid, and that can imitate another name."""
     for key, value in labels:
         is_name = key.removeprefix("exported_") in _NAMES
         if is_name and not _NAME.fullmatch(value) and value != _NOBODY:
@@ -99,7 +99,7 @@ def odd_label(labels: Iterable[tuple[str, str]]) -> str | None:
 
 def _longest(key: str) -> int:
     if key.startswith("label_"):
-        return 63  # Kubernetes' own limit, as those below
+        return 63  # Kubernetes' own limit, as the following ones
     return LONGEST.get(key.removeprefix("exported_"), LONGEST_VALUE)
 
 
@@ -110,12 +110,12 @@ def scraper_of(labels: Mapping[str, str]) -> ScraperIdentity:
 
 
 def node_of(labels: Mapping[str, str]) -> str:
-    """The node that an exporter's labels name; "" where they name none."""
+    """The node that an exporter's labels name; "" if they name none."""
     return next((labels[key] for key in NODE_LABELS if labels.get(key)), "")
 
 
 def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
-    """Which GPU an exporter's labels name; None for labels that name none."""
+    """The GPU that an exporter's labels name; None if they name none."""
     node = node_of(labels)
     uuid = _uuid(labels, node)
     if not uuid:
@@ -135,10 +135,10 @@ def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
 
 
 def _uuid(labels: Mapping[str, str], node: str) -> str:
-    """What identifies a GPU: its UUID; of AMD's the serial number, that partitions share.
+    """The identifier of a GPU: its UUID; for AMD the serial number, which partitions share.
 
-    A guest may not see that number: its GPUs are distinguished by node and index. The exporter
-    counts partitions on, so that those of card 1 in CPX are 8 to 15; each has a UUID of its own.
+    A guest may not see that number: its GPUs are identified by node and index. The exporter numbers
+    partitions consecutively, so those of card 1 in CPX are 8 to 15; each has its own UUID.
     """
     is_amd = any(labels.get(key) for key in _AMD) and not labels.get("UUID")
     if not is_amd:
@@ -160,7 +160,7 @@ def _model(labels: Mapping[str, str]) -> str:
 
 
 def amd_partition(labels: Mapping[str, str]) -> tuple[str, str]:
-    """Number and kind (`cpx`) of a part of a divided GPU; both empty for a whole one."""
+    """Number and kind (`cpx`) of a part of a divided GPU; both empty for an undivided one."""
     kind = labels.get("gpu_compute_partition_type", "").casefold()
     if kind not in AMD_DIVIDED:
         return "", ""
@@ -189,9 +189,9 @@ def _pod_name(labels: Mapping[str, str], prefix: str) -> PodName | None:
 
 
 def workload_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """kube-state's own labels, also where it was scraped with honor_labels=false.
+    """kube-state's own labels, also if it was scraped with honor_labels=false.
 
-    `exported_x` wins over the target's `x`; `job` and `instance` stay the scraper's.
+    `exported_x` has precedence over the target's `x`; `job` and `instance` are the scraper's.
     """
     found = {k: v for k, v in labels.items() if not k.startswith("exported_")}
     for key, value in labels.items():

@@ -1,26 +1,27 @@
-"""What a metric name means, as the tables of the exporters say it."""
+"""The meaning of a metric name, as in the tables of the exporters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 MEBIBYTE = 1_048_576.0
-BLANK = 140_737_488_355_328.0  # DCGM's blank of a double; those of 64 bits are above it
-BLANK_32 = 2_147_483_632.0  # of 32 bits; no power is that high
+# DCGM's blank value of a double; those of 64 bits are larger
+BLANK = 140_737_488_355_328.0
+BLANK_32 = 2_147_483_632.0  # blank value of 32 bits; no power is that high
 SCALES = {"ratio": 1.0, "percent": 0.01}
-PRESENCE = "gpu_other"  # proves that a GPU is there (rules.md N14), and nothing else
+PRESENCE = "gpu_other"  # only proves that a GPU is present (rules.md N14)
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a name means.
+    """The meaning of a name.
 
     Attributes:
-        id: canonical; `gpu_other` for a name that is known and not summed.
-        scale: what turns its value into our unit.
-        blank: from this value on, as written, the driver says "none"; for utilization N8 decides.
-        unit: of the source, in words.
-        versions: of the exporter that show it, in words.
-        note: what else must be known of it.
+        id: canonical; `gpu_other` for a known name that is not summed.
+        scale: the conversion into our unit.
+        blank: raw values from this one on mean "no data"; for utilization see N8.
+        unit: of the source, as text.
+        versions: of the exporter that report it, as text.
+        note: further information.
     """
 
     id: str
@@ -32,7 +33,7 @@ class Metric:
 
     @property
     def is_used(self) -> bool:
-        """False where a sample only proves presence."""
+        """False if a sample only proves presence."""
         return self.id != PRESENCE
 
 

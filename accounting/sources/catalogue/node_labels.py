@@ -1,4 +1,4 @@
-"""What a node's labels say: its GPU model in one spelling, its lifecycle."""
+"""The GPU model and the lifecycle of a node, from its labels."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ def normal_model(name: str) -> str:
 
 
 SPOT, ON_DEMAND, RESERVED, UNKNOWN = "spot", "on-demand", "reserved", "unknown"
-# Label, value (casefolded; "" is any), lifecycle. GKE and AKS label the nodes of spot pools; an
-# ordinary node of AKS has no such label, and one that kube-state may not show looks the same.
+# Label, value (casefolded; "" is any), lifecycle. GKE and AKS label the nodes of spot pools; other
+# AKS nodes have no such label, and neither have nodes whose labels kube-state may not show.
 CLOUDS: Sequence[tuple[str, str, str]] = (
     ("karpenter.sh/capacity-type", "spot", SPOT),
     ("karpenter.sh/capacity-type", "on-demand", ON_DEMAND),
@@ -34,7 +34,7 @@ CLOUDS: Sequence[tuple[str, str, str]] = (
     ("machine.openshift.io/interruptible-instance", "", SPOT),
 )
 _OF_CLOUDS = tuple((label_name(key), value, kind) for key, value, kind in CLOUDS)
-_OWN_WORDS = {  # values of a label that an administrator names, casefolded, `_` as `-`
+_OWN_WORDS = {  # values of a label from the setup file, casefolded, `_` as `-`
     "spot": SPOT,
     "ec2spot": SPOT,
     "preemptible": SPOT,
@@ -53,7 +53,7 @@ def lifecycle_of(labels: Mapping[str, str], own: Sequence[str] = ()) -> str:
 
     Args:
         labels: of the node, as `kube_label.object_labels` gives them.
-        own: Kubernetes' names of labels that spell it here, in order; they go before the clouds'.
+        own: names of labels from the setup file, in order; they have precedence over the clouds'.
     """
     for key in own:
         value = labels.get(label_name(key), "").casefold().replace("_", "-")

@@ -1,8 +1,8 @@
 """dcgm-exporter, 3.3 to 4.9.
 
 Sources: its `etc/default-counters.csv` (3.3 to 4.8), its 4.9 release notes and metric
-reference (base units), DCGM's field identifiers. The pairs of 4.9 are
-reconstructed from both lists, not yet seen on a live 4.9.
+reference (base units), DCGM's field identifiers. The names of 4.9 are derived from both lists and
+were not yet verified with a live 4.9.
 """
 
 import re
@@ -131,7 +131,7 @@ METRICS: Table = {
     ),
 }
 
-# Known, not summed: each sample proves that its GPU was there (rules.md N14).
+# Known, not summed: each sample proves that its GPU was present (rules.md N14).
 _KNOWN: dict[str, tuple[str, str]] = {
     "DCGM_FI_DEV_FB_FREE": ("MiB", OLD),
     "DCGM_FI_DEV_FB_FREE_BYTES": ("bytes", NEW),
@@ -172,7 +172,7 @@ KNOWN: Table = {
     for name, (unit, versions) in _KNOWN.items()
 }
 PREFIXES = ("DCGM_FI_", "DCGM_EXP_")  # any other sample of the exporter proves presence
-FAMILIES = re.compile(  # whole families of the exporter's lists that are never summed
+FAMILIES = re.compile(  # families of the exporter's lists that are never summed
     r"DCGM_EXP_"
     r"|DCGM_FI_DEV_(ECC_|RETIRED_|NVLINK_|.*_VIOLATION$|.*INFOROM|VBIOS|OEM)"
     r"|DCGM_FI_PROF_(PIPE_|NVLINK_|PCIE_|NV(DEC|JPG|OFA)|C2C_|INTEGER_)"

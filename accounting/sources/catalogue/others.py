@@ -1,8 +1,8 @@
 """AMD's device-metrics-exporter and Intel Gaudi's Prometheus exporter.
 
 Sources: ROCm/device-metrics-exporter `docs/configuration/metricslist.md` (names are exposed in
-lower case) and docs.habana.ai, Prometheus Metric Exporter. Gaudi's labels are not documented:
-an experimental adapter.
+lower case) and docs.habana.ai, Prometheus Metric Exporter. Gaudi's labels are not documented, so
+its support is experimental.
 """
 
 from accounting.sources.catalogue.metric import PRESENCE, Metric, Table
@@ -48,7 +48,8 @@ AMD_KNOWN: Table = {
         "gpu_nodes_total": "count",
     }.items()
 }
-AMD_OF_FIRST_PARTITION = frozenset(  # others show 0, which means nothing (trap T10)
+# others report 0, which is not a measurement (trap T10)
+AMD_OF_FIRST_PARTITION = frozenset(
     {
         *("gpu_gfx_activity", "gpu_package_power", "gpu_average_package_power"),
         *("gpu_power_usage", "gpu_energy_consumed", "gpu_clock"),

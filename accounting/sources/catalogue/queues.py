@@ -1,10 +1,10 @@
-"""Queues of Kueue and Volcano: what their metrics mean, and which labels name the queue.
+"""Queue metrics of Kueue and Volcano: their meaning, and the labels that name the queue.
 
 Sources: Kueue `pkg/metrics/metrics.go` (v1beta2; all have `replica_role`), Volcano
 `pkg/scheduler/metrics/queue.go`. Volcano counts extended resources in thousandths (T30 c);
-Kueue says +Inf for a borrowing limit that is not set (T30 e); the queue of
-`kueue_preempted_workloads_total` is the one that took, that of `kueue_evicted_workloads_total`
-the one that lost (T30 b). Queues are shown, and never part of the ledger.
+Kueue reports +Inf for a borrowing limit that is not set (T30 e); the queue of
+`kueue_preempted_workloads_total` is the preempting one, that of `kueue_evicted_workloads_total`
+the preempted one (T30 b). Queues are shown, but are not part of the ledger.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ KUEUE, VOLCANO = "kueue", "volcano"
 
 @dataclass(frozen=True, slots=True)
 class QueueMetric:
-    """What a name says of a queue.
+    """The meaning of a queue metric.
 
     Attributes:
         id: canonical: `queue_` and the field.
         queue: the label that names the queue.
         parts: labels over which its values are summed.
-        only: labels that must have these values; other series say something else.
-        scale: what turns its value into units.
+        only: required label values; other series have another meaning.
+        scale: the conversion into units.
     """
 
     id: str
@@ -72,10 +72,10 @@ QUEUE_METRICS: Mapping[str, QueueMetric] = {
 def queue_meaning(
     name: str, labels: Mapping[str, str]
 ) -> tuple[Metric, Mapping[str, str]] | None:
-    """The canonical metric of a queue's series, and which queue, resource and part.
+    """The canonical metric of a queue's series, with its queue, resource and part.
 
-    None for a series that says something else, or nothing of its own: a follower of Kueue
-    repeats what its leader says.
+    None for a series with another meaning, or a copy: a follower of Kueue repeats the values of its
+    leader.
     """
     known = QUEUE_METRICS[name]
     queue = labels.get(known.queue, "")

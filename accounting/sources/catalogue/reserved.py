@@ -1,7 +1,7 @@
-"""kube-state-metrics 2.x, and names of schedulers that are known and never summed here.
+"""kube-state-metrics 2.x, and known names of schedulers that are never summed.
 
-Sources: kube-state-metrics `docs/metrics`; Kueue's and Volcano's metric references. What is
-read of queues is in `queues`.
+Sources: kube-state-metrics `docs/metrics`; Kueue's and Volcano's metric references. Metrics of
+queues that are read are in `queues`.
 """
 
 from accounting.sources.catalogue.queues import QUEUE_METRICS
@@ -37,6 +37,6 @@ RESERVED_PREFIXES = ("kueue_", "volcano_", "kube_", "karpenter_")
 
 
 def is_reserved(name: str) -> bool:
-    """True for a name that is known and belongs to no GPU: left out without a word."""
+    """True for a known name that belongs to no GPU: ignored without an issue."""
     is_read = name in KUBE_METRICS or name in QUEUE_METRICS
     return not is_read and name.startswith(RESERVED_PREFIXES)

@@ -1,4 +1,4 @@
-"""GPUs and nodes: the grid or who held them through time, and the table."""
+"""GPUs and nodes: the grid or the holders through time, and the table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +34,9 @@ from accounting.web.paging import ListPage, page_of, paged
 from accounting.web.permissions import signed_in
 from accounting.web.splits import choices
 
-LONGEST_MS = 7 * DAY_MS  # of a range: what it reads grows with GPUs times windows
-GRID_NODES = 128  # nodes that the grid shows at once: what a browser draws at ease
-MOST_PRICED = 512  # GPUs whose money is worked out to sort by it
+LONGEST_MS = 7 * DAY_MS  # limit of a range: the cost grows with GPUs times windows
+GRID_NODES = 128  # nodes that the grid shows at once, for fast rendering
+MOST_PRICED = 512  # limit of GPUs whose money is computed for sorting
 VIEWS = {"": "Grid", "timeline": "Timeline"}
 
 
@@ -96,7 +96,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
 def _searched(
     there: Sequence[GpuLine], selection: Selection, words: str
 ) -> list[GpuLine]:
-    """The lines that a word in the search box finds, by their own values or by their holders."""
+    """The lines that match a search text, by their own values or by their holders."""
     if not words:
         return list(there)
     held = gpus_held_by(selection, words)
@@ -119,7 +119,7 @@ def _sorts_by_money(state: PageState) -> bool:
 def _table(
     lines: Sequence[GpuLine], selection: Selection, teams: Teams, state: SpanState
 ) -> ListPage:
-    """The page of the table, with what is worked out for its lines, or for all to sort."""
+    """The page of the table, with details of its lines, or of all for sorting."""
     is_partial = not selection.scope.sees_all
     sort, query = state.sort, state.query.dict()
     if _sorts_by_money(state) and not is_partial:
@@ -139,7 +139,7 @@ def _table(
 def _with_holders(
     lines: Sequence[GpuLine], selection: Selection, teams: Teams
 ) -> list[GpuLine]:
-    """Lines with who had each GPU in the time that is shown."""
+    """Lines with the holders of each GPU in the shown time."""
     wanted = [line.uuid for line in lines if line.held is None]
     found = held_in(selection, wanted)
     return [
@@ -207,7 +207,7 @@ def _all(selection: Selection, teams: Teams) -> list[GpuLine]:
 
 
 def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
-    """The GPUs that the visitor's teams held; others stay unseen."""
+    """The GPUs that the visitor's teams held; others are hidden."""
     lines: list[GpuLine] = []
     if selection.period is None or not selection.period.length_ms:
         return lines

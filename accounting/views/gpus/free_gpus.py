@@ -1,4 +1,4 @@
-"""Where a pod that wants several whole GPUs on one node could go now, by model."""
+"""Where a pod with several whole GPUs on one node could start now, by model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class FreeTable:
 
     Attributes:
         sizes: GPUs of a pod: 1, 2, 4, ... up to the largest node.
-        left_out: free GPUs that are in no row, as their node is cordoned, or shares or
+        left_out: free GPUs that are in no row, because their node is cordoned, or shares or
             divides its GPUs.
     """
 
@@ -34,7 +34,7 @@ class FreeTable:
 def free_table(
     lines: Sequence[GpuLine], offers: Sequence[NodeOffer]
 ) -> FreeTable | None:
-    """The table of GPUs that are there and held by nobody now; None where none is free.
+    """The table of present GPUs without a holder; None if none is free.
 
     Only GPUs that a pod gets as a whole count, and only nodes that take pods.
     """

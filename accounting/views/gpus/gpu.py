@@ -1,4 +1,4 @@
-"""One GPU: who held it, what it did, what it showed, and who paid."""
+"""One GPU: its holders, states, measurements and payers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,13 +38,13 @@ from accounting.views.spans import DAY, THREE_DAYS, SpanState
 from accounting.web import figures, shapes
 from accounting.web.permissions import page
 
-FINE_MS = DAY_MS  # up to here measures are drawn to the window, above by hours
-SHOWN = 50  # stretches in the table
+FINE_MS = DAY_MS  # up to this length measures are drawn by window, above by hour
+SHOWN = 50  # rows in the table
 
 
 @dataclass(frozen=True, slots=True)
 class PaidStretch:
-    """One pod on this GPU without a break, over all of its instances."""
+    """One pod on this GPU without a gap, over all its instances."""
 
     namespace: str
     pod: str
@@ -53,11 +53,11 @@ class PaidStretch:
     instances: tuple[int, ...]
     period: Interval
     row: UsageRow
-    url: str = ""  # its workload, with its pods open; empty for pods of no team
+    url: str = ""  # its workload, with its pods open; empty for pods without a team
 
     @property
     def since(self) -> str | None:
-        """Its start, as an explanation is asked for."""
+        """Its start, as a parameter of an explanation."""
         return instant(self.period.start_ms)
 
     @property
@@ -94,7 +94,7 @@ def gpu(request: HttpRequest, uuid: str) -> HttpResponse:
     return render(request, "accounting/gpu.html", context)
 
 
-def _in_period(  # what the page shows of its facts
+def _in_period(  # metrics of its facts on the page
     selection: Selection,
     period: Interval,
     uuid: str,
@@ -135,7 +135,7 @@ def _in_period(  # what the page shows of its facts
 
 
 def _samples(steps: Sequence[GpuStep]) -> dict[str, object]:
-    """How many samples were used of those expected, and why they differ."""
+    """The number of used and expected samples, and why they differ."""
     used = sum(one.samples_used for one in steps)
     expected = sum(one.samples_expected for one in steps)
     unknown_ms = sum(one.milliseconds["unknown"] for one in steps)
@@ -146,7 +146,7 @@ def _samples(steps: Sequence[GpuStep]) -> dict[str, object]:
 def _workload_urls(
     pods: Sequence[UsageRow], whole: Sequence[UsageRow], state: SpanState
 ) -> dict[str, str]:
-    """Addresses of workloads by the uid of their pods, for the days that are shown."""
+    """Addresses of workloads by the uid of their pods, for the shown days."""
     days = {"from": state.days.first.isoformat(), "to": state.days.after.isoformat()}
     models = [row.key["model"] for row in whole if row.key["model"]]
     found = {}
@@ -167,10 +167,10 @@ def _paid(
     selection: Selection,
     teams: Mapping[str, TeamRef],
 ) -> list[PaidStretch]:
-    """Stretches by pod, newest first, each with the charge that its explanation shows.
+    """Holds by pod, newest first, each with the charge of its explanation.
 
-    A pod with one stretch in the period is charged what its row says; only one that came
-    back is asked for again, stretch by stretch, and only where it is shown.
+    A pod with one hold in the period is charged the amount of its row; only for a pod with several
+    holds the charge is queried for each, and only if it is shown.
     """
     merged = _by_pod(held)
     times = Counter(one[0].uid for one in merged)
@@ -204,7 +204,7 @@ def _total(selection: Selection, one: HeldStretch, period: Interval) -> UsageRow
 
 
 def _by_pod(held: Sequence[HeldStretch]) -> list[list[HeldStretch]]:
-    """Stretches of one pod and team that touch or overlap, over its instances."""
+    """Holds of one pod and team that adjoin or overlap, over its instances, joined."""
     open_: dict[tuple[str, str], list[HeldStretch]] = {}
     done: list[list[HeldStretch]] = []
     for one in sorted(held, key=lambda one: (one.start, one.instance)):

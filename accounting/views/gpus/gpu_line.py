@@ -1,4 +1,4 @@
-"""One GPU as grid and table show it: its holders, how it looks, and what it says."""
+"""One GPU in grid and table: its holders, look and text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from accounting.queries.gpus.fleet import GpuMoney, GpuRow
 from accounting.queries.gpus.holders import GpuHolder
 from accounting.queries.teams.teams import TeamRef, team_named
 
-SHORT_UUID = 24  # characters; NVIDIA's have 40
+SHORT_UUID = 24  # characters; UUIDs of NVIDIA have 40
 Teams = Mapping[str, TeamRef]
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Holders in words: the first by name, and how many more."""
+    """Holders as text: the first by name, and the number of others."""
 
     first: GpuHolder
     team: TeamRef
@@ -29,7 +29,7 @@ class Held:
 
 
 def held_text(holders: Sequence[GpuHolder], teams: Teams) -> Held | None:
-    """Holders in words; None without any."""
+    """Holders as text; None without any."""
     if not holders:
         return None
     first = holders[0]
@@ -38,27 +38,27 @@ def held_text(holders: Sequence[GpuHolder], teams: Teams) -> Held | None:
 
 @dataclass(frozen=True, slots=True)
 class GpuLine:
-    """One GPU in grid and table. Shares are None where nothing is known.
+    """One GPU in grid and table. Shares are None if not known.
 
     Attributes:
-        now: who has it in the newest window, as far as the visitor may see.
-        held: who had it in the time that is shown; worked out for the lines that are shown.
-        teams: those of the visitor that had it; of those who see all nothing.
+        now: its holders in the newest window, as far as the visitor may see.
+        held: its holders in the shown time; only for shown lines.
+        teams: the visitor's teams that held it; empty for visitors who see all teams.
         look: q0..q9 by busy share, free, dark.
-        money: of the lines that are shown, and of all where they are sorted by it.
+        money: of the shown lines; of all if they are sorted by it.
     """
 
     uuid: str
     cluster: str
     node: str
     model: str
-    has_page: bool  # for those who see all
+    has_page: bool  # for visitors who see all teams
     busy: float | None
     allocated: float | None
     now: Held | None
     look: str
     text: str
-    is_present: bool = True  # there in the newest window
+    is_present: bool = True  # present in the newest window
     driver: str = ""
     errors: tuple[str, ...] = ()
     held: Held | None = None
@@ -67,30 +67,30 @@ class GpuLine:
 
     @property
     def before(self) -> Held | None:
-        """Who had it in the time that is shown and has it no more, or others beside."""
+        """Earlier holders in the shown time, or others in addition to the current ones."""
         if self.held is None or (self.now == self.held and not self.held.more):
             return None
         return self.held
 
     @property
     def shown_slot(self) -> int:
-        """The color of its bar: of the team that has it, or had most of it."""
+        """The color of its bar: of the team that holds it, or held it longest."""
         held = self.now or self.held
         return held.team.slot if held else 0
 
     @property
     def url(self) -> str:
-        """Its own page, where the visitor may open it; worked out for what is shown."""
+        """Its own page, if the visitor may open it; only for shown lines."""
         return reverse("gpu", args=[self.uuid]) if self.has_page else ""
 
     @property
     def short(self) -> str:
-        """Its UUID as far as people read it; the tooltip shows all of it."""
+        """The readable start of its UUID; the tooltip shows the full one."""
         return self.uuid if len(self.uuid) <= SHORT_UUID else f"{self.uuid[:12]}…"
 
 
 def line_of(row: GpuRow, teams: Teams) -> GpuLine:
-    """One GPU as those who see all see it; what is of the shown lines only comes later."""
+    """One GPU for visitors who see all teams; details of shown lines are added later."""
     busy, allocated = row.busy_share, row.allocated_share
     look, text = look_of(busy, allocated)
     return GpuLine(
@@ -111,7 +111,7 @@ def line_of(row: GpuRow, teams: Teams) -> GpuLine:
 
 
 def look_of(busy: float | None, allocated: float | None) -> tuple[str, str]:
-    """How a cell looks, and what it says."""
+    """The look of a cell, and its text."""
     if allocated is None:
         return "dark", "no data"
     if not allocated:

@@ -1,4 +1,4 @@
-"""Where the money of one GPU comes from: its teams, and the platform's line."""
+"""The payers of one GPU's time: its teams, and the platform's line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from accounting.web.tables import team_url
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """One payer. `charge` is None where none of its time has a price."""
+    """One payer. `charge` is None if none of its time has a price."""
 
     name: str
     slot: int
@@ -27,9 +27,9 @@ class Earned:
 
 @dataclass(frozen=True, slots=True)
 class Earnings:
-    """Every payer of a GPU's time; together all of its time, and the money that is known.
+    """All payers of a GPU's time; together all its time, and the known money.
 
-    `unpriced_ms` is the time without a price: no line has money for it.
+    `unpriced_ms` is the time without a price, which no line includes.
     """
 
     lines: tuple[Earned, ...]

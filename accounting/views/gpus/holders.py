@@ -1,4 +1,4 @@
-"""Who held GPUs through time, as rows of bars and as a table."""
+"""Holders of GPUs over time, as rows of bars and as a table."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,14 +16,14 @@ from accounting.templatetags import units
 from accounting.web.figures import Key
 from accounting.web.page_state import PageState
 
-SHOWN_PODS = 3  # in the words of a bar
+SHOWN_PODS = 3  # in the text of a bar
 TABLE_ROWS = 500
 Teams = Mapping[str, TeamRef]
 
 
 @dataclass(frozen=True, slots=True)
 class LaneRow:
-    """One row: what it is of, its bars, and the same in words."""
+    """One row: its label, its bars, and their text."""
 
     key: str
     bars: tuple[Bar, ...]
@@ -32,7 +32,7 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class TeamStretch:
-    """A GPU in the hands of one team without a break; pods in order of their start."""
+    """A GPU that one team held without a gap; pods in order of their start."""
 
     gpu: str
     node: str
@@ -50,7 +50,7 @@ class TeamStretch:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Rows of bars under one axis; `stretches` are the same as a table, newest first."""
+    """Rows of bars on one axis; `stretches` are the same as a table, newest first."""
 
     rows: Mapping[str, LaneRow]
     ticks: tuple[Tick, ...]
@@ -68,7 +68,7 @@ def few(names: Sequence[str]) -> str:
 
 
 def by_team(found: Iterable[HeldStretch], teams: Teams) -> list[TeamStretch]:
-    """Stretches of pods as stretches of teams: what touches or overlaps is one."""
+    """Holds of pods, joined by team if they adjoin or overlap."""
     open_: dict[tuple[str, str], TeamStretch] = {}
     done: list[TeamStretch] = []
     for one in sorted(found, key=lambda one: (one.start, one.pod)):
@@ -105,11 +105,11 @@ def timeline(
 ) -> Timeline:
     """One row for each GPU, colored by the team that held it.
 
-    At most NAMED_SERIES teams keep their color; the others are grey together.
+    At most NAMED_SERIES teams have their color; the others are gray.
 
     Args:
-        found: who held them, to the pod.
-        there: when they were there; nothing for those who see only their teams.
+        found: their holders, by pod.
+        there: when they were present; empty for people who see only their teams.
     """
     stretches = by_team(found, teams)
     named, legend = named_teams(stretches)
@@ -137,7 +137,7 @@ def timeline(
 def named_teams(
     stretches: Sequence[TeamStretch],
 ) -> tuple[set[str], list[Key]]:
-    """The teams that keep their color, and the legend of all."""
+    """The teams with their own color, and the legend of all."""
     held: Counter[TeamRef] = Counter()
     for one in stretches:
         held[one.team] += one.times.allocated_ms
@@ -182,7 +182,7 @@ def between(start: datetime, end: datetime, state: PageState) -> str:
 
 
 def grounds(there: Sequence[PresenceInterval]) -> list[Key]:
-    """Of a legend: what the ground of these rows means."""
+    """The legend of the backgrounds of these rows."""
     kinds = {one.is_dark for one in there}
     keys = {False: Key("Unallocated", 0, "rest"), True: Key("No data", 0, "unknown")}
     return [keys[is_dark] for is_dark in sorted(kinds)]

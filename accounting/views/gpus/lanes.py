@@ -1,4 +1,4 @@
-"""One GPU as rows of bars: who held it or its instances, and its errors."""
+"""One GPU as rows of bars: its holders or those of its instances, and its errors."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,12 +37,12 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class GpuTime:
-    """What is known of one GPU through time.
+    """The data of one GPU through time.
 
     Attributes:
-        there: by instance.
-        events: of its life; those that are errors make the last row.
-        profiles: number of an instance -> its profile.
+        there: presence by instance.
+        events: all its events; errors are in the last row.
+        profiles: by number of the instance.
     """
 
     held: Sequence[HeldStretch]

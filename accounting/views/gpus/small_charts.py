@@ -14,12 +14,12 @@ from accounting.web.page_state import PageState
 
 Pick = Callable[[GpuStep], float | None]
 GIB = 1 << 30
-FEW_MARKS = 4  # of a narrow time axis: more would touch on a phone
+FEW_MARKS = 4  # of a narrow time axis: more would overlap on a phone
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One small chart, and how wide its card is."""
+    """One small chart, and the width of its card."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ class _Kind:
     unit: str
     lines: tuple[tuple[str, str, Pick], ...]  # name, dash, value
     top: float | None = None
-    is_of_holders: bool = False  # measured only while somebody holds the GPU
+    is_of_holders: bool = False  # measured only while a pod holds the GPU
 
 
 def _times(value: float | None, factor: float) -> float | None:
@@ -86,7 +86,7 @@ _KINDS = (
 def measures(
     steps: Sequence[GpuStep], period: Interval, state: PageState
 ) -> list[Measure]:
-    """The measures of which anything is known, each over the whole period."""
+    """The measures with data, each over the whole period."""
     known = []
     for kind in _KINDS:
         values = [
@@ -101,7 +101,7 @@ def measures(
     ]
 
 
-_WIDTHS = {  # of twelve columns: no row has a hole
+_WIDTHS = {  # of twelve columns, so that rows are filled
     0: (),
     1: ("s12",),
     2: ("s6",) * 2,

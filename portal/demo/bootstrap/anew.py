@@ -18,10 +18,10 @@ CLEAN_S = 120.0  # seconds; a large demo has thousands of files
 
 
 def begin_anew() -> None:
-    """Delete what the home of the demo holds, and start this command again; does not return.
+    """Delete the content of the demo's home, and start this command again; does not return.
 
     Raises:
-        ServicesError: it has clusters of somebody's own, is in use, or cannot be deleted.
+        ServicesError: it has clusters of a user, is in use, or cannot be deleted.
     """
     home = settings.HOME.home
     if names := _own_clusters():
@@ -47,12 +47,12 @@ def begin_anew() -> None:
     )
     if done.returncode:
         raise ServicesError(f"{home} could not be emptied: see above")
-    # A new process: what this one read of the home, its secret key for example, is gone.
+    # A new process, because this one has read the home, for example the secret key.
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # itself
 
 
 def _own_clusters() -> list[str]:
-    """Up to three clusters that are not the demo's; they could not be made again.
+    """Up to three clusters that are not the demo's and could not be created again.
 
     The tables are those of another version: only columns that every version had are read.
     """

@@ -1,8 +1,8 @@
 """The demo of docker-compose.yml: with a real Prometheus between cluster and portal.
 
-`python -m portal.demo.bootstrap.compose cluster` plays the cluster beside that Prometheus (both
-share one network, so that nothing else can reach it) and lists its exporters for it;
-`history` tells the portal about it, imports the past, and ends.
+`python -m portal.demo.bootstrap.compose cluster` simulates the cluster next to that Prometheus
+(both share one network, so that nothing else can reach it) and lists its exporters for it;
+`history` connects the portal to it, imports the past, and ends.
 """
 
 import json
@@ -15,12 +15,12 @@ from pathlib import Path
 
 from portal.demo.scenario.fleet import Pool
 
-HOME = Path(os.environ.get("DEMO_HOME", "/demo"))  # a volume of both
+HOME = Path(os.environ.get("DEMO_HOME", "/demo"))  # a volume of both services
 PORT = int(os.environ.get("DEMO_PORT", "8001"))
 PROMETHEUS = os.environ.get("DEMO_PROMETHEUS", "http://prometheus:9090")
 SEED = 7
 
-# Instead of reading exporters itself, the portal asks Prometheus.
+# The portal queries Prometheus instead of reading exporters.
 SOURCES = f"""
 clusters:
   - name: demo
@@ -57,7 +57,7 @@ def targets(places: list[tuple[Pool, str]], kube_path: str) -> list[dict[str, ob
 
 
 def cluster() -> int:
-    """Serve the cluster until stopped; its state is kept in the home folder."""
+    """Serve the cluster until stopped; its state is stored in the home folder."""
     from portal.demo.bootstrap import server  # noqa: PLC0415
     from portal.demo.bootstrap.state import Memory  # noqa: PLC0415
     from portal.demo.scenario.story import WHOLE_FLEET, Story  # noqa: PLC0415
@@ -77,7 +77,7 @@ def cluster() -> int:
 
 
 def history() -> int:
-    """Set the portal up and import all history that is missing."""
+    """Set the portal up and import all missing history."""
     import django  # noqa: PLC0415
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
@@ -94,7 +94,7 @@ def history() -> int:
     memory = Memory.load(HOME)
     if memory is None:
         sys.stderr.write("the simulated cluster has not started yet\n")
-        return 1  # it is started again
+        return 1  # the container is started again
     sign_ins = set_up(memory.story, PORT, settings.SECRET_KEY)
     apply_configuration(read_configuration(SOURCES), actor=SYSTEM)
     _say(f"{settings.PUBLIC_URL}\n{table(sign_ins)}")
@@ -109,7 +109,7 @@ def _say(text: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Play one role."""
+    """Run one of the roles."""
     roles: dict[str, Callable[[], int]] = {"cluster": cluster, "history": history}
     if len(arguments) != 1 or arguments[0] not in roles:
         sys.stderr.write(f"one of these is needed: {', '.join(roles)}\n")

@@ -1,4 +1,4 @@
-"""Brings all missing history in while the pages are up: two processes, for two cores."""
+"""Imports all missing history while the pages run: two processes, for two cores."""
 
 import os
 import signal
@@ -23,17 +23,17 @@ from portal.embedded.supervisor import Child
 MOST_WAITING = 2  # days of history that wait to be computed, before `fill` helps
 HELP_S = 5.0  # at a time
 ROUND_S = 10.0  # of the other process: hours are rolled up after each
-STOP_S = 10.0  # the longest that it may take to stop
-PAUSE_S = 0.3  # where nothing is due yet
+STOP_S = 10.0  # the longest time that it may take to stop
+PAUSE_S = 0.3  # if nothing is due yet
 
 Say = Callable[[str], None]
 
 
 def fill(home: Path, say: Say) -> None:
-    """Import all that is missing, newest first: what runs behind the first page.
+    """Import all missing history, newest first: runs after the first page is shown.
 
-    This process writes files and keeps their samples; another one computes their windows
-    meanwhile, as workers do.
+    This process writes files and stores their samples; another one computes their windows
+    in the meantime, as workers do.
     """
     memory = Memory.load(home)
     if memory is None:
@@ -60,7 +60,7 @@ def fill(home: Path, say: Say) -> None:
 
 
 def _bring_in(engine: Engine, memory: Memory, say: Say) -> None:
-    """Keep every stretch, no faster than its windows are computed."""
+    """Store every part of the history, no faster than its windows are computed."""
     cluster = Cluster.objects.get(name=CLUSTER)
     while memory.missing:
         began = time.monotonic()
@@ -76,10 +76,10 @@ def _bring_in(engine: Engine, memory: Memory, say: Say) -> None:
 
 
 def compute(home: Path) -> None:
-    """Compute windows as they are due, until all history is in: beside `fill`."""
+    """Compute windows as they are due, until all history is imported: runs parallel to `fill`."""
     cluster, parent = Cluster.objects.get(name=CLUSTER), os.getppid()
     while os.getppid() == parent:
-        memory = Memory.load(home)  # before: what it says is kept, is due
+        memory = Memory.load(home)  # read first: stored samples have due windows
         if catch_up(cluster, for_s=ROUND_S).ingested.windows:
             continue
         if memory is None or not memory.missing:

@@ -18,12 +18,12 @@ from portal.demo.bootstrap.state import Memory
 from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
 
-PROGRESS = "demo-history"  # cache key: (stretches that are in, of how many)
-PROGRESS_S = 600  # seconds until a progress that nobody renews is forgotten
+PROGRESS = "demo-history"  # cache key: (imported parts, total)
+PROGRESS_S = 600  # seconds after which a progress that is not renewed is discarded
 
 
 def load_next(engine: Engine, memory: Memory) -> None:
-    """Import the newest missing stretch: its windows are computed when this returns."""
+    """Import the newest missing part: its windows are computed when this returns."""
     stretch = memory.missing[0]
     with _written(engine, stretch) as path:
         import_files(CLUSTER, [path], actor=SYSTEM)
@@ -31,7 +31,7 @@ def load_next(engine: Engine, memory: Memory) -> None:
 
 
 def keep_next(engine: Engine, memory: Memory) -> None:
-    """Bring the newest missing stretch in; its windows are due when this returns."""
+    """Store the newest missing part; its windows are due when this returns."""
     stretch = memory.missing[0]
     with _written(engine, stretch) as path:
         keep_files(CLUSTER, [path], actor=SYSTEM)
@@ -40,7 +40,7 @@ def keep_next(engine: Engine, memory: Memory) -> None:
 
 @contextmanager
 def _written(engine: Engine, stretch: FileInterval) -> Iterator[Path]:
-    """The file of a stretch, until it is imported."""
+    """The file of a part, until it is imported."""
     engine.advance(max(engine.now_s, stretch.last_s))
     with TemporaryDirectory(prefix="gpu-ledger-demo-") as folder:
         path = Path(folder) / f"{stretch.start_s}.om"
@@ -49,14 +49,14 @@ def _written(engine: Engine, stretch: FileInterval) -> Iterator[Path]:
 
 
 def waiting_days(memory: Memory) -> int:
-    """Whole days of history that are kept and not computed yet."""
+    """Full days of history that are stored and not computed yet."""
     history = Interval(0, memory.until_s * 1000)
     found = backlog(Cluster.objects.get(name=CLUSTER).pk, history)
     return (found.due + found.claimed) * WINDOW_MS // DAY_MS
 
 
 def share(memory: Memory) -> None:
-    """Let the pages know how much of the history is in."""
+    """Publish the progress of the import for the pages."""
     left = len(memory.missing) + waiting_days(memory)
     if left:
         cache.set(PROGRESS, (memory.total - left, memory.total), PROGRESS_S)
@@ -65,13 +65,13 @@ def share(memory: Memory) -> None:
 
 
 def progress() -> tuple[int, int] | None:
-    """Stretches that are in, and of how many; None when all are."""
+    """Imported parts, and their total number; None when all are imported."""
     found: tuple[int, int] | None = cache.get(PROGRESS)
     return found
 
 
 def days_text(stretch: FileInterval) -> str:
-    """A stretch, for people."""
+    """A part of the history, as text."""
     day = time.strftime("%d %b", time.gmtime(stretch.last_s))
     hours = (stretch.last_s - stretch.start_s) / 3600
     return f"{hours:.0f} h up to {day}" if hours >= 1 else "the last minutes"

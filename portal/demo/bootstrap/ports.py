@@ -1,8 +1,8 @@
-"""Finds the ports of the demo, and keeps them until their servers listen.
+"""Finds the ports of the demo, and reserves them until their servers listen.
 
-The pages take one port; the simulated cluster takes two neighbors, for its exporters and
-for its Kubernetes API. A port that a person names is used or refused; without a name the
-next free one is taken.
+The pages use one port; the simulated cluster uses two adjacent ports, for its exporters and
+for its Kubernetes API. A port that a person names is used or rejected; without a name the
+next free one is used.
 """
 
 import errno
@@ -16,8 +16,8 @@ from portal.demo.bootstrap.server import HOST
 from portal.embedded.errors import ServicesError
 
 FIRST = 8000
-LOOKED_AT = 1000  # so many ports from the first one
-BACKLOG = 2048  # connections that wait until they are accepted; gunicorn's own number
+LOOKED_AT = 1000  # number of ports to try
+BACKLOG = 2048  # connections that wait to be accepted; gunicorn's default
 
 
 @dataclass(slots=True)
@@ -25,9 +25,9 @@ class Ports:
     """The ports of one demo.
 
     Attributes:
-        web: of the pages; the socket is handed to the web server, so nobody can take the
-            port in between.
-        cluster: of the exporters; the Kubernetes API is on the port behind it.
+        web: of the pages; the socket is passed to the web server, so that no other process can
+            use the port in between.
+        cluster: of the exporters; the Kubernetes API is on the next port.
     """
 
     web: socket.socket
@@ -36,11 +36,11 @@ class Ports:
 
     @property
     def web_port(self) -> int:
-        """Where the pages are."""
+        """The port of the pages."""
         return int(self.web.getsockname()[1])
 
     def release_cluster(self) -> None:
-        """Let the simulated cluster have its ports, which it opens itself."""
+        """Release the ports for the simulated cluster, which opens them itself."""
         for kept in self._kept:
             kept.close()
         self._kept.clear()
@@ -54,17 +54,17 @@ def claim(
     say: Callable[[str], None],
     stack: ExitStack,
 ) -> Ports:
-    """Take free ports; they are given back when the stack ends.
+    """Reserve free ports; they are released when the stack ends.
 
     Args:
-        port: of the pages, as a person asked; None: any, 8000 rather than another one.
-        cluster_port: the same, of the simulated cluster.
-        last_cluster_port: where it was at the last start. It stays there if it can: an
-            exporter on another port is another exporter to the ledger.
-        say: prints a message for a person if the port is not the usual one.
+        port: of the pages, as requested; None: any, preferably 8000.
+        cluster_port: the same, for the simulated cluster.
+        last_cluster_port: at the last start. It is used again if possible: an exporter on another
+            port is another exporter for the ledger.
+        say: prints a message if the port is not the default.
 
     Raises:
-        ServicesError: a port that was asked for cannot be used, or none is free.
+        ServicesError: a requested port cannot be used, or none is free.
     """
     usual = cluster_port or last_cluster_port
     pair = set() if usual is None else {usual, usual + 1}
@@ -109,10 +109,10 @@ def _first_pair(numbers: Iterable[int]) -> list[socket.socket]:
 
 
 def _named(port: int, option: str) -> socket.socket:
-    """The port that a person has asked for.
+    """The port that a person requested.
 
     Raises:
-        ServicesError: it cannot be used; another one would surprise.
+        ServicesError: it cannot be used; another one is not chosen.
     """
     try:
         return _listen(port)
@@ -125,7 +125,7 @@ def _named(port: int, option: str) -> socket.socket:
 
 
 def _listening(port: int) -> socket.socket | None:
-    """A socket on a port; None where it is in use or not for us."""
+    """A socket on a port; None if it is in use or not permitted."""
     try:
         return _listen(port)
     except OSError as error:

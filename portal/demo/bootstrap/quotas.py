@@ -1,8 +1,8 @@
-"""The quotas and tiers that the story's people agreed on, brought in as anybody would.
+"""The first quotas and tiers of the demo, created through the product.
 
 One change set, drafted, planned, approved and applied through the product: so the demo's
-first quotas have an author, a reason and a way back. It is of the day the demo begins, and
-says since when the story's cluster has had them.
+first quotas have an author, a reason and an undo. Its date is the demo's start, and its reason
+names the date since which the simulated cluster has had them.
 """
 
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ _WORDS = {
 
 
 def is_due() -> bool:
-    """True until the first quotas and tiers are in, or somebody began with others."""
+    """True until the first quotas and tiers exist, or a person created others."""
     cluster = Cluster.objects.get(name=CLUSTER)
     if not cluster.kubernetes:
         return False
@@ -45,10 +45,10 @@ def is_due() -> bool:
 
 
 def establish(story: Story) -> str:
-    """Bring the first quotas and tiers in, also where a killed start left off.
+    """Create the first quotas and tiers, also after a start that was killed.
 
     Returns:
-        What came of it, in words; empty when there was nothing to do.
+        The result as text; empty if there was nothing to do.
     """
     if not is_due():
         return ""
@@ -72,14 +72,14 @@ def establish(story: Story) -> str:
 
 
 def look_now() -> None:
-    """What waits and why is shown from the start: the next look is up to five minutes away."""
+    """Pending work is shown from the start: the next observation is up to five minutes away."""
     cluster = Cluster.objects.get(name=CLUSTER)
     if cluster.kubernetes:
         look_once(cluster, now=timezone.now)
 
 
 def reason_of(story: Story) -> str:
-    """Why the demo's first change set is of today, and its quotas are weeks old."""
+    """Why the demo's first change set is from today, and its quotas are weeks old."""
     since = datetime.fromtimestamp(story.change_s, UTC)
     return f"{REASON} {since:%d %b %Y}: they are managed here from now on"
 

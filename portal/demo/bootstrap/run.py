@@ -1,4 +1,4 @@
-"""Runs the whole demo: simulated cluster, web, worker, clock, and the history behind."""
+"""Runs the whole demo: simulated cluster, web, worker, beat, and the history import."""
 
 import fcntl
 import json
@@ -27,16 +27,16 @@ from portal.embedded import roles
 from portal.embedded.errors import ServicesError
 from portal.embedded.supervisor import Child, Supervisor, child_environment
 
-READY_S = 60.0  # the longest that a server may take to answer
+READY_S = 60.0  # the longest time that a server may take to respond
 LIVE_AFTER = "about six minutes"
-MOST_DEATHS = 5  # of the history's process, before a person must look
+MOST_DEATHS = 5  # failures of the history process before a person must act
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the demo was asked to run; a port that is None may be any."""
+    """The options of the demo; a port that is None may be any."""
 
     home: Path
     secret: str
@@ -58,7 +58,7 @@ class Demo:
     _reported: tuple[int, int] | None = field(default=None)
 
     def start(self) -> None:
-        """Everything up to the first page, then the rest of the history behind it."""
+        """Start everything up to the first page, then import the rest of the history."""
         began = time.monotonic()
         story, plan = self.memory.story, self.plan
         api = ApiAddress(self.ports.cluster + 1, plan.home)
@@ -83,7 +83,7 @@ class Demo:
             self.filler.start(self.supervisor.environment)
 
     def watch(self) -> None:
-        """Keep it running until somebody stops it."""
+        """Keep it running until it is stopped."""
         while True:
             self.supervisor.watch(seconds=2)
             self._look_at_filler()
@@ -107,7 +107,7 @@ class Demo:
         _wait_for(f"http://{HOST}:{self.ports.cluster}/healthz", self.supervisor)
 
     def _load_newest(self, story: Story) -> None:
-        """What a person should see on the first page."""
+        """Import the data of the first page."""
         last = (
             Source.objects.filter(cluster__name=CLUSTER, last_sample_at__isnull=False)
             .order_by("last_sample_at")
@@ -119,13 +119,13 @@ class Demo:
         is_new = self.memory.is_new
         self.memory.reach(now_s)
         engine = Engine(story, load(self.plan.home))
-        if is_new:  # later starts show what there is at once
+        if is_new:  # later starts show existing data at once
             self.say(f"Importing {days_text(self.memory.missing[0])} of metrics ...")
             load_next(engine, self.memory)
         share(self.memory)
 
     def _look_at_filler(self) -> None:
-        """Tell how far the history is, and notice when it has ended."""
+        """Report the progress of the history, and notice when it has ended."""
         found = progress()
         if found is not None and found != self._reported:
             self._reported = found
@@ -141,7 +141,7 @@ class Demo:
         if code == 0:
             self.say("History: all days are loaded")
         elif filler.deaths < MOST_DEATHS:
-            filler.deaths += 1  # it goes on with the stretch at which it ended
+            filler.deaths += 1  # it continues with the part at which it ended
             filler.start(self.supervisor.environment)
         else:
             self.say(
@@ -150,10 +150,10 @@ class Demo:
 
 
 def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
-    """Check what can be wrong before anything is started.
+    """Check the environment before anything is started.
 
     Raises:
-        ServicesError: says what is wrong and what to do.
+        ServicesError: explains what is wrong and what to do.
     """
     stack.enter_context(_alone(plan.home))
     others = list(Cluster.objects.filter(is_demo=False).exclude(name=CLUSTER)[:3])
@@ -183,7 +183,7 @@ def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
 
 
 def _last_cluster_port() -> int | None:
-    """Where the simulated cluster was at the last start; None before the first one."""
+    """The port of the simulated cluster at the last start; None before the first one."""
     source = Source.objects.filter(
         cluster__name=CLUSTER, kind=SourceKind.SCRAPE
     ).first()
@@ -205,7 +205,7 @@ def _alone(home: Path) -> IO[bytes]:
 
 
 def _wait_for(url: str, supervisor: Supervisor) -> None:
-    """Until a server answers; one that dies is started again meanwhile."""
+    """Wait until a server responds; a server that dies is restarted in the meantime."""
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
         try:

@@ -1,9 +1,9 @@
 """The simulated cluster on a loopback port: exporters and kube-state-metrics over HTTP.
 
 `/nodes/<place>/metrics` is the exporter of the node in a slot,
-`/kube-state/metrics` is kube-state-metrics, `/healthz` tells that the server is up. A thing
-that is down in the story answers 503. Each answer is that of the present moment. The
-Kubernetes API has a port of its own, and two tokens in the home folder.
+`/kube-state/metrics` is kube-state-metrics, `/healthz` shows that the server is up. An exporter
+that is down in the scenario responds with 503. Each response has the state of the current moment.
+The Kubernetes API has a separate port, and two tokens in the home folder.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from portal.demo.scenario.story import Story
 HOST = "127.0.0.1"
 KUBE_PATH = "/kube-state/metrics"
 READER_TOKEN, PUSHER_TOKEN = "api-reader.token", "api-pusher.token"  # files
-FOLLOW_S = 2.0  # between two looks at what people changed in the API
+FOLLOW_S = 2.0  # between two reads of changes in the API
 _NODE_PATH = re.compile(r"/nodes/([a-z0-9-]+)/metrics")
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
