@@ -26,14 +26,14 @@ from accounting.web.permissions import signed_in
 from accounting.web.splits import filtering, split_of
 from accounting.web.steps import FREQUENCY, ChartStep, steps_of
 
-ALL = 1_000_000  # rows of a download
+ALL = 1_000_000  # rows of a file
 
 LISTED = 8  # workloads in a list of the overview
 
 
 @signed_in
 def overview(request: HttpRequest) -> HttpResponse:
-    """Where the GPU-hours and the money went; a person with one team lands on it."""
+    """Use and cost of GPU-hours; a person with one team is redirected to that team."""
     state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
     if "csv" in state.query:
@@ -89,7 +89,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpResponse:
-    """Redirect to the visitor's only team, with a warning where the link names another."""
+    """Redirect to the visitor's only team, with a warning if the link names another one."""
     if foreign := foreign_teams(state, {team.slug}):
         messages.warning(
             request, foreign_note(foreign, f"{team.name} is shown instead.")
@@ -99,7 +99,7 @@ def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpRes
 
 
 def _changes_csv(state: PageState) -> HttpResponse:
-    """Every workload whose charge moved, and by how much."""
+    """Every workload whose charge changed, and the difference."""
     columns = ("team", "namespace", "workload", "before", "after", "change", "currency")
     found = []
     if state.before_period is not None:
@@ -124,7 +124,7 @@ def _changes_csv(state: PageState) -> HttpResponse:
 def _capacity(
     state: PageState, steps: Sequence[ChartStep], length_ms: int, places: int
 ) -> dict[str, object]:
-    """The whole fleet: only for those who see every team."""
+    """The whole fleet: only for people who see every team."""
     selection = state.selection()
     row = ledger_total(selection)
     if not row.wall_ms:
