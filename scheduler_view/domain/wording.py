@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from accounting.domain.core.money import Money
+
 
 def units(resource: str, number: int | None = None) -> str:
     """The name of units of a resource; singular for one."""
@@ -34,4 +36,4 @@ def whose(name: str) -> str:
 
 def money(amount: Decimal, currency: str) -> str:
     """`EUR 12,345.00`; pages use the person's own number format."""
-    return f"{currency} {amount:,.2f}"
+    return str(Money(amount, currency))

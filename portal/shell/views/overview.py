@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from accounting.domain.core.money import minor_places
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.file_names import period_part
 from accounting.queries.teams.teams import TeamRef, visible_teams
@@ -45,7 +46,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
     sides = state.sides(length)
-    places = figures.places_of(state.currency)
+    places = minor_places(state.currency)
     found = breakdown(
         selection,
         "team",
@@ -103,7 +104,7 @@ def _changes_csv(state: PageState) -> HttpResponse:
     columns = ("team", "namespace", "workload", "before", "after", "change", "currency")
     found = []
     if state.before_period is not None:
-        places = figures.places_of(state.currency)
+        places = minor_places(state.currency)
         found = moved_most(state.selection(), state.before_period, ALL, places)
     rows = [
         (
