@@ -22,6 +22,8 @@ NAMES = (  # of measuring
     "before_commit",
     "committed",
     "rolling_up",
+    "rolling_up_by_gpu",
+    "rolled_up_by_gpu",
     "rolled_up",
 )
 RETIREMENT_NAMES = ("retiring_day", "retired_day")

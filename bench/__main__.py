@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8, K1, K2, attribution, backfill, against named alternatives.
+"""`make bench`: P1 to P8, G1, K1, K2, attribution, backfill, against named alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -28,6 +28,7 @@ def main() -> int:
         from bench import (
             attribution,
             backfill,
+            by_gpu,
             decode,
             drift,
             endtoend,
@@ -46,6 +47,7 @@ def main() -> int:
             endtoend.figures(wanted),
             decode.figures(wanted),
             rollups.figures(wanted),
+            by_gpu.figures(wanted),
             attribution.figures(wanted),
             drift.figures(wanted),
             plan.figures(wanted),

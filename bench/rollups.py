@@ -30,8 +30,8 @@ def _dirty_hour() -> Iterator[Figure]:
         cluster.reset()
         cluster.make(gpus)
         cluster.load_windows(gpus, 0, 12)
-        partitions.ensure(partitions.HOURS, cluster.START, cluster.START + HOUR)
-        partitions.ensure(partitions.DAYS, cluster.START, cluster.START + HOUR)
+        for table in (*partitions.ALL_HOURS, *partitions.ALL_DAYS):
+            partitions.ensure(table, cluster.START, cluster.START + HOUR)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE usage_window")
         seconds = interleaved({"hour": _roll}, rounds=5)["hour"]

@@ -1,7 +1,8 @@
 """The settings of the process from its environment: read once, typed, with one clear error.
 
-Every setting can also be a file: `SECRET_KEY_FILE=/run/secrets/key`, or a file named `secret_key`
-in the directory `SECRETS_DIR`. Values never appear in error messages, because some are secrets.
+Every name may also be given as a file: `SECRET_KEY_FILE=/run/secrets/key`, or a file
+called `secret_key` in the directory that `SECRETS_DIR` names. Values never appear in
+error messages, because some are secrets.
 """
 
 import os
@@ -26,14 +27,13 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
-# of the database; longer names are truncated
-ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # of the database; longer ones are cut off
 
 SHORTEST_SECRET = 32  # characters; Django generates 50
 
 
 class ConfigurationError(ImproperlyConfigured):
-    """The environment is not valid."""
+    """The environment is not one that the product starts in."""
 
 
 class NamedFiles(PydanticBaseSettingsSource):
@@ -58,7 +58,7 @@ class NamedFiles(PydanticBaseSettingsSource):
             raise ConfigurationError(message) from None
 
     def __call__(self) -> dict[str, Any]:
-        """All settings that are set as a file."""
+        """All settings that were given as a file."""
         found = {
             name: self.get_field_value(field, name)[0]
             for name, field in self.settings_cls.model_fields.items()
@@ -81,46 +81,40 @@ class Environment(BaseSettings):
     newer. Without it the embedded one of `portal.embedded` is used."""
 
     app_database_url: SecretStr | None = None
-    """The database URL of web, worker, beat and observer, passed to `manage.py prepare_database`
-    only: it creates that role, which cannot rewrite the audit log, with its password.
-    """
+    """How web, worker, beat and observer sign in, passed to `manage.py prepare_database`
+    only: it makes that role, which cannot rewrite the record, with its password."""
 
     redis_url: SecretStr | None = None
     """`redis://host:6379/0`, `rediss://` or `unix:///path?db=0`; Redis or Valkey 6.0 or
-    newer. Add `protocol=2` for a proxy that does not support RESP3. Without it: embedded.
-    """
+    newer. Add `protocol=2` for a proxy that refuses RESP3. Without it: embedded."""
 
     public_url: str = "http://127.0.0.1:8000"
-    """The address that people type. https, except on the local machine."""
+    """The address that people type. https, except on the machine itself."""
 
     allowed_hosts: Annotated[list[str], NoDecode] = []
-    """More accepted host names, with commas; that of `public_url` is always accepted."""
+    """More host names to answer to, with commas; that of `public_url` is one always."""
 
     trust_forwarded_proto: bool = False
-    """True behind a proxy that terminates TLS and always sets `X-Forwarded-Proto` itself."""
+    """True behind a proxy that ends TLS and always sets `X-Forwarded-Proto` itself."""
 
     trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
     """Addresses or networks of the proxies in front, with commas (`10.0.0.7, fd00::/64`).
-    Only from these `X-Forwarded-For` is used as the client's address, for rate limits and logs.
-    """
+    Only from there `X-Forwarded-For` names the client, for rate limits and logs."""
 
     gpu_ledger_home: Path = BASE_DIR / ".gpu-ledger"
-    """The folder for the state of the embedded services and for a generated secret."""
+    """Where the embedded services and a generated secret keep their state."""
 
     gpu_ledger_local: bool = False
     """True for commands at a terminal and the demo: a missing secret is generated once
-    and stored in `gpu_ledger_home`, static files are served without a build step.
-    """
+    and kept in `gpu_ledger_home`, static files are served without a build step."""
 
     ingest_hours_at_once: Annotated[int, Field(ge=1, le=24)] = 6
-    """Hours of buffered samples that are computed together, for a small cluster.
-    Fewer hours need less memory, and less is computed again after a worker died.
-    """
+    """Hours of kept samples that are computed together, of a cluster that is small enough.
+    Fewer take less memory, and less is computed again after a worker died."""
 
     fact_days: Annotated[int, Field(ge=8, le=397)] = 35
-    """Days for which five-minute facts are kept (rules.md N32). At least a day longer than sources
-    are read again, and not longer than hours are kept.
-    """
+    """Days that five-minute facts are kept (rules.md N32). At least a day longer than sources
+    are read again, and not longer than hours are kept."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] | None = None
@@ -139,7 +133,7 @@ class Environment(BaseSettings):
     def refuse_everybody(
         cls, value: list[IPv4Network | IPv6Network]
     ) -> list[IPv4Network | IPv6Network]:
-        """If every address were a trusted proxy, clients could choose the counted address."""
+        """Where everybody is a proxy, everybody chooses the address that is counted."""
         if any(network.prefixlen == 0 for network in value):
             raise ValueError("includes all addresses: list only your proxies")
         return value
@@ -147,7 +141,7 @@ class Environment(BaseSettings):
     @field_validator("allowed_hosts")
     @classmethod
     def refuse_wildcards(cls, value: list[str]) -> list[str]:
-        """A portal that accepts any host name can be made to send links with any name."""
+        """A portal that answers to any name can be made to send links to any name."""
         if "*" in value:
             raise ValueError("* is not accepted: list the hosts")
         return value
@@ -171,7 +165,7 @@ class Environment(BaseSettings):
     @field_validator("app_database_url")
     @classmethod
     def check_app_database_url(cls, value: SecretStr | None) -> SecretStr | None:
-        """Its name is used in SQL, so it must be a simple one."""
+        """Its name goes into SQL, so it is a plain one."""
         if value:
             name = database_settings(value.get_secret_value())["USER"]
             if not ROLE.fullmatch(name):
@@ -194,7 +188,7 @@ class Environment(BaseSettings):
     @field_validator("public_url")
     @classmethod
     def check_public_url(cls, value: str) -> str:
-        """Passwords and session cookies are not sent in clear text."""
+        """Passwords and session cookies do not travel in clear text."""
         address = urlsplit(value)
         if address.scheme not in {"http", "https"} or not address.hostname:
             raise ValueError("must be an address such as https://gpu.example.org")
@@ -204,7 +198,7 @@ class Environment(BaseSettings):
 
     @model_validator(mode="after")
     def require_secret(self) -> "Environment":
-        """Deny by default: no well-known secret, no missing one."""
+        """Deny by default: no well-known secret, no silent one."""
         if self.secret_key is None and not self.gpu_ledger_local:
             raise ValueError(
                 "SECRET_KEY: is missing. Set it, or SECRET_KEY_FILE, to at least"
@@ -228,12 +222,12 @@ class Environment(BaseSettings):
 
     @property
     def is_secure(self) -> bool:
-        """True if the public address is https."""
+        """True when people come by https."""
         return self.public_url.startswith("https://")
 
     @property
     def hosts(self) -> list[str]:
-        """All accepted host names."""
+        """Every host name to answer to."""
         own = urlsplit(self.public_url).hostname or ""
         local = sorted(LOOPBACK) if own in LOOPBACK else [own]
         return [*local, *self.allowed_hosts]
@@ -243,7 +237,7 @@ def read_environment() -> Environment:
     """The environment of this process.
 
     Raises:
-        ConfigurationError: names every setting that is missing or not valid.
+        ConfigurationError: naming every setting that is missing or wrong.
     """
     try:
         return Environment()
@@ -267,11 +261,11 @@ def _line(location: tuple[int | str, ...], message: str) -> str:
 def database_settings(url: str) -> dict[str, Any]:
     """The entry of Django's DATABASES for a PostgreSQL URL.
 
-    A socket directory is set with `?host=/run/postgresql`; other query parameters are those of
-    libpq (`sslmode`, `sslrootcert`, `options`).
+    A socket directory is given as `?host=/run/postgresql`; other query parameters are
+    those of libpq (`sslmode`, `sslrootcert`, `options`).
 
     Raises:
-        ValueError: it is not the URL of a PostgreSQL database.
+        ValueError: when it is not the URL of a PostgreSQL database.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
@@ -291,9 +285,9 @@ def database_settings(url: str) -> dict[str, Any]:
 
 
 def static_root(checkout: Path, home: Path) -> Path:
-    """The folder of `collectstatic` and the web server.
+    """Where `collectstatic` puts files, and the web server finds them.
 
-    In the checkout, as in the image; in the home if the checkout is read-only.
+    In the checkout, as in the image; in the home where the checkout may not be written.
     """
     built = checkout / "staticfiles"
     if built.is_dir() or os.access(checkout, os.W_OK):

@@ -1,4 +1,5 @@
-"""All addresses. `/healthz` and `/readyz` are answered before this, by `portal.probes.http`."""
+"""Where everything is mounted. `/healthz` and `/readyz` are answered before this,
+by `portal.probes.http`."""
 
 from django.urls import include, path
 

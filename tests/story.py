@@ -20,6 +20,7 @@ from django.db import connection
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.ingest.facts import partitions
+from accounting.ingest.facts.gpu_rollup import roll_up_by_gpu
 from accounting.ingest.facts.rollup import roll_up_days, roll_up_hour
 from accounting.models import (
     Billing,
@@ -363,9 +364,9 @@ class _Teller:
         )
 
     def _rollups(self, until: datetime) -> None:
-        for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+        for table in partitions.ALL_HOURS:
             partitions.ensure(table, self.since, self.until + HOUR)
-        for table in (partitions.DAYS, partitions.INTENSITY_DAYS):
+        for table in partitions.ALL_DAYS:
             partitions.ensure(table, self.since - HOUR * 48, self.until + HOUR * 48)
         rows, at = [], self.since
         gap_end = self.gap_day + HOUR * 24
@@ -461,6 +462,7 @@ class _Teller:
             days |= roll_up_hour(self.cluster.pk, hour)
             hour += HOUR
         roll_up_days(self.cluster.pk, sorted(days))
+        roll_up_by_gpu(self.cluster.pk)
 
     def _fact(self, at: datetime, gpu: Gpu, held: Held | None) -> tuple[object, ...]:
         node = gpu.node.pk

@@ -27,6 +27,7 @@ from accounting.queries.paging import (
     page_of,
     seek_of,
 )
+from accounting.queries.row_limit import MOST_ROWS
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -271,7 +272,8 @@ class RowsView(ApiView):
         query = request.query_params
         filters = {name: query.getlist(name) for name in FILTERS if name in query}
         _check_names(scope, filters)
-        return parse_selection(scope, query.get("from"), query.get("to"), filters)
+        period = query.get("from"), query.get("to")
+        return parse_selection(scope, *period, filters, most_rows=MOST_ROWS)
 
     def by(self, request: Request, default: str) -> list[str]:
         """The requested dimensions, separated by commas."""

@@ -227,14 +227,24 @@ _HAS_FACTS = """EXISTS (
 _HOURS = """SELECT DISTINCT hour_start FROM usage_hour
             WHERE cluster_id = %(cluster)s AND hour_start >= date_trunc(
                 'hour', %(start)s::timestamptz, 'UTC') AND hour_start < %(end)s"""
+_KEPT_ASIDE = {  # table -> column of `accounting_retiredhour`
+    "usage_hour": "usage",
+    "intensity_hour": "intensity",
+    "usage_gpu_hour": "usage_by_gpu",
+    "intensity_gpu_hour": "intensity_by_gpu",
+}
+
+
+def _aside(table: str) -> str:
+    return f"""(SELECT coalesce(jsonb_agg(to_jsonb(u)), '[]') FROM {table} u
+            WHERE u.cluster_id = %(cluster)s AND u.hour_start = h.hour_start)"""
+
+
 _EMPTY = (
     f"""
-    INSERT INTO accounting_retiredhour (cluster_id, hour_start, usage, intensity)
-    SELECT %(cluster)s, h.hour_start,
-           (SELECT jsonb_agg(to_jsonb(u)) FROM usage_hour u
-            WHERE u.cluster_id = %(cluster)s AND u.hour_start = h.hour_start),
-           (SELECT coalesce(jsonb_agg(to_jsonb(i)), '[]') FROM intensity_hour i
-            WHERE i.cluster_id = %(cluster)s AND i.hour_start = h.hour_start)
+    INSERT INTO accounting_retiredhour
+        (cluster_id, hour_start, usage, intensity, usage_by_gpu, intensity_by_gpu)
+    SELECT %(cluster)s, h.hour_start, {", ".join(map(_aside, _KEPT_ASIDE))}
     FROM ({_HOURS}) h
     WHERE h.hour_start >= %(hour)s AND NOT {_HAS_FACTS.format(start="h.hour_start")}
     ON CONFLICT (cluster_id, hour_start) DO NOTHING
@@ -279,8 +289,8 @@ def _bring_back(cluster: Cluster, period: Interval) -> None:
         "nothing": NOTHING,
     }
     derive_again(cluster, period)
-    partitions.ensure(partitions.HOURS, period.start, period.end)
-    partitions.ensure(partitions.INTENSITY_HOURS, period.start, period.end)
+    for table in partitions.ALL_HOURS:
+        partitions.ensure(table, period.start, period.end)
     with connection.cursor() as cursor:
         for statement in _BRING_BACK:
             cursor.execute(statement, values)
@@ -296,9 +306,10 @@ _BRING_BACK = (
         INSERT INTO {table}
         SELECT kept.* FROM (SELECT {column} FROM {_ASIDE} AND r.hour_start >= %(kept)s) r
         CROSS JOIN LATERAL jsonb_populate_recordset(NULL::{table}, r.{column}) kept
-        ON CONFLICT DO NOTHING
+        WHERE NOT EXISTS (SELECT FROM {table} t WHERE t.cluster_id = kept.cluster_id
+                          AND t.hour_start = kept.hour_start)
         """
-        for table, column in (("usage_hour", "usage"), ("intensity_hour", "intensity"))
+        for table, column in _KEPT_ASIDE.items()
     ),
     f"""
     INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)

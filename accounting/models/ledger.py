@@ -2,6 +2,7 @@
 Redis only wake workers.
 """
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from accounting.models.cluster import Cluster, Source
@@ -77,6 +78,29 @@ class DirtyHour(models.Model):
         ]
 
 
+class PendingGpuHour(models.Model):
+    """An hour whose rows by GPU and node, or those of its days, are out of date.
+
+    Cleared by `ingest.facts.gpu_rollup`; until then reports by GPU read finer tables.
+
+    Attributes:
+        billing_days: the days by GPU that are to be summed again.
+        needs_hour: the hour itself is to be summed from its facts first.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    hour_start = models.DateTimeField()
+    billing_days = ArrayField(models.DateField())
+    needs_hour = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "hour_start"], name="pending_gpu_hour_unique"
+            )
+        ]
+
+
 class PendingRetirement(models.Model):
     """Remaining work after a cluster's end was set, changed or cleared (N38).
 
@@ -92,13 +116,16 @@ class PendingRetirement(models.Model):
 class RetiredHour(models.Model):
     """An hour of a retired cluster whose facts have expired, stored so that it can be restored.
 
-    `usage` and `intensity` are its rows of `usage_hour` and `intensity_hour`.
+    `usage` and `intensity` are its rows of `usage_hour` and `intensity_hour`, the others those of
+    `usage_gpu_hour` and `intensity_gpu_hour`, as far as they were kept.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()
     usage = models.JSONField()
     intensity = models.JSONField()
+    usage_by_gpu = models.JSONField(default=list)
+    intensity_by_gpu = models.JSONField(default=list)
 
     class Meta:
         constraints = [

@@ -19,6 +19,9 @@ class StoredIn(Enum):
     """The coarsest table that can answer a dimension."""
 
     DAYS = auto()  # rollups by day, hence by hour too
+    GPU_DAYS = (
+        auto()
+    )  # rollups by GPU and node: days, hours, facts at the ends of a range
     HOURS = auto()  # rollups by hour only
     FACTS = auto()  # five-minute facts only, while they are kept (rules.md N32)
 
@@ -67,7 +70,7 @@ class Dimension:
         keys: the fields that it adds to a row; one of them has its name.
         joins: the tables that its SQL needs in addition to `u`.
         stored: the coarsest table that can answer it.
-        column: of the facts, to group by; only for `StoredIn.FACTS`.
+        column: of the facts, to group by, where hours and days do not have it.
         is_filter: rows can be restricted to some of its values.
         has_unheld: unallocated time has a value too, so the ledger can be split by it.
         values: all possible values, if they are fixed; empty if any text is possible.
@@ -168,7 +171,7 @@ DIMENSIONS = (
         label="Node",
         keys=(DimensionKey("node", "nd.name"),),
         joins=(_NODE,),
-        stored=StoredIn.FACTS,
+        stored=StoredIn.GPU_DAYS,
         column="node_id",
         has_unheld=True,
     ),
@@ -177,7 +180,7 @@ DIMENSIONS = (
         label="GPU",
         keys=(DimensionKey("gpu", "gp.uuid"),),
         joins=(_GPU,),
-        stored=StoredIn.FACTS,
+        stored=StoredIn.GPU_DAYS,
         column="gpu_id",
         has_unheld=True,
     ),

@@ -1,18 +1,21 @@
 """The table that answers a selection, as one SELECT with the columns that reports sum.
 
 Days if possible, else hours, else the five-minute facts: the cost depends on the requested range,
-not on the length of the history.
+not on the length of the history. By GPU or node: days, with hours and facts at the
+ends of the range.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from accounting.domain.core.interval import Interval
-from accounting.models import Gpu
+from accounting.queries.by_gpu import gpu_ids, rows_by_gpu
 from accounting.queries.dimensions import BY_NAME, Dimension, StoredIn, named
+from accounting.queries.gpu_rollups import Grain, Piece
 from accounting.queries.retained_range import kept_facts
+from accounting.queries.row_limit import check_rows
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -20,7 +23,8 @@ from accounting.queries.selection import (
     is_on_days,
     is_on_hours,
 )
-from accounting.rating.charge_sql import hard_facts, parameters, priced_facts
+from accounting.queries.stored_columns import INTENSITY, USAGE, Column
+from accounting.rating.charge_sql import GPU_COLUMNS, parameters
 
 
 @dataclass(slots=True)
@@ -78,21 +82,8 @@ def hard_relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
     return _chosen(selection, dimensions, INTENSITY)
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """The tables of usage or of GPU activity."""
-
-    hours: str
-    days: str
-    facts: Callable[[tuple[str, ...]], str]
-
-
-USAGE = _Column("usage_hour", "usage_day", priced_facts)
-INTENSITY = _Column("intensity_hour", "intensity_day", hard_facts)
-
-
 def _chosen(
-    selection: Selection, dimensions: Iterable[str], column: _Column
+    selection: Selection, dimensions: Iterable[str], column: Column
 ) -> Relation:
     wanted = named((*dimensions, *selection.filters))
     chosen = _base(selection, wanted, column)
@@ -102,10 +93,14 @@ def _chosen(
 
 
 def _base(
-    selection: Selection, wanted: Sequence[Dimension], column: _Column
+    selection: Selection, wanted: Sequence[Dimension], column: Column
 ) -> Relation:
     period = selection.period
     stored = {one.stored for one in wanted}
+    if StoredIn.GPU_DAYS in stored and StoredIn.FACTS not in stored:
+        by_hour = StoredIn.HOURS in stored
+        text, values = rows_by_gpu(selection, column, by_hour=by_hour)
+        return Relation(text, finer=GPU_COLUMNS, parameters=values)
     if StoredIn.FACTS in stored or (period is not None and not _fits_rollups(period)):
         return _facts(selection, wanted, column)
     if StoredIn.HOURS in stored or (period is not None and not is_on_days(period)):
@@ -148,7 +143,7 @@ def _hours(period: Interval | None, table: str) -> Relation:
 
 
 def _facts(
-    selection: Selection, wanted: Sequence[Dimension], column: _Column
+    selection: Selection, wanted: Sequence[Dimension], column: Column
 ) -> Relation:
     kept = kept_facts(selection.period, selection.filters.get("cluster"))
     if kept.has_expired:
@@ -163,20 +158,14 @@ def _facts(
     if period is not None and selection.period is not None:
         period = selection.period.intersection(period)
     period = period or Interval(0, 0)
+    all_of_it = Piece(Grain.FACTS, period.start, period.end)
+    check_rows(selection, [all_of_it])
     finer = tuple(one.column for one in wanted if one.column)
     return Relation(
         column.facts(finer),
         finer=finer,
-        parameters=parameters(None, period.start, period.end, _gpu_ids(selection)),
+        parameters=parameters(None, period.start, period.end, gpu_ids(selection)),
     )
-
-
-def _gpu_ids(selection: Selection) -> list[int] | None:
-    """The selected GPUs, so that facts of others are not read; None for all."""
-    uuids = selection.filters.get("gpu")
-    if uuids is None:
-        return None
-    return list(Gpu.objects.filter(uuid__in=uuids).values_list("pk", flat=True))
 
 
 def _restrict(chosen: Relation, selection: Selection) -> None:

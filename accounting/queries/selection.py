@@ -33,15 +33,24 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A period (None: all stored time), filters by dimension, and a scope."""
+    """A period (None: all stored time), filters by dimension, and a scope.
+
+    Attributes:
+        most_rows: a report that would read more rows by GPU is refused; None for commands.
+    """
 
     scope: Scope
     period: Interval | None = None
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    most_rows: int | None = None
 
 
 def parse_selection(
-    scope: Scope, start: str | None, end: str | None, filters: Mapping[str, Any]
+    scope: Scope,
+    start: str | None,
+    end: str | None,
+    filters: Mapping[str, Any],
+    most_rows: int | None = None,
 ) -> Selection:
     """A selection from the texts of a request.
 
@@ -49,6 +58,7 @@ def parse_selection(
         scope: of the person.
         start, end: ISO 8601 with offset, or a date (midnight in the billing time zone).
         filters: value or values by dimension.
+        most_rows: that may be read by GPU.
 
     Raises:
         SelectionError: a time or dimension that is not valid (rules.md N30).
@@ -62,7 +72,7 @@ def parse_selection(
     }
     for key, values in kept.items():
         _check_values(key, values)
-    return Selection(scope, _period(start, end), kept)
+    return Selection(scope, _period(start, end), kept, most_rows)
 
 
 def check_word(parameter: str, word: str, allowed: Sequence[str]) -> None:

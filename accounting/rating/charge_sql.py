@@ -32,6 +32,10 @@ KEY_COLUMNS = (
     "price_id",
     "gpu_price_id",
 )
+RATE_COLUMNS = ("rate", "cost", "gpu_rate", "gpu_cost", "currency")
+SUMMED_COLUMNS = (*STATE_COLUMNS, "estimated_ms", "samples_expected", "samples_used")
+CHARGE_COLUMNS = (*KEY_COLUMNS, *RATE_COLUMNS, *SUMMED_COLUMNS)
+GPU_COLUMNS = ("gpu_id", "node_id")  # in addition, in rollups by GPU
 HARD_KEY_COLUMNS = KEY_COLUMNS[:-2]  # GPU activity has no price
 
 HAS_RATE = "u.rate IS NOT NULL"
@@ -271,4 +275,19 @@ SELECT {_LINE}{outer}, {", ".join(again)}
 FROM gathered g
 JOIN piece t USING (at)
 GROUP BY {_LINE}{outer}
+"""
+
+
+def unpriced_facts(finer: tuple[str, ...] = ()) -> str:
+    """A SELECT of the states of facts as they are, without teams, prices and sums.
+
+    Args:
+        finer: further columns of `usage_window`.
+    """
+    columns = ("cluster_id", *finer, *STATE_COLUMNS, "samples_expected", "samples_used")
+    return f"""
+SELECT {", ".join(columns)} FROM usage_window
+WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
+  AND (%(gpus)s::int[] IS NULL OR gpu_id = ANY(%(gpus)s))
+  AND window_start >= %(start)s AND window_start < %(end)s
 """

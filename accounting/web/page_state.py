@@ -25,6 +25,7 @@ from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.domain.reports.date_range_parts import RangeError
 from accounting.domain.reports.date_ranges import parse_words, preset_named
 from accounting.models import Cluster
+from accounting.queries.row_limit import MOST_ROWS
 from accounting.queries.selection import FIRST, LAST, Selection
 from accounting.queries.teams.teams import TeamRef
 from accounting.queries.usage.breakdown import Sides
@@ -212,7 +213,7 @@ class PageState(Address):
         for name, value in {"cluster": self.cluster, **more}.items():
             if value:
                 kept[name] = (value,) if isinstance(value, str) else value
-        return Selection(self.visitor.scope, self.period, kept)
+        return Selection(self.visitor.scope, self.period, kept, MOST_ROWS)
 
     def unfiltered(self, **more: str) -> Selection:
         """The selection of this page without the filters of its chips."""
@@ -221,6 +222,7 @@ class PageState(Address):
             self.visitor.scope,
             self.period,
             {name: (value,) for name, value in kept.items() if value},
+            MOST_ROWS,
         )
 
     def filter_chips(self, teams: Mapping[str, TeamRef]) -> list[FilterChip]:

@@ -14,12 +14,13 @@ from django.http import (
     HttpResponseBase,
     HttpResponseNotAllowed,
 )
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from accounting import rights
 from accounting.access import Scope, person_of, scope_with
+from accounting.queries.selection import SelectionError
 from accounting.rating.billing_settings import (
     BillingSettings,
     billing_at,
@@ -113,6 +114,9 @@ def page(
                         return view(request, *args, **kwargs)
                 except PageMoved as moved:
                     return redirect(moved.url)
+                except SelectionError as error:
+                    detail = f"{str(error)[:1].upper()}{str(error)[1:]}."
+                    return render(request, "400.html", {"detail": detail}, status=400)
 
         return checked  # type: ignore[return-value]  # wraps() forgets the view's own type
 

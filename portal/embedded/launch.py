@@ -1,4 +1,4 @@
-"""Starts server processes so that they end with their parent."""
+"""How a server process is started, so that it ends with the one who started it."""
 
 import importlib.util
 import os
@@ -30,7 +30,7 @@ def program(package: str, *parts: str) -> Path:
     """A program inside an installed wheel, found without importing the wheel.
 
     Raises:
-        ServicesError: the wheel is not installed.
+        ServicesError: when the wheel is not installed.
     """
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
@@ -42,15 +42,15 @@ def program(package: str, *parts: str) -> Path:
 
 
 def private_directory(path: Path, *, owner: UnixAccount | None = None) -> None:
-    """Create a directory that only its owner may enter, or check an existing one.
+    """Make a directory that only its owner may enter, or check that it is one.
 
     Raises:
-        ServicesError: another user has created it, or it cannot be created.
+        ServicesError: somebody else has made it before us, or it cannot be made.
     """
     ours, wanted = os.geteuid(), owner.uid if owner else os.geteuid()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.lstat()  # no links: in /tmp it may be another user's link
+        found = path.lstat()  # of itself: in /tmp it may be somebody's link
         if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {ours, wanted}:
             raise ServicesError(f"{path} belongs to another user: set GPU_LEDGER_HOME")
         if stat.S_IMODE(found.st_mode) != 0o700:
@@ -70,12 +70,12 @@ def start(
     account: UnixAccount | None = None,
     keep: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a server whose output is appended to its log.
+    """Start a server whose output goes to the end of its log.
 
     Args:
-        directory: its working directory; entered before the account changes.
+        directory: where it works; entered before the account changes.
         account: None for our own.
-        keep: file descriptors that it inherits.
+        keep: descriptors that it inherits.
     """
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with log.open("ab") as output:

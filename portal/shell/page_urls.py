@@ -1,4 +1,4 @@
-"""Addresses of the pages that join both apps."""
+"""Addresses of the pages that join everything."""
 
 from django.urls import path
 

@@ -1,13 +1,13 @@
-"""The text of a change set that was stopped by an internal error."""
+"""What is said of a change set that a fault of our own has stopped."""
 
-LONGEST = 300  # of the error's own message
+LONGEST = 300  # of what the fault itself said
 
 
 def internal_error_message(what: str, error: Exception) -> str:
-    """A message with the failed step, and what to do.
+    """For the person who waits: what failed, and what to do.
 
     Args:
-        what: the failed step, such as `plan this`.
+        what: the verb that was tried, e.g. `plan this`.
     """
     said = " ".join(str(error).replace("\0", " ").split())[:LONGEST]
     name = type(error).__name__

@@ -89,7 +89,7 @@ class ChangesView(RowsView):
 
 
 class OneView(ApiView):
-    """The base of all addresses of one change set."""
+    """What all addresses of one change set share."""
 
     subject = "change-sets"
 

@@ -1,4 +1,4 @@
-"""Errors of change sets as responses of the API (RFC 9110: 409, 412, 428)."""
+"""What cannot be done, as the API says it (RFC 9110: 409, 412, 428)."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from scheduler_view.planning.desired_state import LostUpdate
 
 
 class Conflict(exceptions.APIException):
-    """The state, or another person's change, does not allow it."""
+    """The state, or somebody else's change, does not allow it."""
 
     status_code = 409
 
 
 class PreconditionFailed(exceptions.APIException):
-    """The current version differs from If-Match."""
+    """Another version is there than If-Match names."""
 
     status_code = 412
 
@@ -29,13 +29,13 @@ class PreconditionRequired(exceptions.APIException):
 
 
 class Unprocessable(exceptions.APIException):
-    """An idempotency key that was used with another request."""
+    """An idempotency key that came with another request."""
 
     status_code = 422
 
 
 def translated(error: Exception) -> Exception:
-    """One of our errors as an exception of the API framework."""
+    """An error of ours as one that the API knows."""
     if isinstance(error, ChangedMeanwhile):
         return PreconditionFailed(str(error))
     if isinstance(error, ChangeRefused | LostUpdate):

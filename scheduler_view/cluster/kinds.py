@@ -1,4 +1,4 @@
-"""The kinds of objects that are read, and the two that are written."""
+"""The kinds of objects that we look at, and the two that we change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # befor
 
 @dataclass(frozen=True, slots=True)
 class ObjectKind:
-    """The API path of objects of a kind."""
+    """Where objects of a kind are found."""
 
     version: str
     plural: str
@@ -62,7 +62,7 @@ KINDS: Mapping[str, ObjectKind] = {
 
 
 def written(kind: str) -> ObjectKind:
-    """A kind that may be written; all others are rejected.
+    """A kind that we may change; no other is, whatever a caller asks.
 
     Raises:
         ValueError: this kind is never written.

@@ -20,13 +20,12 @@ Body = Mapping[str, Any]
 
 
 class DriftState(StrEnum):
-    """Every object has one of these states; a cluster that does not respond gets no new ones."""
+    """One of these is true of every object; a cluster that is silent has none new."""
 
     IN_SYNC = "in_sync"
-    # a field that we set was changed or removed, or a removed object still exists
-    DIFFERS = "differs"
-    OTHER = "other"  # another manager has it: it is shown, not changed
-    NOT_MANAGED = "not_managed"  # it limits GPUs, and is not managed by GPU Ledger
+    DIFFERS = "differs"  # somebody changed or removed what we set, or left it behind
+    OTHER = "other"  # another manager has it: it is shown, not touched
+    NOT_MANAGED = "not_managed"  # it limits GPUs, and nobody asked us to manage it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +33,10 @@ class DriftStatus:
     """The state of one object.
 
     Attributes:
-        changes: fields, from the desired (`before`) to the actual value (`after`).
-        who: other managers of those fields, joined; empty if not known.
-        when: when they last wrote, in the API server's format; empty if not known.
-        words: the same as a sentence.
+        changes: fields, from what is wanted (`before`) to what is there (`after`).
+        who: managers of those fields beside us, joined; empty when nobody can be named.
+        when: when they last wrote, as the API server writes times; empty when unknown.
+        words: the same for a person.
     """
 
     state: DriftState
@@ -56,10 +55,10 @@ def standing_of(
     """The state of an object; None if GPU Ledger does not manage it.
 
     Args:
-        key: of the object.
-        wanted: the desired object; None if none is desired.
-        live: the object in the cluster; None if it does not exist.
-        added: resources that an administrator added.
+        key: which object.
+        wanted: what we would apply; None when nothing is wanted of it.
+        live: the object as it is; None when there is none.
+        added: resources that an administrator named.
     """
     if wanted is None:
         return None if live is None else _unasked(live, added)
@@ -80,7 +79,7 @@ def standing_of(
 
 
 def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
-    """Other managers that set any of some fields, and when they last wrote."""
+    """Managers beside us that set any of some fields, and when they last wrote."""
     names: dict[str, None] = {}
     last = ""
     asked = set(fields)
@@ -110,7 +109,7 @@ def _unasked(live: Manifest, added: Added) -> DriftStatus | None:
 
 
 def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange, ...]:
-    """The changes of a plan, in the opposite direction."""
+    """What a plan would change, the other way round."""
     here = {key.namespace: "uid"} if key.namespace else {}
     step = plan_steps([DesiredObject(key, wanted)], Observed({key: live}, here))[0]
     if step.action == Action.KEEP:
@@ -139,7 +138,7 @@ def _value(value: str | None) -> str:
 
 
 def _names(fields: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Dotted names of a manager's fields, including their parents."""
+    """Dotted names of a manager's fields, and of all that they are in."""
     for name, inner in fields.items():
         if name.startswith("f:"):
             path = (*above, name.removeprefix("f:"))

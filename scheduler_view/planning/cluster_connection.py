@@ -1,4 +1,4 @@
-"""The connection to a cluster, from its settings."""
+"""How a cluster is reached, as its settings say."""
 
 from collections.abc import Callable
 
@@ -10,9 +10,9 @@ Connect = Callable[[Cluster, AccessRole], ClusterClient]
 
 
 def connect_to(cluster: Cluster, role: AccessRole) -> ClusterClient:
-    """A client of a cluster, from its settings.
+    """A client of a cluster as its settings say.
 
     Raises:
-        NotConfigured: the settings have no usable access.
+        NotConfigured: they say nothing that can be used.
     """
     return connect(access_of(cluster.name, cluster.kubernetes, role))

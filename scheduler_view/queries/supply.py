@@ -1,4 +1,4 @@
-"""The capacity of a cluster for each resource, and the rate of a unit."""
+"""What a cluster offers of each resource, and what a unit of it costs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from scheduler_view.domain.quotas.spend import UnitRates
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """One kind of node: its model, lifecycle, capacity, and number."""
+    """One kind of node: its model, lifecycle, what each offers, and how many there are."""
 
     model: str
     lifecycle: str
@@ -27,12 +27,12 @@ class NodeKind:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """The capacity of present nodes.
+    """What the nodes that are there offer.
 
     Attributes:
         capacity: units by resource.
         kinds: distinct kinds of nodes.
-        added: the share of a GPU of each added resource.
+        added: the share of a GPU of each unit that an administrator named.
     """
 
     capacity: Mapping[str, int]
@@ -41,7 +41,7 @@ class Supply:
 
 
 def supply_of(cluster: Cluster) -> Supply:
-    """The latest capacity of each present node; two queries."""
+    """The latest that each present node said of itself; two queries."""
     facts = (
         NodeFact.objects.filter(
             node__cluster=cluster, node__presences__end_ms__isnull=True
@@ -79,7 +79,7 @@ def rates_of(
 ) -> dict[tuple[str, tuple[str, ...]], UnitRates]:
     """Rates per hour of one unit, by (resource, priority classes of a tier).
 
-    A quota does not distinguish models: the rates are of all models of the resource.
+    A quota does not know models: they are of all that the resource may give.
     """
     models = {kind.model for kind in supply.kinds}
     prices = list(UnitPrice.objects.filter(model__in=models))

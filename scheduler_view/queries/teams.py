@@ -1,4 +1,4 @@
-"""Teams by a person's role in them."""
+"""Teams by what a person is in them."""
 
 from accounting.access import Scope
 from accounting.models import Team

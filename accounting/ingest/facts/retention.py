@@ -4,23 +4,25 @@ A hold keeps its totals when its facts expire (N32).
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Max, Min
+from django.db.models import Max, Min, QuerySet
 
 from accounting.domain.core.ledger_line import HELD_STATES
 from accounting.ingest.facts import partitions
 from accounting.ingest.facts.rollup import FACTS
 from accounting.ingest.kube_state_jobs import objects
 from accounting.ingest.reading import scrape_buffer
-from accounting.models import DirtyHour, IngestWindow
+from accounting.models import DirtyHour, IngestWindow, PendingGpuHour
 from accounting.queries.database_clock import database_now
 from accounting.queries.usage.pods import OF_HOLD
 from accounting.rating.states_sql import sums
 
 AHEAD = timedelta(days=30)
-HOURS_KEPT = timedelta(days=397)  # 13 months
+HOURS_KEPT = timedelta(days=397)  # 13 months; days by GPU too
+GPU_HOURS_KEPT = timedelta(days=92)  # and never shorter than facts
 
 
 def keep() -> list[str]:
@@ -38,18 +40,37 @@ def keep() -> list[str]:
         dropped = partitions.drop_expired(partitions.WINDOWS, rolled_up)
         dropped += partitions.drop_expired(partitions.INTENSITY_WINDOWS, rolled_up)
     forget_evidence(rolled_up)
-    for table in (partitions.HOURS, partitions.INTENSITY_HOURS):
+    of_gpus = max(GPU_HOURS_KEPT, timedelta(days=settings.FACT_DAYS))
+    kept_by_gpu = _whole_days_only(newest - of_gpus)
+    for table in partitions.HOURS_BY_GPU:
+        dropped += partitions.drop_expired(table, kept_by_gpu)
+    for table in partitions.KEPT_AS_HOURS:
         dropped += partitions.drop_expired(table, newest - HOURS_KEPT)
     scrape_buffer.forget(before)
     objects.forget_pods(before)
     return dropped
 
 
+def _whole_days_only(before: datetime) -> datetime:
+    """An instant, or one two days before the oldest hour of which something is pending.
+
+    Days by GPU are sums of hours by GPU: the hours of a day that will be summed again stay.
+    """
+    first = _oldest(DirtyHour.objects.all(), PendingGpuHour.objects.all())
+    return before if first is None else min(before, first - timedelta(days=2))
+
+
 def _first_not_rolled_up() -> datetime | None:
-    """The oldest hour with facts and no rollup yet: of an old range that was just computed."""
-    waiting = DirtyHour.objects.filter(reason=FACTS)
-    first: datetime | None = waiting.aggregate(first=Min("hour_start"))["first"]
-    return first
+    """The oldest hour whose facts are not summed yet: an old range that was just computed."""
+    return _oldest(
+        DirtyHour.objects.filter(reason=FACTS),
+        PendingGpuHour.objects.filter(needs_hour=True),
+    )
+
+
+def _oldest(*marks: QuerySet[Any]) -> datetime | None:
+    found = [rows.aggregate(first=Min("hour_start"))["first"] for rows in marks]
+    return min((first for first in found if first is not None), default=None)
 
 
 _EXPIRED = """

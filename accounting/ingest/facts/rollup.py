@@ -16,7 +16,7 @@ from accounting.domain.core.interval import Interval
 from accounting.failpoints import reach
 from accounting.ingest.data_issues import checks
 from accounting.ingest.data_issues.events import HoursRolledUp
-from accounting.ingest.facts import expired_hours, partitions
+from accounting.ingest.facts import expired_hours, gpu_rollup, partitions
 from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import DirtyHour
@@ -96,6 +96,7 @@ def roll_up_dirty_hours(
     """
     hours = _dirty(cluster_id, within)
     count = _roll(cluster_id, hours, on_progress)
+    gpu_rollup.roll_up_by_gpu(cluster_id)
     if hours:
         checks.run(HoursRolledUp(cluster_id))
     return count
@@ -212,7 +213,9 @@ def roll_up_hour(
     values = parameters(cluster_id, hour, hour + HOUR)
     if not has_new_facts and expired_hours.has_expired(values):
         expired_hours.price_again(values)
-        return set(_days_of(values))
+        days = set(_days_of(values))
+        gpu_rollup.mark(cluster_id, hour, days, needs_hour=False)
+        return days
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
@@ -228,6 +231,7 @@ def roll_up_hour(
         )
         cursor.execute(_HARD_HOUR, values)
     days.update(values["days"])
+    gpu_rollup.mark(cluster_id, hour, days, needs_hour=True)
     return days
 
 

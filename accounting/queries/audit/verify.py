@@ -6,6 +6,7 @@ from django.db import connection
 
 from accounting.domain.core.interval import Interval
 from accounting.queries.audit.checks import audit_checks
+from accounting.queries.audit.gpu_checks import GPU_CHECKS
 from accounting.queries.audit.invariant import Check, Verdict
 from accounting.rating.charge_sql import INTENSITY_COLUMNS, difference, over, raw
 from accounting.rating.states_sql import (
@@ -164,6 +165,7 @@ CHECKS: Sequence[Check] = (
                                 BETWEEN j.billing_on - 1 AND j.billing_on + 1)
         """,
     ),
+    *GPU_CHECKS,
     *(
         Check(
             f"GPU activity: {coarse}s match their {fine}s",

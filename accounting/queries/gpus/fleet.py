@@ -1,22 +1,23 @@
 """GPUs and nodes: what exists, which pods hold it now, and how it was used."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
 
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import Money
 from accounting.domain.reports.rows import LedgerRow
 from accounting.models import DataIssue
+from accounting.queries.by_gpu import rows_by_gpu
 from accounting.queries.gpus.drivers import drivers
 from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS
 from accounting.queries.gpus.holders import GpuHolder, holders_now
 from accounting.queries.selection import Selection, refuse_others, stored_period
+from accounting.queries.stored_columns import STATES as STORED_STATES
 from accounting.queries.usage.ledger import HiddenError, ledger_rows
 
 
@@ -96,7 +97,7 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
         cursor.execute(_GPUS, parameters)
         found = cursor.fetchall()
     holders = holders_now(selection.scope, filters["uuids"])
-    ledger = _states(period, filters["uuids"])
+    ledger = _states(selection, period)
     named, shown = drivers(period.end), gpu_errors(period)
     rows = [
         GpuRow(
@@ -117,43 +118,29 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
     return sorted(rows, key=lambda row: (row.cluster, row.node, row.uuid))
 
 
-_STATES = f"""
-    WITH summed AS (
-        SELECT w.gpu_id, sum(w.samples_expected)::bigint AS samples_expected,
-               sum(w.samples_used)::bigint AS samples_used,
-               {", ".join(f"sum(w.{state}_ms)::bigint AS {state}_ms" for state in STATES)}
-        FROM usage_window w
-        WHERE w.window_start >= %(since)s AND w.window_start < %(until)s
-          AND (%(uuids)s::text[] IS NULL OR w.cluster_id = ANY(ARRAY(
-                  SELECT g.cluster_id FROM accounting_gpu g WHERE g.uuid = ANY(%(uuids)s)))
-              AND w.gpu_id = ANY(ARRAY(
-                  SELECT g.id FROM accounting_gpu g WHERE g.uuid = ANY(%(uuids)s))))
-        GROUP BY w.gpu_id
-    )
-    SELECT g.uuid, s.samples_expected, s.samples_used,
-           {", ".join(f"s.{state}_ms" for state in STATES)}
-    FROM summed s JOIN accounting_gpu g ON g.id = s.gpu_id
-"""  # column names of this project
-
-
-def _states(period: Interval, uuids: Sequence[str] | None) -> dict[str, LedgerRow]:
-    """The states of GPUs in a period, without money: sums of their facts only."""
-    parameters: dict[str, Any] = {
-        "since": period.start,
-        "until": period.end,
-        "uuids": uuids,
-    }
+def _states(selection: Selection, period: Interval) -> dict[str, LedgerRow]:
+    """The states of GPUs in a period, without money."""
+    chosen = replace(selection, period=period)
+    rows, parameters = rows_by_gpu(chosen, STORED_STATES)
+    query = f"""
+        SELECT g.uuid, s.* FROM (
+            SELECT u.gpu_id, sum(u.samples_expected)::bigint, sum(u.samples_used)::bigint,
+                   {", ".join(f"sum(u.{state}_ms)::bigint" for state in STATES)}
+            FROM ({rows}) u GROUP BY u.gpu_id
+        ) s JOIN accounting_gpu g ON g.id = s.gpu_id
+    """  # column names of this project
     with connection.cursor() as cursor:
-        cursor.execute(_STATES, parameters)
+        cursor.execute(query, parameters)
         return {
             uuid: LedgerRow(
                 key={"gpu": uuid},
                 milliseconds=dict(zip(STATES, found, strict=True)),
                 charges=dict.fromkeys(STATES),
+                currency="",
                 samples_expected=expected,
                 samples_used=used,
             )
-            for uuid, expected, used, *found in cursor.fetchall()
+            for uuid, _, expected, used, *found in cursor.fetchall()
         }
 
 
@@ -182,15 +169,10 @@ class GpuMoney:
         unpriced_ms: the part of that time that has no price.
     """
 
-    earned: Money | None
-    capacity: Money | None
+    earned: Decimal | None
+    capacity: Decimal | None
+    currency: str
     unpriced_ms: int = 0
-
-    @property
-    def currency(self) -> str:
-        """Of its money; "" if it has none."""
-        one = self.capacity or self.earned
-        return one.currency if one is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,4 +214,4 @@ def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMone
 
 def money_of(row: LedgerRow) -> GpuMoney:
     """Earned and capacity of a row of the ledger."""
-    return GpuMoney(row.charge_of(HELD), row.wall_charge, row.unpriced_ms)
+    return GpuMoney(row.charge_of(HELD), row.wall_charge, row.currency, row.unpriced_ms)

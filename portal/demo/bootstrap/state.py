@@ -1,6 +1,7 @@
-"""The state of the demo between starts: its scenario, and the missing parts of the history.
+"""What the demo remembers between starts: its story, and which history is still missing.
 
-One small JSON file in the home, replaced atomically, so that a killed demo continues.
+One small JSON file in the home, replaced as a whole, so that a killed demo goes on where
+it was.
 """
 
 import json
@@ -14,16 +15,16 @@ from portal.embedded.paths import places_of
 
 
 class MemoryFault(Exception):
-    """The file cannot be used; the message explains what to do."""
+    """The file cannot be used; the message says what to do."""
 
 
 @dataclass(slots=True)
 class Memory:
-    """The scenario and the parts to import, newest first.
+    """The story and the stretches to import, newest first.
 
     Attributes:
-        until_s: up to here every part is imported or in `missing`.
-        total: the number of all parts so far, for the progress line.
+        until_s: up to here every stretch is imported or in `missing`.
+        total: how many stretches there were so far, for the progress line.
     """
 
     path: Path
@@ -34,7 +35,7 @@ class Memory:
 
     @classmethod
     def load(cls, home: Path) -> "Memory | None":
-        """The state of a home; None before its first start.
+        """The memory of a home; None before its first start.
 
         Raises:
             MemoryFault: the file is damaged.
@@ -58,13 +59,13 @@ class Memory:
 
     @classmethod
     def first(cls, home: Path, story: Story) -> "Memory":
-        """The state of a demo that has not imported anything yet."""
+        """The memory of a demo that has imported nothing yet."""
         return cls(places_of(home).demo, story, story.start_s)
 
     def reach(self, now_s: int) -> None:
-        """Add the time up to now to the missing parts; the newest is imported first."""
+        """Note that everything up to now is wanted; the newest is imported first."""
         if now_s <= self.until_s:
-            return  # the clock went back
+            return  # the clock stepped back
         new = stretches(self.until_s, now_s)
         self.missing = [*new, *self.missing]
         self.total += len(new)
@@ -73,20 +74,20 @@ class Memory:
 
     @property
     def is_new(self) -> bool:
-        """True before the first import."""
+        """True before anything was imported."""
         return len(self.missing) == self.total
 
     def seen_live(self, at_s: int) -> None:
-        """Record that live scrapes have covered the time up to a moment."""
+        """Note that live scrapes have covered the time up to a moment."""
         self.until_s = max(self.until_s, at_s)
 
     def done(self, stretch: FileInterval) -> None:
-        """Record that a part is imported."""
+        """Note that a stretch is imported."""
         self.missing.remove(stretch)
         self.save()
 
     def save(self) -> None:
-        """Write the file atomically."""
+        """Write the file, whole or not at all."""
         found = {
             "story": asdict(self.story),
             "until_s": self.until_s,

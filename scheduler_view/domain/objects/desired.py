@@ -1,4 +1,4 @@
-"""The objects of quotas and tiers, as they are sent to the API server."""
+"""The objects that quotas and tiers stand for, as they are sent to the API server."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,13 +8,12 @@ from scheduler_view.domain.objects.manifest import CLASS, OWNER, OWNER_LABEL, QU
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.domain.tiers.tier import TierSpec, TierState
 
-# of the quota for all tiers; the quota of one tier has its name as suffix
-OBJECT_NAME = "gpu-ledger"
+OBJECT_NAME = "gpu-ledger"  # of the quota of all tiers; one tier's has its name behind
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectKey:
-    """The key of an object in a cluster; the namespace is empty for a PriorityClass."""
+    """Which object of a cluster; the namespace is empty for a PriorityClass."""
 
     kind: str
     namespace: str
@@ -27,11 +26,11 @@ class ObjectKey:
 
 @dataclass(frozen=True, slots=True)
 class DesiredQuota:
-    """The quota of one team for one resource.
+    """What one team may hold of one resource.
 
     Attributes:
         tier: only pods of this tier; empty for all pods.
-        gpus: for the team; the sum of `split`.
+        gpus: of the team; the sum of `split`.
         split: GPUs by namespace.
     """
 
@@ -57,10 +56,10 @@ def desired_quotas(
 ) -> dict[ObjectKey, dict[str, Any]]:
     """Quota objects with the complete set of our keys, by object.
 
-    A tier's quota counts the pods of all its versions, so that a new version does not bypass it.
+    A tier's quota counts the pods of all its versions, so that a new version opens no gap.
 
     Raises:
-        KeyError: a target names a tier that does not exist.
+        KeyError: a target names a tier that is not there.
     """
     found: dict[ObjectKey, dict[str, Any]] = {}
     for target in targets:
@@ -105,16 +104,16 @@ def desired_class(name: str, spec: TierSpec, *, is_current: bool) -> dict[str, A
 
 
 def metadata(key: ObjectKey) -> dict[str, Any]:
-    """Name, namespace and owner label of an object."""
+    """Name, place and owner label of an object."""
     found: dict[str, Any] = {"name": key.name, "labels": {OWNER_LABEL: OWNER}}
     return found | ({"namespace": key.namespace} if key.namespace else {})
 
 
 def committed(targets: Iterable[DesiredQuota], resource: str) -> int:
-    """Committed GPUs of all quotas of a resource.
+    """GPUs promised by all quotas of a resource.
 
-    If a team has quotas for all pods and for tiers, the one for all pods counts: the
-    others are part of it. Without it, its tiers' quotas are added up.
+    Of a team with quotas for all pods and for tiers, the one for all pods counts: the
+    others are part of it. Without one, its tiers' quotas add up.
     """
     general: dict[str, int] = {}
     tiers: dict[str, int] = {}

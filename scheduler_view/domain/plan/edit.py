@@ -1,4 +1,4 @@
-"""The edits of a change set: quotas and tiers."""
+"""What a change set asks for: edits of quotas and tiers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.tiers.tier import TierSpec
 
-MOST_EDITS = 5_000  # of one change set; more than the teams of the largest fleet
+MOST_EDITS = 5_000  # of one change set; the largest fleet has fewer teams
 
 
 @dataclass(frozen=True, slots=True)
 class EditFault:
-    """The fault of one edit: its position in the list, the field, and the reason."""
+    """What is wrong with one edit: its place in the list, the field, and why."""
 
     index: int
     field: str
@@ -23,7 +23,7 @@ class EditFault:
 
 
 class EditsRefused(ValueError):
-    """Edits that are not valid, with all faults."""
+    """Edits that cannot be made; carries every fault."""
 
     def __init__(self, faults: list[EditFault]) -> None:
         super().__init__("; ".join(map(str, faults)))
@@ -32,12 +32,13 @@ class EditsRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class QuotaEdit:
-    """A quota: the units of a resource that a team may hold; None removes it.
+    """How many units of a resource a team may hold; None: no quota of ours.
 
     Attributes:
-        rule, weights: of the division over the team's namespaces.
-        split: the division itself, if a change is undone.
-        version: base version of the quota; 0 if there was none, None if not known yet.
+        rule, weights: how it is divided over the team's namespaces.
+        split: the division itself, where a change is undone.
+        version: of the quota that it was made from; 0 for one that was not there, None
+            where nobody has looked yet.
     """
 
     team: str
@@ -51,17 +52,17 @@ class QuotaEdit:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The key of the quota."""
+        """Which quota."""
         return self.team, self.resource, self.tier
 
 
 @dataclass(frozen=True, slots=True)
 class TierEdit:
-    """A desired tier; `remove` deletes it.
+    """A tier as wanted; `remove` takes it away.
 
     Attributes:
         in_place: delete its class and create it again under the same name, instead of a
-            new version; disruptive, so a person must request it.
+            new version; disruptive, so a person must ask for it.
     """
 
     spec: TierSpec
@@ -71,7 +72,7 @@ class TierEdit:
 
     @property
     def key(self) -> tuple[str]:
-        """The key of the tier."""
+        """Which tier."""
         return (self.spec.name,)
 
 
@@ -79,7 +80,7 @@ Edit = QuotaEdit | TierEdit
 
 
 def edit_fields(edit: Edit) -> dict[str, Any]:
-    """The edit as it is stored and printed."""
+    """As it is stored and printed."""
     if isinstance(edit, TierEdit):
         values = {"kind": "tier", **asdict(edit.spec)}
         extra = {"in_place": edit.in_place, "remove": edit.remove}
@@ -91,7 +92,7 @@ def edit_fields(edit: Edit) -> dict[str, Any]:
 
 
 def stored_edit(values: Mapping[str, Any]) -> Edit:
-    """The edit from the output of `edit_fields`."""
+    """What `edit_fields` wrote."""
     rest = {key: value for key, value in values.items() if key != "kind"}
     if values["kind"] == "tier":
         outer = {name: rest.pop(name) for name in ("in_place", "remove", "version")}

@@ -1,6 +1,6 @@
-"""The difference between the desired state and a cluster, as steps in their order.
+"""The difference between what is wanted and what a cluster has, as steps in their order.
 
-A plan is a value: it can be printed, stored, compared and sent. Nothing here calls a cluster.
+A plan is a value: it can be printed, stored, compared and sent. Nothing here talks to a cluster.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,27 +28,27 @@ from scheduler_view.domain.objects.manifest import (
 
 
 class Action(StrEnum):
-    """The action of a step on its object."""
+    """What a step does to its object."""
 
     CREATE = "create"
     CHANGE = "change"
-    REPLACE = "replace"  # deleted and created, because it cannot be changed in place
+    REPLACE = "replace"  # deleted and created: what cannot be changed in place
     REMOVE = "remove"
-    KEEP = "keep"  # it matches the desired state: nothing is sent
+    KEEP = "keep"  # it is as wanted: nothing is sent
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """The step of one object.
+    """What happens to one object.
 
     Attributes:
-        body: all fields that we apply; None to delete the object.
-        pin: of the object when it was read.
+        body: the whole of what we apply; None to remove the object.
+        pin: what the object was when it was read.
         changes: fields that differ.
-        others: other managers, by field that we would set.
-        blocked: why it cannot be applied; empty if it can.
-        force: take over fields from other managers; only if a person has selected it.
-        note: further information, as a sentence.
+        others: managers beside us, by field that we would set.
+        blocked: why it cannot be applied, in words; empty when it can.
+        force: take fields from other managers; only where a person has ticked it.
+        note: something to know, in words.
     """
 
     key: ObjectKey
@@ -64,11 +64,11 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class DesiredObject:
-    """One desired object: its body, or None if none is desired.
+    """One object: its body, or None for none of ours.
 
     Attributes:
-        force: take over fields from other managers, as selected by a person.
-        replace: may be deleted and created if it cannot be changed in place.
+        force: take fields from other managers, as ticked by a person.
+        replace: may be deleted and created where it cannot be changed in place.
     """
 
     key: ObjectKey
@@ -79,12 +79,12 @@ class DesiredObject:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The parts of a cluster's state that a plan needs.
+    """What a cluster has, as far as a plan needs it.
 
     Attributes:
-        objects: by key, as the API server sent them; None for missing ones.
-        namespaces: uid by name; without those that are being deleted.
-        going: namespaces that are being deleted.
+        objects: by key, as the API server sent them; None where there is none.
+        namespaces: uid by name; only those that are there and stay.
+        going: namespaces that are being removed.
     """
 
     objects: Mapping[ObjectKey, Manifest | None]
@@ -93,27 +93,27 @@ class Observed:
 
 
 def plan_steps(wanted: Iterable[DesiredObject], observed: Observed) -> list[PlanStep]:
-    """One step for each object, in the order in which they are applied.
+    """One step an object, in the order in which they are applied.
 
-    Defaults are unset before another class becomes the default, classes are created before quotas
-    that name them, and removals come last.
+    Defaults are unset before another class becomes the default, classes exist before quotas
+    name them, and what is removed goes last.
     """
     steps = [_step(one, observed) for one in wanted]
     return sorted(steps, key=_order)
 
 
 def is_empty(steps: Iterable[PlanStep]) -> bool:
-    """True if nothing would be sent."""
+    """True when nothing would be sent."""
     return all(step.action == Action.KEEP for step in steps)
 
 
 def pin_now(key: ObjectKey, observed: Observed) -> Pin:
-    """The current pin of an object."""
+    """The pin of an object as it is now."""
     return pin_of(observed.objects.get(key), observed.namespaces.get(key.namespace, ""))
 
 
 def matches(body: Mapping[str, Any] | None, live: Manifest | None) -> bool:
-    """True if an object matches the result of its step."""
+    """True when an object has what a step would make of it."""
     if body is None or live is None:
         return body is None and live is None
     return not field_changes(body, live)
@@ -148,7 +148,7 @@ def _step(wanted: DesiredObject, observed: Observed) -> PlanStep:
 
 
 def _removal(wanted: DesiredObject, live: Manifest | None, pin: Pin) -> PlanStep:
-    """Delete an object that only we manage; from an object with other managers, remove our keys."""
+    """Ours alone is deleted; of an object that others use too, only our keys go."""
     if live is None:
         return PlanStep(wanted.key, Action.KEEP, None, pin)
     before = live_fields(live)

@@ -1,4 +1,4 @@
-"""Volcano: all shown figures of its queues are metrics."""
+"""Volcano: its metrics say all that is shown of its queues."""
 
 from scheduler_view.domain.schedulers.adapter import SchedulerAdapter
 

@@ -132,6 +132,8 @@ def unfinished() -> list[Row]:
         """
         SELECT state || ' ' || reason, window_start FROM accounting_ingestwindow
         WHERE state <> 'done'
-        UNION ALL SELECT 'hour', hour_start FROM accounting_dirtyhour ORDER BY 1, 2
+        UNION ALL SELECT 'hour', hour_start FROM accounting_dirtyhour
+        UNION ALL SELECT 'hour by GPU', hour_start FROM accounting_pendinggpuhour
+        ORDER BY 1, 2
         """
     )

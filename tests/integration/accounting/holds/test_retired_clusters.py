@@ -268,11 +268,14 @@ def test_hours_of_expired_facts_end_on_an_hour(expired: Path) -> None:
 
 def test_hours_of_expired_facts_come_back_as_they_were(expired: Path) -> None:
     days, usage = report("ledger", by="day"), report("usage", by="team,day")
+    by_gpu = report("usage", by="gpu,node,hour")
     hold = report("holds")
+    assert by_gpu
     configured(expired, "2026-10-01T11:00Z")
     configured(expired, "null")
     assert report("ledger", by="day") == days
     assert report("usage", by="team,day") == usage
+    assert report("usage", by="gpu,node,hour") == by_gpu
     assert report("holds") == hold
     assert not RetiredHour.objects.exists()
     assert broken() == []

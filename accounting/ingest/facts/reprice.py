@@ -1,0 +1,72 @@
+"""Gives rows of a rollup the prices of now, where no facts are left to sum again.
+
+What a rollup cannot tell any more stays as it was: teams, and the profiles of instances that
+no price distinguished.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+
+from accounting.rating.charge_sql import (
+    KEY_COLUMNS,
+    RATE_COLUMNS,
+    SUMMED_COLUMNS,
+)
+from accounting.rating.price_sql import LINE_PRICE, OWN_PRICE
+
+_KEY = ", ".join(KEY_COLUMNS)
+_WRITTEN = ", ".join((*SUMMED_COLUMNS, *RATE_COLUMNS))
+_SUMS = ", ".join(f"sum(c.{name})::bigint AS {name}" for name in SUMMED_COLUMNS)
+
+
+def rows(table: str, kept: Sequence[str], where: str, values: dict[str, Any]) -> None:
+    """Replace some rows of one cluster, in the current transaction.
+
+    Args:
+        table: one with the columns of a charge.
+        kept: the columns of its key beside those that all rollups have.
+        where: which rows, over `u`.
+        values: `cluster`; `cuts` and `days`, of the time that the rows are of; and what
+            `where` names.
+    """
+    names = ("cluster_id", *kept, *KEY_COLUMNS[:-2])
+    key = ", ".join(f"c.{name}" for name in names)
+    further = ", ".join(("cluster_id", *kept))
+    columns = f"{further}, {_KEY}, {_WRITTEN}"
+    with connection.cursor() as cursor:
+        cursor.execute(_again(table, key, where), values)
+        cursor.execute(
+            f"DELETE FROM {table} u WHERE u.cluster_id = %(cluster)s AND {where}",
+            values,
+        )
+        cursor.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM again")
+        cursor.execute("DROP TABLE again")
+
+
+def _again(table: str, key: str, where: str) -> str:
+    """A table `again` of the rows with their prices; one row may become one with another."""
+    return f"""
+CREATE TEMPORARY TABLE again ON COMMIT DROP AS
+WITH piece AS (
+    SELECT billing_on, min(at) AS at
+    FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[]) AS t(at, billing_on)
+    GROUP BY billing_on
+), c AS (
+    SELECT u.*, coalesce(t.at, (%(cuts)s::timestamptz[])[1]) AS at,
+           coalesce(p.profile, '') AS profile
+    FROM {table} u
+    LEFT JOIN piece t USING (billing_on)
+    LEFT JOIN accounting_unitprice p ON p.id = u.price_id
+    WHERE u.cluster_id = %(cluster)s AND {where}
+)
+SELECT {key},
+       coalesce(line.id, 0) AS price_id, coalesce(own.id, 0) AS gpu_price_id, {_SUMS},
+       max(line.rate) AS rate, max(own.cost) AS cost, max(own.rate) AS gpu_rate,
+       max(own.cost) AS gpu_cost, coalesce(max(line.currency), '') AS currency
+FROM c
+LEFT JOIN LATERAL ({LINE_PRICE}) line ON true
+LEFT JOIN LATERAL ({OWN_PRICE}) own ON true
+GROUP BY {key}, line.id, own.id
+"""

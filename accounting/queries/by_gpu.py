@@ -1,0 +1,156 @@
+"""Rows by GPU and node of a selection, as one SELECT over the rollups that answer it (N32)."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from accounting.domain.core.interval import Interval
+from accounting.models import Gpu
+from accounting.queries.gpu_rollups import (
+    Grain,
+    Piece,
+    complete_from,
+    pending,
+    split,
+    stored_part,
+)
+from accounting.queries.retained_range import kept_facts
+from accounting.queries.row_limit import check_rows
+from accounting.queries.selection import Selection, SelectionError
+from accounting.queries.stored_columns import Column
+from accounting.rating.charge_sql import GPU_COLUMNS, parameters
+
+_OF_GPUS = "(%(gpus)s::bigint[] IS NULL OR gpu_id = ANY(%(gpus)s))"
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+
+
+def rows_by_gpu(
+    selection: Selection, column: Column, *, by_hour: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """A SELECT with the columns of a rollup, `gpu_id` and `node_id`, and its parameters.
+
+    Where hours or days are not there by GPU and the facts are (the rollup after an upgrade
+    is still to come), the facts answer.
+
+    Args:
+        selection: its period, clusters and GPUs; other filters are the caller's.
+        column: what is summed.
+        by_hour: with `hour_start`.
+
+    Raises:
+        SelectionError: a part of the period is not kept by GPU.
+    """
+    names = ("cluster_id", *column.columns, *GPU_COLUMNS)
+    listed = ", ".join(("hour_start", *names) if by_hour else names)
+    ids = gpu_ids(selection)
+    pieces = _answering(selection, by_hour=by_hour)
+    check_rows(selection, pieces)
+    found = [
+        _numbered(n, *_piece(piece, column, listed, ids))
+        for n, piece in enumerate(pieces)
+    ]
+    if not found:
+        return f"SELECT {listed} FROM {column.name}_gpu_hour WHERE false", {}
+    values = {key: value for _, some in found for key, value in some.items()}
+    return " UNION ALL ".join(f"({text})" for text, _ in found), values
+
+
+def gpu_ids(selection: Selection) -> list[int] | None:
+    """The GPUs that are asked for, so that no other's rows are read; None for all."""
+    uuids = selection.filters.get("gpu")
+    if uuids is None:
+        return None
+    return list(Gpu.objects.filter(uuid__in=uuids).values_list("pk", flat=True))
+
+
+def _answering(selection: Selection, *, by_hour: bool) -> Sequence[Piece]:
+    """The pieces that answer a selection, or the facts of all of it.
+
+    Raises:
+        SelectionError: a part of the period is kept neither by GPU nor as facts.
+    """
+    clusters = selection.filters.get("cluster")
+    is_open = selection.period is None or selection.period.start_ms == 0
+    period = stored_part(selection.period, clusters)
+    pieces = split(period, by_hour=by_hour, waiting=pending(period, clusters))
+    facts = kept_facts(period, clusters)
+    if facts.has_expired:
+        _check_facts(pieces, clusters)
+    for grain in (Grain.HOURS, Grain.DAYS):
+        since = _complete_from(pieces, grain, clusters, is_open=is_open)
+        if since is None:
+            continue
+        if facts.has_expired or facts.period is None:
+            wider = "for whole days, " if grain is Grain.HOURS else ""
+            raise SelectionError(
+                f"{grain.value} before {since:%Y-%m-%d} are not kept; ask for a later range, "
+                f"{wider}or without gpu and node",
+                parameter="from",
+            )
+        both = period.intersection(facts.period) or Interval(0, 0)
+        return [Piece(Grain.FACTS, both.start, both.end)]
+    return pieces
+
+
+def _check_facts(pieces: Sequence[Piece], clusters: Sequence[str] | None) -> None:
+    for piece in pieces:
+        if piece.grain is not Grain.FACTS:
+            continue
+        if kept_facts(Interval.of(piece.start, piece.end), clusters).has_expired:
+            raise SelectionError(
+                "five-minute facts of one end of the range have expired; ask for whole hours "
+                "or days",
+                parameter="from",
+            )
+
+
+def _complete_from(
+    pieces: Sequence[Piece],
+    grain: Grain,
+    clusters: Sequence[str] | None,
+    *,
+    is_open: bool,
+) -> date | None:
+    """The first day from which the pieces of a grain are complete; None if all of them are."""
+    of_grain = [piece for piece in pieces if piece.grain is grain]
+    if not of_grain:
+        return None
+    around = Piece(
+        grain,
+        of_grain[0].start,
+        of_grain[-1].end,
+        of_grain[0].first,
+        of_grain[-1].after,
+    )
+    if complete_from(around, clusters, is_open=is_open) is None:
+        return None  # one query, as a rule; what is between the pieces may be missing
+    since = (complete_from(piece, clusters, is_open=is_open) for piece in of_grain)
+    return max((day for day in since if day is not None), default=None)
+
+
+def _piece(
+    piece: Piece, column: Column, listed: str, ids: list[int] | None
+) -> tuple[str, dict[str, Any]]:
+    """A SELECT of one piece, and its parameters."""
+    if piece.grain is Grain.FACTS:
+        facts = column.facts(GPU_COLUMNS)
+        values = parameters(None, piece.start, piece.end, ids)
+        return f"SELECT {listed} FROM ({facts}) f", values
+    where = f"billing_on >= %(first)s AND billing_on < %(after)s AND {_OF_GPUS}"
+    values = {"first": piece.first, "after": piece.after, "gpus": ids}
+    if piece.grain is Grain.DAYS:
+        return f"SELECT {listed} FROM {column.name}_gpu_day WHERE {where}", values
+    return (
+        f"""SELECT {listed} FROM {column.name}_gpu_hour
+            WHERE hour_start >= %(start)s AND hour_start < %(end)s AND {where}""",
+        values | {"start": piece.start, "end": piece.end},
+    )
+
+
+def _numbered(n: int, text: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The same with its own names of parameters: two pieces may both have `start`."""
+    return (
+        _PARAMETER.sub(rf"%(\1_{n})s", text),
+        {f"{key}_{n}": value for key, value in values.items()},
+    )

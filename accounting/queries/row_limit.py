@@ -1,0 +1,57 @@
+"""How many rows by GPU a report would read, and when that is too many for a request.
+
+Counted before anything is read: GPUs times five-minute windows, hours or days.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from accounting.domain.core.interval import WINDOW_MS
+from accounting.models import Gpu
+from accounting.queries.gpu_rollups import Grain, Piece
+from accounting.queries.selection import Selection, SelectionError
+
+MOST_ROWS = (
+    1_000_000  # 8,192 GPUs for 120 days by day, 5 days by hour, 10 hours by window
+)
+_STEP = {
+    Grain.FACTS: timedelta(milliseconds=WINDOW_MS),
+    Grain.HOURS: timedelta(hours=1),
+    Grain.DAYS: timedelta(days=1),
+}
+
+
+class TooManyRowsError(SelectionError):
+    """A request that would take too long: the message says how to get its rows."""
+
+
+def check_rows(selection: Selection, pieces: Iterable[Piece]) -> None:
+    """Refuse a report that would read too many rows.
+
+    Args:
+        selection: its clusters, GPUs and limit.
+        pieces: what it would be read from; those of facts within what is kept.
+
+    Raises:
+        TooManyRowsError: there are more than `selection.most_rows`.
+    """
+    if selection.most_rows is None:
+        return
+    steps = sum(-((p.start - p.end) // _STEP[p.grain]) for p in pieces)
+    rows = _gpus(selection) * steps
+    if rows > selection.most_rows:
+        raise TooManyRowsError(
+            f"this report reads about {rows:,} rows by GPU; the limit is "
+            f"{selection.most_rows:,}. Ask for a shorter range, whole days or fewer GPUs, or "
+            "export it with 'manage.py report', which has no limit",
+            parameter="from",
+        )
+
+
+def _gpus(selection: Selection) -> int:
+    """GPUs whose rows are read: those asked for, or all of the clusters."""
+    gpus = Gpu.objects.all()
+    for name, column in (("cluster", "cluster__name"), ("gpu", "uuid")):
+        if name in selection.filters:
+            gpus = gpus.filter(**{f"{column}__in": selection.filters[name]})
+    return gpus.count()

@@ -1,0 +1,48 @@
+"""The two columns of the ledger, and what the tables of each of them have."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from accounting.rating.charge_sql import (
+    CHARGE_COLUMNS,
+    HARD_KEY_COLUMNS,
+    INTENSITY_COLUMNS,
+    hard_facts,
+    priced_facts,
+    unpriced_facts,
+)
+from accounting.rating.states_sql import STATE_COLUMNS
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The tables of one column of the ledger.
+
+    Attributes:
+        name: what their names begin with.
+        facts: a SELECT of the five-minute facts with these columns and some finer ones.
+        columns: what hours and days have, beside the cluster and the hour.
+    """
+
+    name: str
+    facts: Callable[[tuple[str, ...]], str]
+    columns: tuple[str, ...]
+
+    @property
+    def hours(self) -> str:
+        """The table of hours."""
+        return f"{self.name}_hour"
+
+    @property
+    def days(self) -> str:
+        """The table of days."""
+        return f"{self.name}_day"
+
+
+USAGE = Column("usage", priced_facts, CHARGE_COLUMNS)
+INTENSITY = Column("intensity", hard_facts, (*HARD_KEY_COLUMNS, *INTENSITY_COLUMNS))
+STATES = (
+    Column(  # without teams and money: sums of facts cost a fraction of priced ones
+        "usage", unpriced_facts, (*STATE_COLUMNS, "samples_expected", "samples_used")
+    )
+)
